@@ -1,0 +1,109 @@
+# Everything Tidegate's developers and first-time users type. Needs Python 3.11+, git and make.
+
+PYTHON    ?= python3
+VENV      ?= .venv
+ARGS      ?=
+SEEDS     ?= 200
+STATES    ?= 20000
+LOCK_ARGS ?=
+
+BIN   := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO  := $(BIN)/tidegate simulate examples/demo.yaml --story
+
+.DEFAULT_GOAL := help
+.SUFFIXES:
+.PHONY: help setup demo test check bench e2e sim docs lock clean
+
+define HELP
+make setup   install Tidegate and its tools into $(VENV) (the other targets do it by themselves)
+make demo    a simulated fleet, a change, and why each target waits: nothing leaves this machine
+make test    every test but the end-to-end ones        ARGS="-k soak"
+make check   formatting, lint, types, layers
+make bench   how fast it decides                       ARGS=...
+make e2e     end to end with the real parts            ARGS=...
+make sim     seeded simulation with faults             SEEDS=$(SEEDS) STATES=$(STATES) ARGS=...
+make docs    regenerate the reference pages
+make lock    pin and hash the requirements again       LOCK_ARGS=--upgrade
+make clean   remove $(VENV), caches and build output
+PYTHON=python3.13 VENV=.venv-3.13 chooses another interpreter and keeps it apart.
+endef
+
+help:
+	@: $(info $(HELP))
+
+# The stamp holds this folder's path: scripts and the editable install are bound to it, so a checkout
+# that was copied or moved sets itself up anew instead of running the code it was copied from.
+ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
+.PHONY: $(READY)
+endif
+
+NEW_ENOUGH := import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit( \
+    "Tidegate needs Python 3.11 or newer and $(PYTHON) is %d.%d: make setup PYTHON=python3.12" % v)
+
+$(READY): requirements/uv.txt requirements/dev.txt pyproject.toml
+	@log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && start=$$(date +%s); \
+	step() { \
+	    if "$$@" >>"$$log" 2>&1; then printf '━━'; \
+	    else printf ' failed at: %s\n\n' "$$*"; cat "$$log"; exit 1; fi; }; \
+	[ "$$(cat $@ 2>/dev/null)" = '$(CURDIR)' ] && made=yes || made=; \
+	[ $$made ] || $(PYTHON) -c '$(NEW_ENOUGH)' || exit 1; \
+	printf 'setting up '; \
+	[ $$made ] || step $(PYTHON) -m venv --clear $(VENV); \
+	[ $@ -nt requirements/uv.txt ] || step $(BIN)/python -m pip --disable-pip-version-check \
+	    install --require-hashes -r requirements/uv.txt; \
+	step $(BIN)/uv pip sync --python $(BIN)/python --require-hashes requirements/dev.txt; \
+	step $(BIN)/uv pip install --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
+	printf '%s' '$(CURDIR)' >$@; \
+	printf ' %s s (once)\n' $$(( $$(date +%s) - start ))
+
+setup: $(READY)
+	@:
+
+demo: $(READY)
+	@$(DEMO)
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto -m 'not e2e' $(ARGS)
+
+check: $(READY)
+	@failed=; \
+	for tool in 'ruff format --check .' 'ruff check .' 'mypy' 'lint-imports --no-logo'; do \
+	    printf '\n--- %s\n' "$$tool"; \
+	    $(BIN)/$$tool || failed="$$failed [$$tool]"; \
+	done; \
+	if [ -n "$$failed" ]; then printf '\ncheck: failed:%s\n' "$$failed"; exit 1; fi; \
+	printf '\ncheck: all good\n'
+
+E2E_TESTS := $(wildcard tests/e2e/test_*.py tests/e2e/*/test_*.py)
+
+e2e: $(READY)
+ifeq ($(E2E_TESTS),)
+	@echo 'e2e: nothing to run: there is no test_*.py in tests/e2e yet'
+else
+	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
+endif
+
+sim: $(READY)
+	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) $(ARGS)
+
+bench: $(READY)
+	$(BIN)/python -m bench $(ARGS)
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+# Resolved for every supported Python and platform at once, pinned by hash, naming no index: where
+# packages come from is the installing machine's business.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    --no-emit-index-url --custom-compile-command 'make lock' $(LOCK_ARGS)
+
+lock: $(READY)
+	$(COMPILE) --group pyproject.toml:bootstrap --output-file requirements/uv.txt
+	$(COMPILE) pyproject.toml --output-file requirements/runtime.txt
+	$(COMPILE) pyproject.toml --group dev --constraints requirements/runtime.txt \
+	    --output-file requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	    .import_linter_cache .coverage .coverage.* htmlcov

@@ -1,0 +1,1 @@
+"""The ports carried out on real systems, the wall clock among them."""

@@ -1,0 +1,1 @@
+"""What people type: commands, their output and their exit codes."""

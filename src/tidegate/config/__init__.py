@@ -1,0 +1,1 @@
+"""The bundle and the settings: read, validated and cross-referenced."""

@@ -1,0 +1,1 @@
+"""The few protocols through which the engine meets the world outside."""

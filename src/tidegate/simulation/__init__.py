@@ -1,0 +1,1 @@
+"""A fleet that behaves: a virtual clock and simulated targets."""

@@ -1,0 +1,398 @@
+"""The house rules that a machine can check, each shown able to fail.
+
+A rule that only stands in docs/style.md is broken by the tenth change. So each one that can be read
+off the source is a test here; its docstring is the claim, its failure names file:line and what to
+write instead. A check that cannot fail proves nothing: at the end of this file every check is run
+on a small bad source, where it must speak, and on a good one, where it must not.
+"""
+
+import ast
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+COLUMNS_MAX = 100
+MODULE_LINES_MAX = 400
+
+LONG_MODULES: dict[str, str] = {}
+"""Modules allowed over MODULE_LINES_MAX: path from the root -> why it is still one thing."""
+
+# fmt: off
+CORE_IMPORTS = (
+    "__future__", "bisect", "collections", "dataclasses", "datetime", "difflib", "enum", "fractions",
+    "functools", "heapq", "itertools", "math", "operator", "re", "typing", "zoneinfo",
+    "msgspec", "re2", "semver",
+)
+# fmt: on
+"""Values and calculations only: nothing here opens, waits, draws lots or looks at a clock."""
+
+CORE_FORBIDDEN_BUILTINS = frozenset(
+    {"__import__", "breakpoint", "compile", "eval", "exec", "input", "open", "print"}
+)
+"""I/O and dynamic code that need no import, so that an import allowlist does not see them."""
+
+WALL_CLOCK_MODULE = "src/tidegate/adapters/system_clock.py"
+WALL_CLOCK = re.compile(
+    r"time\.(time|time_ns|localtime|gmtime|ctime)|"
+    r"datetime\.(datetime\.(now|utcnow)|date(time)?\.today)"
+)
+
+VAGUE_MODULES = frozenset({"util", "utils", "common", "helper", "helpers", "misc"})
+VAGUE_CLASS = re.compile(r"(Manager|Handler|Helpers?|Utils?|Base|Impl)$")
+MOCK_LIBRARIES = ("mock", "unittest.mock", "pytest_mock", "flexmock", "mockito")
+
+# Spelt in two halves so that this file does not contain what it looks for.
+MACHINE_PATH = re.compile(
+    r"(?<![\w./-])(?:/ro" + r"ot/|/wo" + r"rk/|/(?:ho" + r"me|Us" + r"ers)/\w+/|/opt/wh" + r"eels)"
+)
+REGISTRY_HOST = re.compile(
+    r"\b(?:py" + r"pi\.org|python" + r"hosted\.org|npm" + r"js\.(?:org|com)|crates" + r"\.io|"
+    r"proxy\.go" + r"lang\.org|sum\.go" + r"lang\.org|repo1?\.ma" + r"ven|deb\.deb" + r"ian\.org)"
+)
+
+
+@dataclass
+class Source:
+    """One file by its path from the root, parsed when first asked for."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    def inside(self, folder: str) -> bool:
+        return self.path.startswith(f"{folder}/")
+
+    def finding(self, line: int, what: str, remedy: str) -> str:
+        return f"{self.path}:{line}: {what}: {remedy}"
+
+
+Check = Callable[[Source], Iterator[str]]
+
+
+def imports(source: Source) -> Iterator[tuple[int, str]]:
+    """Every imported name with its line, absolute and dotted: `from a import b` is `a.b`."""
+    package = PurePosixPath(source.path.removeprefix("src/")).parent.parts
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            climbed = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*climbed, *((node.module,) if node.module else ())))
+            for alias in node.names:
+                yield node.lineno, f"{module}.{alias.name}"
+
+
+def within(name: str, packages: Iterable[str]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def local_names(source: Source) -> dict[str, str]:
+    """What a name bound by an import stands for: `import time as t` gives t -> time."""
+    names = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                names[alias.asname or top] = alias.name if alias.asname else top
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return names
+
+
+def dotted(node: ast.expr, names: dict[str, str]) -> str | None:
+    """`t.time` as `time.time` where t is time; None for what is not a plain dotted name."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute) and (left := dotted(node.value, names)):
+        return f"{left}.{node.attr}"
+    return None
+
+
+def core_imports(source: Source) -> Iterator[str]:
+    if not source.inside("src/tidegate/core"):
+        return
+    for line, name in imports(source):
+        if not within(name, ("tidegate.core", *CORE_IMPORTS)):
+            yield source.finding(
+                line,
+                f"the core imports {name}",
+                "take the value as an argument, or move the code to a layer above the core",
+            )
+
+
+def core_builtins(source: Source) -> Iterator[str]:
+    if not source.inside("src/tidegate/core"):
+        return
+    for line, name in calls(source, CORE_FORBIDDEN_BUILTINS):
+        yield source.finding(
+            line, f"the core calls {name}()", "return data and let the layer above do it"
+        )
+
+
+def calls(source: Source, names: frozenset[str]) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            yield node.lineno, node.func.id
+
+
+def wall_clock(source: Source) -> Iterator[str]:
+    if source.path == WALL_CLOCK_MODULE:
+        return
+    names = local_names(source)
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Name | ast.Attribute):
+            continue
+        if (name := dotted(node, names)) and WALL_CLOCK.fullmatch(name):
+            yield source.finding(
+                node.lineno,
+                f"reads the wall clock ({name})",
+                "take `now` as an argument, or the Clock port where there is none yet",
+            )
+
+
+def vague_modules(source: Source) -> Iterator[str]:
+    for part in PurePosixPath(source.path).with_suffix("").parts:
+        if part in VAGUE_MODULES:
+            yield source.finding(1, f"a module called {part}", "name it by what it holds")
+
+
+def vague_classes(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ClassDef) and (suffix := VAGUE_CLASS.search(node.name)):
+            yield source.finding(
+                node.lineno,
+                f"class {node.name} ends in {suffix[0]}",
+                "name it by what it is, or make it functions",
+            )
+
+
+def long_modules(source: Source) -> Iterator[str]:
+    lines = source.text.count("\n")
+    if lines > MODULE_LINES_MAX and source.path not in LONG_MODULES:
+        yield source.finding(
+            MODULE_LINES_MAX + 1,
+            f"{lines} lines, at most {MODULE_LINES_MAX}",
+            "find the second noun inside and give it a module, or add a reason to LONG_MODULES",
+        )
+    if lines <= MODULE_LINES_MAX and source.path in LONG_MODULES:
+        yield source.finding(lines, "no longer too long", "take it out of LONG_MODULES")
+
+
+def module_docstrings(source: Source) -> Iterator[str]:
+    if not (ast.get_docstring(source.tree) or "").strip():
+        yield source.finding(1, "no module docstring", "open with a claim of what it is for")
+
+
+def prints(source: Source) -> Iterator[str]:
+    if source.inside("src/tidegate/cli"):
+        return
+    for line, _ in calls(source, frozenset({"print"})):
+        yield source.finding(line, "prints", "return the text; only tidegate.cli speaks to people")
+
+
+def wide_lines(source: Source) -> Iterator[str]:
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if len(line) > COLUMNS_MAX:
+            yield source.finding(
+                number, f"{len(line)} columns", f"break the line, at most {COLUMNS_MAX}"
+            )
+
+
+def addresses(source: Source) -> Iterator[str]:
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if found := MACHINE_PATH.search(line):
+            yield source.finding(
+                number, f"names a path of one machine ({found[0]})", "make it relative"
+            )
+        if found := REGISTRY_HOST.search(line):
+            yield source.finding(
+                number, f"names a package registry's host ({found[0]})", "name the package only"
+            )
+
+
+def mocks(source: Source) -> Iterator[str]:
+    for line, name in imports(source):
+        if within(name, MOCK_LIBRARIES):
+            yield source.finding(
+                line, f"imports {name}", "pass a fake that keeps the port's contract"
+            )
+
+
+def python_in(*folders: str) -> list[Source]:
+    found = [
+        Source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+    assert found, f"no Python found in {folders}: the check would pass on nothing"
+    return found
+
+
+def tracked_text() -> list[Source]:
+    """Every text file that is committed or would be; data that is not UTF-8 is nobody's prose."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout, so nothing says which files belong to it")
+    sources = []
+    for name in sorted(filter(None, listed.stdout.split("\0"))):
+        path = ROOT / name
+        if path.is_file() and not path.is_symlink():
+            with suppress(UnicodeDecodeError):
+                sources.append(Source(name, path.read_text(encoding="utf-8")))
+    assert sources, "no tracked file found: the check would pass on nothing"
+    return sources
+
+
+def hold(check: Check, sources: list[Source]) -> None:
+    findings = [finding for source in sources for finding in check(source)]
+    if findings:
+        pytest.fail("\n".join(findings), pytrace=False)
+
+
+def test_the_core_imports_only_values() -> None:
+    """The core can do no I/O, read no clock and draw no lot: it imports nothing that can."""
+    hold(core_imports, python_in("src/tidegate"))
+
+
+def test_the_core_calls_no_builtin_that_does_io() -> None:
+    """What needs no import, like open(), is kept out of the core too."""
+    hold(core_builtins, python_in("src/tidegate"))
+
+
+def test_one_module_reads_the_wall_clock() -> None:
+    """Only the system clock adapter knows what time it is; everyone else is told."""
+    hold(wall_clock, python_in("src/tidegate"))
+
+
+def test_no_module_is_a_drawer() -> None:
+    """Every module is named by what it holds, so there is no place for things without a place."""
+    hold(vague_modules, python_in("src/tidegate", "tests"))
+
+
+def test_no_class_name_is_padding() -> None:
+    """No class is called by a word that would fit every class."""
+    hold(vague_classes, python_in("src/tidegate", "tests"))
+
+
+def test_modules_fit_a_sitting() -> None:
+    """A module can be read in one sitting, or LONG_MODULES says why not."""
+    sources = python_in("src/tidegate")
+    gone = LONG_MODULES.keys() - {source.path for source in sources}
+    assert not gone, f"LONG_MODULES names modules that are gone: {sorted(gone)}"
+    hold(long_modules, sources)
+
+
+def test_every_module_opens_with_a_claim() -> None:
+    """Whoever opens a module is told first what it is for."""
+    hold(module_docstrings, python_in("src/tidegate"))
+
+
+def test_only_the_command_line_prints() -> None:
+    """Output has one door, so that stdout stays data."""
+    hold(prints, python_in("src/tidegate"))
+
+
+def test_lines_fit_two_panes() -> None:
+    """Two files fit side by side on a screen, whatever the formatter could not break."""
+    hold(wide_lines, python_in("src/tidegate", "tests"))
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    """A checkout says nothing of where it was made or where packages are fetched from."""
+    hold(addresses, tracked_text())
+
+
+def test_no_test_uses_a_mock_library() -> None:
+    """Tests pass fakes that keep a contract, not mocks that agree with whatever they are told."""
+    hold(mocks, python_in("tests"))
+
+
+CORE = "src/tidegate/core/soak.py"
+CLI = "src/tidegate/cli/main.py"
+TEST = "tests/test_soak.py"
+
+BAD: list[tuple[Check, str, str, int]] = [
+    (core_imports, CORE, "import math\nimport os\n", 2),
+    (core_imports, CORE, "from asyncio import sleep\n", 1),
+    (core_imports, CORE, "from tidegate.wire import lines\n", 1),
+    (core_imports, CORE, "from tidegate import wire\n", 1),
+    (core_imports, CORE, "from ..wire import lines\n", 1),
+    (core_imports, CORE, "from .. import wire\n", 1),
+    (core_imports, CORE, "def f():\n    import random\n", 2),
+    (core_builtins, CORE, "def read(p):\n    return open(p).read()\n", 2),
+    (wall_clock, CLI, "import time\nt0 = time.time()\n", 2),
+    (wall_clock, CLI, "import time as t\nt0 = t.time_ns()\n", 2),
+    (wall_clock, CLI, "from time import time\nclock = time\n", 2),
+    (wall_clock, CLI, "import datetime\nx = datetime.datetime.now(tz)\n", 2),
+    (wall_clock, CLI, "from datetime import datetime as dt\nx = dt.utcnow()\n", 2),
+    (wall_clock, CLI, "from datetime import date\nx = date.today()\n", 2),
+    (vague_modules, "src/tidegate/core/utils.py", "", 1),
+    (vague_modules, "src/tidegate/common/soak.py", "", 1),
+    (vague_classes, CORE, "\nclass SoakManager: ...\n", 2),
+    (long_modules, CORE, "x = 1\n" * (MODULE_LINES_MAX + 1), MODULE_LINES_MAX + 1),
+    (module_docstrings, CORE, "x = 1\n", 1),
+    (module_docstrings, CORE, '"""  """\n', 1),
+    (prints, CORE, "x = 1\nprint(x)\n", 2),
+    (wide_lines, CORE, f"x = 1\n# {'x' * COLUMNS_MAX}\n", 2),
+    (addresses, "Makefile", "all:\n\tcd /ro" + "ot/tidegate\n", 2),
+    (addresses, "docs/start.md", "open /ho" + "me/ada/tidegate\n", 1),
+    (addresses, "requirements/dev.txt", "--index-url https://py" + "pi.org/simple\n", 1),
+    (mocks, TEST, "from unittest import mock\n", 1),
+    (mocks, TEST, "import pytest_mock\n", 1),
+]
+
+GOOD: list[tuple[Check, str, str]] = [
+    (core_imports, CORE, "from collections.abc import Iterable\nfrom tidegate.core import model\n"),
+    (core_imports, CORE, "from . import model\nfrom .model import Plan\nimport tidegate.core\n"),
+    (core_imports, "src/tidegate/core/gates/hold.py", "from ..model import Plan\n"),
+    (core_imports, CLI, "import os\n"),
+    (core_builtins, CORE, "def f(w):\n    return w.open()\n"),
+    (wall_clock, WALL_CLOCK_MODULE, "import time\nnow = time.time()\n"),
+    (wall_clock, CLI, "import time\nt0 = time.monotonic()\nnow = clock.now()\n"),
+    (wall_clock, CORE, "from datetime import datetime\nx = datetime.fromisoformat(s)\n"),
+    (vague_modules, "src/tidegate/core/commons.py", ""),
+    (vague_classes, CORE, "class Database: ...\nclass Handled: ...\n"),
+    (long_modules, CORE, "x = 1\n" * MODULE_LINES_MAX),
+    (module_docstrings, CORE, '"""Soak is a fold over facts."""\n'),
+    (prints, CLI, "print(1)\n"),
+    (wide_lines, CORE, "x" * COLUMNS_MAX + "\n"),
+    (addresses, "docs/api.md", "apis/wo" + "rk/v1/manifestworks\n"),
+    (mocks, TEST, "import unittest\nfrom tests.fakes import Mockingbird\n"),
+]
+
+
+@pytest.mark.parametrize("check, path, text, line", BAD)
+def test_each_check_can_fail(check: Check, path: str, text: str, line: int) -> None:
+    """A check finds what it is for, and points at its line."""
+    assert [f.split(": ")[0] for f in check(Source(path, text))] == [f"{path}:{line}"]
+
+
+@pytest.mark.parametrize("check, path, text", GOOD)
+def test_each_check_lets_good_code_pass(check: Check, path: str, text: str) -> None:
+    """A check is silent about code that keeps its rule."""
+    assert list(check(Source(path, text))) == []
+
+
+def test_every_check_has_been_seen_to_fail_and_to_pass() -> None:
+    """No check is used here without a bad source that it catches and a good one that it spares."""
+    used = {
+        node.args[0].id
+        for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hold"
+        if isinstance(node.args[0], ast.Name)
+    }
+    assert used == {check.__name__ for check, *_ in BAD} == {check.__name__ for check, *_ in GOOD}
