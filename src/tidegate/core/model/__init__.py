@@ -1,0 +1,1 @@
+"""The words every kind of change shares: targets, limits, verdicts, options, plans."""

@@ -1,0 +1,72 @@
+"""A target receives the change; a group is who goes together."""
+
+import enum
+
+import msgspec
+
+from tidegate.core.model.time import Instant
+
+
+class Status(enum.IntEnum):
+    """What a target reports, in the words Open Cluster Management uses on the wire."""
+
+    ToApply = 0
+    Progressing = 1
+    Succeeded = 2
+    Failed = 3
+    TimeOut = 4
+    Skip = 5
+    NewCluster = 6
+    Unknown = 7  # a word we do not know; such a target is held as in flight
+
+
+class State(enum.IntEnum):
+    """What a target is to the rollout under way, once clocks and revisions are weighed."""
+
+    WAITING = 0
+    IN_FLIGHT = 1
+    SOAKING = 2
+    DONE = 3
+    FAILED = 4
+    TIMED_OUT = 5
+    JOINED = 6  # joined after the rollout was completed
+    HOLDING = 7  # waiting for this revision, while it is still being updated to another
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """One target as observed; the defaults are a target that has reported nothing yet."""
+
+    name: str
+    status: Status = Status.ToApply
+    # When it last changed its status; None: it did not say.
+    since: Instant | None = None
+    # The revision its status speaks of; None: whoever reported it vouches for the current one.
+    revision: str | None = None
+    # Its status counts neither way (`ignoreClusterRolloutStatus`); it still receives the change.
+    ignored: bool = False
+    # The word behind Status.Unknown.
+    word: str = ""
+
+
+class Group(msgspec.Struct, frozen=True, gc=False):
+    """Targets that go together: a slice of the world's targets."""
+
+    name: str
+    index: int
+    first: int
+    last: int  # exclusive
+    placement: str = ""
+    mandatory: bool = False
+    # False where the reading may lack members of this group.
+    complete: bool = True
+
+    @property
+    def size(self) -> int:
+        """How many targets it has."""
+        return self.last - self.first
+
+    @property
+    def label(self) -> str:
+        """How people see it: its name, or its index if it has none."""
+        name = self.name or f"group {self.index}"
+        return f"{self.placement}/{name}" if self.placement else name
