@@ -1,0 +1,1 @@
+"""The rules for rolling a change out over ordered groups of targets."""

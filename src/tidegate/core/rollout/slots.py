@@ -1,0 +1,89 @@
+"""Slots bound how many targets change at once: in flight, soaking and starting ones hold one each.
+
+Mandatory groups start whole, outside the ceiling. A target still being updated to another revision
+holds a slot too, and may start the new one in it: its turn adds nobody to those who change.
+
+Worked numbers: maxConcurrency 3, one in flight, one soaking → one starts. maxConcurrency 1, one
+target stuck in flight on the previous revision → that one starts the new one, in the slot it holds.
+"""
+
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.target import State
+from tidegate.core.model.time import Instant
+from tidegate.core.model.verdict import Verdict, verdict
+from tidegate.core.rollout.census import Census
+from tidegate.core.rollout.world import RolloutWorld
+
+
+class Slots:
+    """The room under maxConcurrency, shared by everything outside mandatory groups."""
+
+    def __init__(
+        self,
+        limit: int,
+        in_flight: int,
+        soaking: int = 0,
+        holding: int = 0,
+        frees_at: Instant | None = None,
+    ) -> None:
+        self.limit = limit
+        self.in_flight = in_flight
+        self.soaking = soaking
+        self.holding = holding
+        self.started = 0
+        self._room = limit - in_flight - soaking - holding
+        self._room_in_held = limit - in_flight - soaking
+        self._frees_at = frees_at
+        self._free = verdict(Reason.SlotFree, in_flight + soaking + holding, limit)
+        self._held = verdict(Reason.SlotHeld, limit)
+
+    def take(self, state: State) -> Verdict | None:
+        """The verdict with which a target gets a slot; None if there is none for it."""
+        if state is State.HOLDING and self._room_in_held > 0:
+            self._room_in_held -= 1
+            self.started += 1
+            return self._held
+        if state is not State.HOLDING and self._room > 0 and self._room_in_held > 0:
+            self._room -= 1
+            self._room_in_held -= 1
+            self.started += 1
+            return self._free
+        return None
+
+    def standing(self) -> Verdict:
+        """What the slots look like to those who do not start."""
+        if self.limit == 0:
+            return verdict(Reason.ConcurrencyZero)
+        if self._room > 0 and self._room_in_held > 0:
+            return self._free
+        in_flight = self.in_flight + self.holding
+        return verdict(
+            Reason.NoSlotFree,
+            self.limit,
+            in_flight,
+            self.soaking,
+            self.started,
+            until=self._frees_at,
+        )
+
+
+def count_slots(world: RolloutWorld, census: Census, size: int) -> Slots | None:
+    """The slots of a rollout, with maxConcurrency as a share of a size; None: no ceiling."""
+    limit = world.strategy.max_concurrency
+    if limit is None:
+        return None
+    pairs = zip(census.tallies, world.groups, strict=True)
+    outside = [tally for tally, group in pairs if not group.mandatory]
+    moments = [tally.frees_at for tally in outside if tally.frees_at is not None]
+    return Slots(
+        limit.of(size),
+        sum(tally.in_flight for tally in outside),
+        sum(tally.soaking for tally in outside),
+        sum(tally.holding for tally in outside),
+        min(moments, default=None),
+    )
+
+
+def size_outside(world: RolloutWorld) -> int:
+    """How many targets maxConcurrency is a share of: all outside mandatory groups."""
+    return sum(group.size for group in world.groups if not group.mandatory)
