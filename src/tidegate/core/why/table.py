@@ -1,0 +1,111 @@
+"""A rollout plan as tables of text: the groups, and one row a target."""
+
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.reasons import Outcome
+from tidegate.core.model.target import State, Status, Target
+from tidegate.core.model.time import Instant, format_age
+from tidegate.core.model.verdict import Verdict
+from tidegate.core.rollout.decide import RolloutPlan
+from tidegate.core.rollout.world import RolloutWorld
+from tidegate.core.why.sentence import sentence
+
+Row = tuple[str, ...]
+
+_HUMAN = {
+    State.WAITING: "Waiting",
+    State.HOLDING: "Waiting",
+    State.IN_FLIGHT: "Updating",
+    State.SOAKING: "Soaking",
+    State.DONE: "Done",
+    State.FAILED: "Failed",
+    State.TIMED_OUT: "No answer",
+    State.JOINED: "Joined later",
+}
+
+GROUP_HEAD: Row = (
+    "GROUP", "INDEX", "STATUS", "WAITING", "UPDATING", "SOAKING", "DONE", "FAILED", "IGNORED",
+)  # fmt: skip
+TARGET_HEAD: Row = ("GROUP", "TARGET", "STATE", "SINCE", "UNTIL", "WHY")
+
+
+def human_state(target: Target, state: State) -> str:
+    """What a target is doing, in the words people use."""
+    if target.ignored or target.status is Status.Skip:
+        return "Ignored"
+    if state is State.DONE and target.status is Status.NewCluster:
+        return "Joined later"
+    return _HUMAN[state]
+
+
+def headline(world: RolloutWorld, plan: RolloutPlan) -> str:
+    """The rollout on one line."""
+    tallies = [report.tally for report in plan.groups]
+    done, failed = sum(t.done for t in tallies), sum(t.failed for t in tallies)
+    counted = sum(t.counted for t in tallies)
+    parts = [plan.summary.value, world.strategy.type.value]
+    if plan.course.revision is not None:
+        parts.append(f"revision {plan.course.revision}")
+    parts.append(f"{done} of {counted} done")
+    if failed:
+        parts.append(f"{failed} failed")
+    if plan.started:
+        parts.append(f"{len(plan.started)} start now")
+    if plan.course.revision != world.revision and world.revision is not None:
+        parts.append(f"{world.revision} waits its turn")
+    return " · ".join(parts)
+
+
+def group_rows(world: RolloutWorld, plan: RolloutPlan) -> list[Row]:
+    """One row a group."""
+    rows: list[Row] = []
+    for report in plan.groups:
+        group, tally = world.groups[report.group], report.tally
+        counts = (tally.waiting, tally.in_flight, tally.soaking, tally.done)
+        numbers = (*counts, tally.failed, tally.ignored)
+        rows.append(
+            (group.label, str(group.index), report.status.value, *(str(n) for n in numbers))
+        )
+    return rows
+
+
+def target_rows(world: RolloutWorld, plan: RolloutPlan, now: Instant) -> list[Row]:
+    """One row a target: the first gate that is shut says why, in full."""
+    starting = set(plan.started)
+    back = {o.target: o for o in plan.options if o.change.kind is ChangeKind.RETURN}
+    rows: list[Row] = []
+    for group in world.groups:
+        for i in range(group.first, group.last):
+            target, option = world.targets[i], plan.options[i]
+            shut = first_shut(option.verdicts)
+            why = "starts now" if i in starting else sentence(shut) if shut else ""
+            if i in back:
+                gate = first_shut(back[i].verdicts)
+                goes = f"returns to {back[i].change.revision} now"
+                why = f"{why}; {sentence(gate) if gate else goes}"
+            since = format_age(now - target.since) if target.since is not None else ""
+            until = format_age(shut.until - now) if shut and shut.until is not None else ""
+            state = human_state(target, plan.states[i])
+            rows.append((group.label, target.name, state, since, until, why))
+    return rows
+
+
+def first_shut(verdicts: tuple[Verdict, ...]) -> Verdict | None:
+    """The verdict that says most about why nothing happens: a stop before a wait."""
+    for outcome in (Outcome.STOP, Outcome.WAIT):
+        for verdict in verdicts:
+            if verdict.outcome is outcome:
+                return verdict
+    return None
+
+
+def layout(head: Row, rows: list[Row], width: int | None = None) -> list[str]:
+    """Columns with two spaces between them; the last is cut to the width, where there is one."""
+    table = [head, *rows]
+    sizes = [max(len(row[column]) for row in table) for column in range(len(head))]
+    lines: list[str] = []
+    for row in table:
+        cells = [cell.ljust(size) for cell, size in zip(row[:-1], sizes, strict=False)]
+        line = "  ".join((*cells, row[-1])).rstrip()
+        cut = width is not None and len(line) > width
+        lines.append(line[: width - 1] + "…" if cut and width is not None else line)
+    return lines

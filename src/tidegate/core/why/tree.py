@@ -1,0 +1,72 @@
+"""One target as a tree: every gate, its verdict and numbers, until when, and what would open it."""
+
+from tidegate.core.model.plan import ChangeKind, Option
+from tidegate.core.model.reasons import Outcome
+from tidegate.core.model.time import Instant, format_age, format_instant
+from tidegate.core.model.verdict import Verdict, all_pass
+from tidegate.core.rollout.decide import RolloutPlan
+from tidegate.core.rollout.world import RolloutWorld
+from tidegate.core.why.sentence import MARKS, opens, sentence, until_text
+from tidegate.core.why.table import human_state
+
+_FIRST = {Outcome.STOP: 0, Outcome.WAIT: 1, Outcome.PASS: 2}
+
+
+def find_target(world: RolloutWorld, name: str) -> int | None:
+    """The position of a target, departed ones behind the others; None if there is none."""
+    for i, target in enumerate(world.targets + world.departed):
+        if target.name == name:
+            return i
+    return None
+
+
+def target_tree(world: RolloutWorld, plan: RolloutPlan, position: int, now: Instant) -> list[str]:
+    """The lines of the tree of one target."""
+    lines = [_title(world, plan, position, now)]
+    for option in plan.options:
+        if option.target == position:
+            lines += _option(option, now)
+    return lines
+
+
+def _title(world: RolloutWorld, plan: RolloutPlan, position: int, now: Instant) -> str:
+    if position >= len(world.targets):
+        return f"{world.departed[position - len(world.targets)].name}  in no group"
+    target = world.targets[position]
+    group = next(g for g in world.groups if g.first <= position < g.last)
+    parts = [target.name, human_state(target, plan.states[position]), f"in {group.label}"]
+    if target.since is not None:
+        age = format_age(now - target.since)
+        parts.append(f"{target.status.name} since {format_instant(target.since)} ({age})")
+    if target.revision is not None:
+        parts.append(f"on {target.revision}")
+    if position in plan.started:
+        parts.append("starts now")
+    return "  ".join(parts)
+
+
+def _option(option: Option, now: Instant) -> list[str]:
+    verdicts = sorted(option.verdicts, key=lambda each: _FIRST[each.outcome])
+    lines: list[str] = []
+    if option.change.kind is ChangeKind.RETURN:
+        go = "now" if all_pass(option.verdicts) else "when every gate below is open"
+        lines.append(f"back to {option.change.revision}: {go}")
+    elif option.change.kind is ChangeKind.REMOVE:
+        lines.append("removed: now" if all_pass(option.verdicts) else "kept for now")
+    size = max(len(verdict.gate.value) for verdict in verdicts)
+    for verdict in verdicts:
+        lines += _gate(verdict, now, size, last=verdict is verdicts[-1])
+    return lines
+
+
+def _gate(verdict: Verdict, now: Instant, size: int, last: bool) -> list[str]:
+    stem, rest = ("└─", "  ") if last else ("├─", "│ ")
+    mark, name = MARKS[verdict.outcome], verdict.gate.value.ljust(size)
+    lines = [f"{stem} {mark} {name}  {sentence(verdict)}"]
+    indent = f"{rest}   {' ' * size}  "
+    timed, remedy = until_text(verdict, now), opens(verdict)
+    if timed:
+        lines.append(f"{indent}{timed}")
+    if remedy:
+        lines.append(f"{indent}opens: {remedy}")
+    return lines
