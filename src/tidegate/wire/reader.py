@@ -6,6 +6,7 @@ its default, and whoever asked looks at the problems once, at the end.
 """
 
 import enum
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -19,6 +20,13 @@ from tidegate.core.model.time import Duration, Instant, parse_duration, parse_in
 T = TypeVar("T")
 E = TypeVar("E", bound=enum.Enum)
 
+_NOUNS = {
+    "int": "a whole number",
+    "str": "a text in quotes",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
 DURATION_REMEDY = 'write a duration like "90s", "30m" or "1h30m"'
 INSTANT_REMEDY = 'write a time like "2026-01-31T12:00:00Z"'
 
@@ -193,9 +201,20 @@ class Reader:
                 found.append(msgspec.convert(value, item))
             except msgspec.ValidationError as error:
                 what, _, where = str(error).partition(" - at `$")
-                path = f"{self.at(name)}[{i}]{where.rstrip('`')}"
-                self.problems.add(path, what[:1].lower() + what[1:].replace("`", ""), "")
+                self._explain(f"{self.at(name)}[{i}]", value, what, where.rstrip("`"))
         return found
+
+    def _explain(self, path: str, item: Any, what: str, where: str) -> None:
+        """A decoder's complaint about one item, in our words."""
+        words = what.split("`")
+        if "missing required field" in what:
+            self.problems.add(f"{path}{where}.{words[1]}", "missing", f"write {words[1]}")
+            return
+        for key in re.findall(r"[^.\[\]]+", where):
+            item = item[int(key)] if isinstance(item, list) else item.get(key)
+        wanted = [_NOUNS.get(each, each) for each in words[1].split(" | ") if each != "null"]
+        noun = " or ".join(wanted)
+        self.problems.add(f"{path}{where}", f"{shown(item)} is not {noun}", f"write {noun}")
 
     def close(self, *, fatal: bool = True) -> None:
         """A field nobody asked for is a misspelt one: an error, or a warning if not fatal."""

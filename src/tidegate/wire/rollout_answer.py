@@ -76,10 +76,10 @@ def answer_rollout(
     return answer
 
 
-def answer_problems(ident: object, error: UserError) -> dict[str, Any]:
+def answer_problems(ident: object, error: UserError, where: str = "") -> dict[str, Any]:
     """The answer to a document that cannot be used: nothing starts, and all that is wrong."""
     answer: dict[str, Any] = {} if ident is None else {"id": ident}
-    answer["error"] = error.text()
+    answer["error"] = where + error.text()
     answer["problems"] = error.problems
     answer["warnings"] = []
     empty: list[str] = []

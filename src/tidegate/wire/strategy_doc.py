@@ -70,7 +70,10 @@ def _type(reader: Reader) -> StrategyType:
     hint = nearest(value, words) if isinstance(value, str) else ""
     remedy = hint or f"write one of {', '.join(words)}"
     reader.problems.add(reader.at("type"), f"{shown(value)} is no strategy", remedy)
-    return StrategyType.ALL
+    # Read on with what was probably meant, so that the rest is checked in the same go.
+    meant = [kind for kind in StrategyType if f'"{kind.value}"' in hint]
+    there = [kind for kind, field in _BODIES.items() if reader.has(field)]
+    return next(iter(meant + there), StrategyType.ALL)
 
 
 def _unread(kind: StrategyType, body: Reader, field: str) -> None:

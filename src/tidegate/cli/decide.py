@@ -1,0 +1,107 @@
+"""`tidegate decide`: the rules as a filter, for programs in any language.
+
+Every line in gets one line out, in order, and is flushed at once, so that a program can keep the
+filter running beside it. A line that cannot be answered says so and stops nobody else.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import IO, Any
+
+import click
+import msgspec
+
+from tidegate.cli.main import USAGE
+from tidegate.cli.shape import Command, LazyGroup
+from tidegate.core.errors import UserError
+
+_COMMANDS = {
+    "rollout": ("tidegate.cli.decide:rollout", "Which clusters of a rollout start, and why"),
+    "placement": ("tidegate.cli.decide:placement", "Decision groups of a Placement's clusters"),
+}
+_encode = msgspec.json.Encoder().encode
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name=_COMMANDS,
+    examples="""
+    tidegate decide rollout < lines.jsonl
+    tidegate decide rollout --mode both states.jsonl
+    tidegate decide placement < placements.jsonl
+    """,
+)
+def decide() -> None:
+    """Decide for other programs: a JSON object a line in, the answer a line out."""
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate decide rollout < lines.jsonl
+    tidegate decide rollout --mode compat lines.jsonl | jq .toRollout
+    tidegate decide rollout --mode both lines.jsonl | jq 'select(.differences != [])'
+    """,
+)
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option(
+    "--mode",
+    type=click.Choice(("strict", "compat", "both")),
+    default="strict",
+    show_default=True,
+    help="Our rules, the existing library's to the letter, or both with their differences.",
+)
+def rollout(file: IO[bytes], mode: str) -> None:
+    """Decide rollouts: which clusters start now, and why every other waits.
+
+    Exits 2 if some line could not be decided; the others are answered all the same.
+    """
+    from tidegate.wire import rollout_modes
+
+    _filter(file, rollout_modes.MODES[mode])
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate decide placement < placements.jsonl
+    echo '{"placement": …, "clusters": […], "grouping": "stable"}' | tidegate decide placement
+    """,
+)
+@click.argument("file", type=click.File("rb"), default="-")
+def placement(file: IO[bytes]) -> None:
+    """Form decision groups and PlacementDecisions from a Placement and its clusters.
+
+    With `"grouping": "stable"` and the `previous` groups on the line, a cluster that joins never
+    moves another between groups.
+    """
+    from tidegate.wire.line import parse_line
+    from tidegate.wire.placement_line import reply
+
+    _filter(file, lambda raw: reply(parse_line(raw)))
+
+
+def _filter(file: IO[bytes], answer: Callable[[bytes], Any]) -> None:
+    """Answer line after line; remember only whether one was refused."""
+    refused = False
+    out = sys.stdout.buffer
+    for number, raw in enumerate(file, start=1):
+        if not raw.strip():
+            continue
+        try:
+            answered = answer(raw)
+        except UserError as error:
+            refused = True
+            click.echo(f"Error: line {number}: {error.text()}", err=True)
+            answered = _refusal(raw, number, error)
+        out.write(_encode(answered) + b"\n")
+        out.flush()
+    if refused:
+        raise click.exceptions.Exit(USAGE)
+
+
+def _refusal(raw: bytes, number: int, error: UserError) -> dict[str, Any]:
+    from tidegate.wire.rollout_answer import answer_problems
+    from tidegate.wire.rollout_modes import ident_of
+
+    return {"line": number, **answer_problems(ident_of(raw), error, f"line {number}: ")}

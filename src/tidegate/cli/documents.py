@@ -1,0 +1,56 @@
+"""Documents from files or stdin: YAML read strictly, JSON as it is, problems with their line."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from tidegate.config.strict_yaml import Document, read_yaml
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import Problem
+
+
+def read_document(path: str) -> Document:
+    """The one document in a file (`-`: stdin)."""
+    name = "stdin" if path == "-" else path
+    raw = _bytes(path)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        problem = Problem("", f"byte {error.start} is no UTF-8", "save the file as UTF-8")
+        raise UserError((problem,), where=name) from None
+    if text.lstrip().startswith("{"):
+        found = _json(raw)
+        if found is not None:
+            return Document(name, found, None)
+    return read_yaml(name, text)
+
+
+def _bytes(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise click.UsageError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise click.UsageError(f"{path}: a directory; name a file in it") from None
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return None
+
+
+def located(document: Document, error: UserError) -> UserError:
+    """The same problems, each with the line of the file it stands on."""
+    return UserError(
+        tuple(
+            Problem(f"{document.where(each.path)}: {each.path}", each.message, each.remedy)
+            for each in error.problems
+        )
+    )

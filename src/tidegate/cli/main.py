@@ -1,0 +1,76 @@
+"""The `tidegate` command: six verbs to learn, one way to fail.
+
+Exit codes: 0; 1 failure, or something was found; 2 what was written is wrong; 3 a rollout failed;
+4 not allowed; 124 `--timeout`; 130 interrupted.
+"""
+
+import os
+import sys
+
+import click
+
+from tidegate import __version__
+from tidegate.cli.shape import LazyGroup
+from tidegate.core.errors import UserError
+
+FAILURE, USAGE, INTERRUPTED = 1, 2, 130
+
+_COMMANDS = {
+    "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
+    "simulate": ("tidegate.cli.simulate:simulate", "Live through a rollout in virtual time"),
+    "decide": ("tidegate.cli.decide:decide", "Decide for other programs: JSON lines in and out"),
+    "completion": ("tidegate.cli.completion:completion", "Print the completion script of a shell"),
+    "version": ("tidegate.cli.version:version", "Print the version"),
+}
+
+_EXAMPLES = """
+tidegate why state.yaml              every target of a saved state, and why it waits
+tidegate why state.yaml prod-eu-1    one target: every gate and what would open it
+tidegate simulate rollout.yaml       the same rules in virtual time
+tidegate decide rollout < lines      the rules as a filter on JSON lines
+"""
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name=_COMMANDS,
+    examples=_EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="tidegate %(version)s")
+def cli() -> None:
+    """Let change into a fleet one safe step at a time, and say why everything else waits."""
+
+
+def main() -> None:
+    """Run the command line and turn every failure into one readable line and an exit code."""
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except UserError as error:
+        code = _refuse(error)
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; that is no failure worth a word.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILURE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"Error: {where}{(error.strerror or str(error)).lower()}", err=True)
+        code = FAILURE
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse(error: UserError) -> int:
+    """Show every problem on a line of its own."""
+    for problem in error.problems:
+        where = f"{error.where}: " if error.where else ""
+        click.echo(f"Error: {where}{problem.text()}", err=True)
+    return USAGE

@@ -1,0 +1,68 @@
+"""What goes to stdout: data as JSON or YAML, tables cut to the terminal, colour where wanted."""
+
+import os
+import shutil
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+FORMATS = ("table", "json", "yaml")
+COLOURS = ("auto", "always", "never")
+
+_BY_WORD = {
+    "Waiting": "bright_black",
+    "Updating": "blue",
+    "Progressing": "blue",
+    "Soaking": "yellow",
+    "Paused": "yellow",
+    "Done": "green",
+    "Succeeded": "green",
+    "Failed": "red",
+    "Aborted": "red",
+    "No answer": "red",
+    "✓": "green",
+    "…": "yellow",
+    "✗": "red",
+}
+
+
+def emit(data: Any, output: str) -> None:
+    """Write data as JSON or YAML."""
+    encoded = msgspec.json.encode(data)
+    if output == "json":
+        click.echo(msgspec.json.format(encoded, indent=2))
+        return
+    import yaml
+
+    plain = msgspec.json.decode(encoded)
+    click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100), nl=False)
+
+
+def wants_colour(choice: str) -> bool:
+    """Whether stdout gets colour: the flag, then NO_COLOR, then FORCE_COLOR, then the terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    if os.environ.get("FORCE_COLOR", "0") != "0" or os.environ.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    return sys.stdout.isatty()
+
+
+def terminal_width() -> int | None:
+    """How wide the terminal is; None where there is none, and nothing needs to be cut."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return None
+    return shutil.get_terminal_size().columns
+
+
+def coloured(line: str, colour: bool) -> str:
+    """A line with its state words and marks in colour; the words stay, colour only helps."""
+    if not colour:
+        return line
+    for word, name in _BY_WORD.items():
+        if word in line:
+            line = line.replace(word, click.style(word, fg=name))
+    return line

@@ -1,0 +1,90 @@
+"""The shape every command shares: examples first, quick help, the nearest name, exit codes.
+
+Commands are listed here by name and loaded when they are called, so that `--help` and completion
+import nothing they do not show.
+"""
+
+import importlib
+from typing import Any
+
+import click
+
+from tidegate.core.model.problem import nearest
+
+
+class Command(click.Command):
+    """A command whose help starts with examples."""
+
+    def __init__(self, *args: Any, examples: str = "", **kwargs: Any) -> None:
+        self.examples = examples
+        super().__init__(*args, **kwargs)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Examples, then usage, text and options."""
+        _write_examples(formatter, self.examples)
+        super().format_help(ctx, formatter)
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and one line, and loads one when it is called."""
+
+    def __init__(
+        self,
+        *args: Any,
+        commands_by_name: dict[str, tuple[str, str]],
+        examples: str = "",
+        **kwargs: Any,
+    ) -> None:
+        # Name to (where the command is, its one line of help).
+        self._lazy = commands_by_name
+        self.examples = examples
+        super().__init__(*args, **kwargs)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names, in the order in which people need them."""
+        return list(self._lazy)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Load one command."""
+        if cmd_name not in self._lazy:
+            return None
+        module, _, attribute = self._lazy[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one was meant."""
+        name = args[0] if args else ""
+        if name and name not in self._lazy and not name.startswith("-"):
+            hint = nearest(name, self._lazy) or f"there are {', '.join(self._lazy)}"
+            raise click.UsageError(f'no command "{name}"; {hint}', ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Examples, then usage, text, options and commands."""
+        _write_examples(formatter, self.examples)
+        super().format_help(ctx, formatter)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """The list of commands, from their one-liners alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
+
+
+def _write_examples(formatter: click.HelpFormatter, examples: str) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples.strip().splitlines():
+                formatter.write(f"  {line.strip()}\n")
+        formatter.write_paragraph()

@@ -1,0 +1,1 @@
+"""The policy kind: which groups its clusters form."""

@@ -1,0 +1,22 @@
+"""One JSON line as an object whose fields are decoded when somebody asks for them."""
+
+from typing import Any
+
+import msgspec
+
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import Problem, shown
+
+_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def parse_line(raw: bytes) -> dict[str, Any]:
+    """The fields of a line; UserError if it is no JSON object."""
+    try:
+        return _decode(raw)
+    except msgspec.ValidationError:
+        value = shown(msgspec.json.decode(raw))
+        raise UserError((Problem("", f"{value} is not an object", "write {…}"),)) from None
+    except (ValueError, RecursionError) as error:
+        what = str(error).removeprefix("JSON is malformed: ")
+        raise UserError((Problem("", f"not JSON: {what}", "write one object a line"),)) from None
