@@ -7,7 +7,7 @@ its default, and whoever asked looks at the problems once, at the end.
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -50,8 +50,7 @@ class Reader:
 
     def has(self, name: str) -> bool:
         """Whether the field is there and not null."""
-        self._asked.add(name)
-        return self._fields.get(name) is not None
+        return self.undecoded(name) is not None
 
     def names(self) -> list[str]:
         """The names of all fields, in their order."""
@@ -59,16 +58,15 @@ class Reader:
 
     def raw(self, name: str) -> Any:
         """The field as it stands; None if absent."""
-        self._asked.add(name)
-        value = self._fields.get(name)
-        if isinstance(value, msgspec.Raw):
-            return msgspec.json.decode(value)
-        return value
+        value = self.undecoded(name)
+        return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
 
     def undecoded(self, name: str) -> Any:
         """The field, still as JSON text if it arrived so (lists too long to decode twice)."""
         self._asked.add(name)
-        return self._fields.get(name)
+        value = self._fields.get(name)
+        is_null = isinstance(value, msgspec.Raw) and bytes(value) == b"null"
+        return None if is_null else value
 
     def text(self, name: str) -> str | None:
         """A text; None if absent."""
@@ -183,22 +181,30 @@ class Reader:
         return []
 
     def typed_list(self, name: str, item: type[T]) -> list[T]:
-        """A long list of plain records, decoded in one go; item by item only to find problems."""
+        """The records of a long list, without their positions."""
+        return [one for _, one in self.typed_items(name, item)]
+
+    def typed_items(self, name: str, item: type[T]) -> Iterable[tuple[int, T]]:
+        """A long list of plain records with their positions, decoded in one go.
+
+        Item by item only where that fails: to find every problem, and go on with the others.
+        """
         value = self.undecoded(name)
         if value is None:
-            return []
+            return ()
         try:
             if isinstance(value, msgspec.Raw):
-                return msgspec.json.decode(value, type=list[item])  # type: ignore[valid-type]
-            return msgspec.convert(value, list[item])  # type: ignore[valid-type]
+                found = msgspec.json.decode(value, type=list[item])  # type: ignore[valid-type]
+                return enumerate(found)
+            return enumerate(msgspec.convert(value, list[item]))  # type: ignore[valid-type]
         except msgspec.ValidationError:
             return self._typed_one_by_one(name, item)
 
-    def _typed_one_by_one(self, name: str, item: type[T]) -> list[T]:
-        found: list[T] = []
+    def _typed_one_by_one(self, name: str, item: type[T]) -> list[tuple[int, T]]:
+        found: list[tuple[int, T]] = []
         for i, value in enumerate(self._list(name)):
             try:
-                found.append(msgspec.convert(value, item))
+                found.append((i, msgspec.convert(value, item)))
             except msgspec.ValidationError as error:
                 what, _, where = str(error).partition(" - at `$")
                 self._explain(f"{self.at(name)}[{i}]", value, what, where.rstrip("`"))

@@ -122,7 +122,7 @@ def _memberships(reader: Reader, problems: Problems) -> list[Membership]:
 
 def _groups(reader: Reader, placement: str, problems: Problems) -> list[Membership]:
     found: list[Membership] = []
-    for i, one in enumerate(reader.typed_list("groups", GroupDoc)):
+    for i, one in reader.typed_items("groups", GroupDoc):
         path = f"{reader.at('groups')}[{i}]"
         if one.index < 0:
             problems.add(f"{path}.index", f"{one.index} is negative", "write 0 or more")
@@ -135,7 +135,7 @@ def _groups(reader: Reader, placement: str, problems: Problems) -> list[Membersh
 def _statuses(reader: Reader, problems: Problems, revision: str | None) -> list[Target]:
     found: list[Target] = []
     labelled = None
-    for i, one in enumerate(reader.typed_list("statuses", StatusDoc)):
+    for i, one in reader.typed_items("statuses", StatusDoc):
         since: Instant | None = None
         if one.last_transition_time is not None:
             try:

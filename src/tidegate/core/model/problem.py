@@ -48,6 +48,11 @@ def shown(value: object) -> str:
         text = msgspec.json.encode(value).decode()
     except (TypeError, UnicodeEncodeError):
         text = repr(value)
+    return shorten(text)
+
+
+def shorten(text: str) -> str:
+    """A text cut to a recognisable length."""
     return text if len(text) <= VALUE_LENGTH_MAX else text[: VALUE_LENGTH_MAX - 1] + "…"
 
 

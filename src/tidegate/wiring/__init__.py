@@ -1,1 +1,0 @@
-"""The only place that knows every adapter and puts them together."""

@@ -1,0 +1,1 @@
+"""Tidegate's tests: laws, simulation, scenarios, vectors, contracts, tables, end to end."""
