@@ -1,1 +1,1 @@
-"""A fleet that behaves: a virtual clock and simulated targets."""
+"""A fleet that behaves: virtual time, simulated clusters, and faults, behind the real rules."""

@@ -92,7 +92,6 @@ class Reason(enum.Enum):
     Reverting = "Reverting"
     RollbackDue = "RollbackDue"
     Returning = "Returning"
-    Returned = "Returned"
     NoLastGood = "NoLastGood"
 
 
@@ -205,14 +204,14 @@ REASONS: dict[Reason, Entry] = {
     Reason.EarlierGroupUnfinished: Entry(
         Gate.ORDER,
         _WAIT,
-        "{group}: {done} of {total} done ({targets})",
+        "{group}: {done} of {total} done, waiting for {targets}",
         (("group", _N), ("done", _C), ("total", _C), ("targets", _NS)),
         "{group} finishes",
     ),
     Reason.EarlierGroupReopened: Entry(
         Gate.ORDER,
         _WAIT,
-        "{group} goes first and is open again: {done} of {total} done ({targets})",
+        "{group} goes first and is open again: {done} of {total} done, waiting for {targets}",
         (("group", _N), ("done", _C), ("total", _C), ("targets", _NS)),
         "{group} finishes again",
     ),
@@ -290,9 +289,6 @@ REASONS: dict[Reason, Entry] = {
         "on its way back to {revision}",
         (("revision", _N),),
         "it reports success",
-    ),
-    Reason.Returned: Entry(
-        Gate.RETURN, _STOP, "on {revision}, the last good revision", (("revision", _N),)
     ),
     Reason.NoLastGood: Entry(
         Gate.RETURN,

@@ -85,11 +85,10 @@ class Order:
         reopened = any(self._census.tallies[p].touched for p in later)
         reason = Reason.EarlierGroupReopened if reopened else Reason.EarlierGroupUnfinished
         names = names_in(self._world, self._census, [position], _UNFINISHED)
-        finished = tally.done + tally.failed
         return verdict(
             reason,
             group.label,
-            finished,
+            tally.done,
             tally.counted,
             names,
             until=None if tally.undated else tally.settles_at,

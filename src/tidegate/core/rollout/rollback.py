@@ -19,10 +19,10 @@ Verdicts = tuple[Verdict, ...]
 
 
 class Way(msgspec.Struct, frozen=True):
-    """Where a target stands on its way back; None where it was never touched."""
+    """Where a touched target stands on its way back: due to go, or going."""
 
     due: bool
-    returning: bool = False
+    # Still on its way out, in a slot it can return in.
     holds_slot: bool = False
 
 
@@ -44,14 +44,11 @@ def plan_rollback(world: RolloutWorld, course: Course) -> list[Option]:
         verdict(Reason.Paused if course.paused else Reason.Running),
     )
     returning = (verdict(Reason.Returning, last_good),)
-    returned = (verdict(Reason.Returned, last_good),)
     options: list[Option] = []
     for i, way in enumerate(ways):
         if way is not None:
-            if way.due:
-                verdicts = _due(lead, way, None if mandatory[i] else slots)
-            else:
-                verdicts = returning if way.returning else returned
+            slotted = None if mandatory[i] else slots
+            verdicts = _due(lead, way, slotted) if way.due else returning
             options.append(Option(i, change, verdicts))
     return options
 
@@ -62,7 +59,7 @@ def _slots(world: RolloutWorld, ways: list[Way | None], mandatory: list[bool]) -
     if limit is None:
         return None
     mine = [way for way, whole in zip(ways, mandatory, strict=True) if way and not whole]
-    back = sum(way.returning for way in mine)
+    back = sum(not way.due for way in mine)
     return Slots(limit.of(size_outside(world)), back, holding=sum(way.holds_slot for way in mine))
 
 
@@ -82,7 +79,5 @@ def _way(target: Target, course: Course, last_good: str | None) -> Way | None:
         revision = course.revision if course.vouched else None
     flying = status in _IN_FLIGHT
     if revision is not None and revision == last_good:
-        if flying:
-            return Way(due=False, returning=True)
-        return Way(due=False) if status is Status.Succeeded else None
+        return Way(due=False) if flying else None
     return Way(due=True, holds_slot=flying)

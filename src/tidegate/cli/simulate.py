@@ -1,0 +1,121 @@
+"""`tidegate simulate`: a rollout in virtual time, as a timeline, a story, data or a picture."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from tidegate.cli.documents import located, read_document
+from tidegate.cli.output import COLOURS, FORMATS, coloured, emit, terminal_width, wants_colour
+from tidegate.cli.shape import Command
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import nearest
+from tidegate.core.model.time import SECOND
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.why.tree import find_target, target_tree
+from tidegate.simulation.grid import draw
+from tidegate.simulation.run import Simulation, Step
+from tidegate.simulation.story import closing, opening, tell
+from tidegate.wire.scenario_doc import Scenario, read_scenario
+
+ROLLOUT_FAILED = 3
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate simulate rollout.yaml                    a row a group, a column a step
+    tidegate simulate rollout.yaml --story            told line by line
+    tidegate simulate rollout.yaml --why prod-07      and why one target waits in the end
+    tidegate simulate rollout.yaml --seed 7 --svg timeline.svg
+    """,
+)
+@click.argument("file")
+@click.option("--seed", type=int, default=0, show_default=True, help="What random failures follow.")
+@click.option("--story", is_flag=True, help="Tell it line by line, above the timeline.")
+@click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
+@click.option("--why", "target", metavar="TARGET", help="Explain one target where it mattered.")
+@click.option("--svg", type=click.Path(dir_okay=False), help="Write the timeline as a picture.")
+@click.option("--check", is_flag=True, help="Exit 3 unless the rollout succeeds.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+def simulate(
+    file: str,
+    seed: int,
+    story: bool,
+    pace: float | None,
+    target: str | None,
+    svg: str | None,
+    check: bool,
+    output: str,
+    color: str,
+) -> None:
+    """Live through a rollout in virtual time, with the rules that run in production.
+
+    FILE is a scenario in YAML or JSON ("-" reads stdin): groups, strategy, how the fleet behaves,
+    and what happens when.
+    """
+    scenario = _read(file)
+    steps = Simulation(scenario, seed).run()
+    colour = wants_colour(color)
+    if svg:
+        from tidegate.simulation.picture import draw_svg
+
+        Path(svg).write_text(draw_svg(scenario, steps), encoding="utf-8")
+        click.echo(f"wrote {svg}", err=True)
+    if output != "table":
+        from tidegate.simulation.record import record
+
+        emit(record(scenario, steps, seed), output)
+    else:
+        _show(scenario, steps, story, pace, colour)
+        if target:
+            _explain(steps, target, colour)
+    if check and steps[-1].plan.summary is not Summary.SUCCEEDED:
+        raise click.exceptions.Exit(ROLLOUT_FAILED)
+
+
+def _read(file: str) -> Scenario:
+    document = read_document(file)
+    try:
+        scenario = read_scenario(document.data)
+    except UserError as error:
+        raise located(document, error) from None
+    for warning in scenario.warnings:
+        click.echo(f"Warning: {warning.text()}", err=True)
+    return scenario
+
+
+def _show(
+    scenario: Scenario, steps: list[Step], story: bool, pace: float | None, colour: bool
+) -> None:
+    click.echo(opening(scenario))
+    if story:
+        _tell(scenario, steps, pace, colour)
+    click.echo()
+    for line in (*draw(scenario, steps, terminal_width()), "", *closing(scenario, steps)):
+        click.echo(coloured(line, colour))
+
+
+def _tell(scenario: Scenario, steps: list[Step], pace: float | None, colour: bool) -> None:
+    """Line by line; at a pace only where somebody is watching."""
+    shown_at = scenario.start
+    for moment, line in tell(scenario, steps):
+        if pace and sys.stdout.isatty():
+            time.sleep((moment - shown_at) / SECOND / pace)
+        shown_at = moment
+        click.echo(coloured(line, colour))
+
+
+def _explain(steps: list[Step], name: str, colour: bool) -> None:
+    """The target at the step that stopped the rollout, or else at the end."""
+    stopped = [step for step in steps if step.plan.breached]
+    step = stopped[0] if stopped else steps[-1]
+    position = find_target(step.world, name)
+    if position is None:
+        hint = nearest(name, [target.name for target in step.world.targets])
+        raise click.UsageError(f'no target "{name}" in this scenario; {hint}'.rstrip("; "))
+    click.echo(f"\nwhy {name}")
+    for line in target_tree(step.world, step.plan, position, step.at):
+        click.echo(coloured(f"  {line}", colour))

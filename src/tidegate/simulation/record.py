@@ -1,0 +1,58 @@
+"""A simulated rollout as data: every step, what started and what changed."""
+
+from typing import Any
+
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.time import format_instant
+from tidegate.core.why.table import human_state
+from tidegate.simulation.run import Step
+from tidegate.wire.scenario_doc import Scenario
+
+
+def record(scenario: Scenario, steps: list[Step], seed: int) -> dict[str, Any]:
+    """The whole run as one document."""
+    last = steps[-1]
+    return {
+        "name": scenario.name,
+        "seed": seed,
+        "start": format_instant(scenario.start),
+        "end": format_instant(last.at),
+        "summary": last.plan.summary.value,
+        "steps": [_step(step) for step in steps],
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    plan, world = step.plan, step.world
+    acts: dict[str, list[str]] = {"start": [], "rollback": [], "removed": []}
+    fields = {
+        ChangeKind.APPLY: "start",
+        ChangeKind.RETURN: "rollback",
+        ChangeKind.REMOVE: "removed",
+    }
+    for action in plan.actions:
+        acts[fields[action.change.kind]].append(action.target)
+    return {
+        "at": format_instant(step.at),
+        "happened": [{"what": one.verb.value, "names": list(one.names)} for one in step.happened],
+        **acts,
+        "summary": plan.summary.value,
+        "breached": plan.breached,
+        "events": [event.value for event in plan.events],
+        "groups": [
+            {
+                "name": world.groups[report.group].name,
+                "status": report.status.value,
+                "waiting": report.tally.waiting,
+                "inFlight": report.tally.in_flight,
+                "soaking": report.tally.soaking,
+                "done": report.tally.done,
+                "failed": report.tally.failed,
+            }
+            for report in plan.groups
+        ],
+        "targets": {
+            target.name: human_state(target, state)
+            for target, state in zip(world.targets, plan.states, strict=True)
+        },
+    }
