@@ -11,7 +11,6 @@ import click
 
 from tidegate import __version__
 from tidegate.cli.shape import LazyGroup
-from tidegate.core.errors import UserError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -47,8 +46,6 @@ def main() -> None:
     try:
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()
-    except UserError as error:
-        code = _refuse(error)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:
@@ -65,12 +62,23 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         click.echo(f"Error: {where}{(error.strerror or str(error)).lower()}", err=True)
         code = FAILURE
+    except Exception as error:  # noqa: BLE001  the last stop: no input ends in a traceback
+        code = _fail(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _refuse(error: UserError) -> int:
-    """Show every problem on a line of its own."""
+def _fail(error: Exception) -> int:
+    """What was written is wrong: every problem on a line of its own. Anything else is our bug."""
+    from tidegate.core.errors import UserError
+
+    if not isinstance(error, UserError):
+        if os.environ.get("TIDEGATE_DEBUG"):
+            raise error
+        what = f"{type(error).__name__}: {error}"
+        click.echo(f"Error: a bug in tidegate: {what}", err=True)
+        click.echo("Run it again with TIDEGATE_DEBUG=1 and report what it prints.", err=True)
+        return FAILURE
+    where = f"{error.where}: " if error.where else ""
     for problem in error.problems:
-        where = f"{error.where}: " if error.where else ""
         click.echo(f"Error: {where}{problem.text()}", err=True)
     return USAGE

@@ -22,6 +22,10 @@ _BY_WORD = {
     "Failed": "red",
     "Aborted": "red",
     "No answer": "red",
+    "▶": "blue",
+    "◔": "yellow",
+    "↩": "magenta",
+    "■": "red",
     "✓": "green",
     "…": "yellow",
     "✗": "red",
@@ -58,11 +62,9 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns
 
 
-def coloured(line: str, colour: bool) -> str:
-    """A line with its state words and marks in colour; the words stay, colour only helps."""
-    if not colour:
-        return line
-    for word, name in _BY_WORD.items():
-        if word in line:
+def say(line: str, colour: bool) -> None:
+    """Print a line with its state words and marks in colour; the words stay, colour only helps."""
+    if colour:
+        for word, name in _BY_WORD.items():
             line = line.replace(word, click.style(word, fg=name))
-    return line
+    click.echo(line, color=colour)

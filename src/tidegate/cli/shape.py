@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-from tidegate.core.model.problem import nearest
-
 
 class Command(click.Command):
     """A command whose help starts with examples."""
@@ -63,6 +61,8 @@ class LazyGroup(click.Group):
         """Find the command, or say which one was meant."""
         name = args[0] if args else ""
         if name and name not in self._lazy and not name.startswith("-"):
+            from tidegate.core.model.problem import nearest
+
             hint = nearest(name, self._lazy) or f"there are {', '.join(self._lazy)}"
             raise click.UsageError(f'no command "{name}"; {hint}', ctx)
         return super().resolve_command(ctx, args)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tidegate.cli.documents import located, read_document
-from tidegate.cli.output import COLOURS, FORMATS, coloured, emit, terminal_width, wants_colour
+from tidegate.cli.output import COLOURS, FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
@@ -95,7 +95,7 @@ def _show(
         _tell(scenario, steps, pace, colour)
     click.echo()
     for line in (*draw(scenario, steps, terminal_width()), "", *closing(scenario, steps)):
-        click.echo(coloured(line, colour))
+        say(line, colour)
 
 
 def _tell(scenario: Scenario, steps: list[Step], pace: float | None, colour: bool) -> None:
@@ -105,7 +105,7 @@ def _tell(scenario: Scenario, steps: list[Step], pace: float | None, colour: boo
         if pace and sys.stdout.isatty():
             time.sleep((moment - shown_at) / SECOND / pace)
         shown_at = moment
-        click.echo(coloured(line, colour))
+        say(line, colour)
 
 
 def _explain(steps: list[Step], name: str, colour: bool) -> None:
@@ -118,4 +118,4 @@ def _explain(steps: list[Step], name: str, colour: bool) -> None:
         raise click.UsageError(f'no target "{name}" in this scenario; {hint}'.rstrip("; "))
     click.echo(f"\nwhy {name}")
     for line in target_tree(step.world, step.plan, position, step.at):
-        click.echo(coloured(f"  {line}", colour))
+        say(f"  {line}", colour)

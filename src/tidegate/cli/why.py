@@ -3,7 +3,7 @@
 import click
 
 from tidegate.cli.documents import located, read_document
-from tidegate.cli.output import COLOURS, FORMATS, coloured, emit, terminal_width, wants_colour
+from tidegate.cli.output import COLOURS, FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
@@ -81,7 +81,7 @@ def _show_all(reading: Reading, plan: RolloutPlan, colour: bool) -> None:
     if plan.recheck_at is not None:
         lines += ["", f"look again in {format_age(plan.recheck_at - reading.now)}"]
     for line in lines:
-        click.echo(coloured(line, colour))
+        say(line, colour)
 
 
 def _show_one(reading: Reading, plan: RolloutPlan, target: str, output: str, colour: bool) -> None:
@@ -94,7 +94,7 @@ def _show_one(reading: Reading, plan: RolloutPlan, target: str, output: str, col
         raise click.UsageError(f'no target "{name}" in this state; {hint}')
     if output == "table":
         for line in target_tree(world, plan, position, reading.now):
-            click.echo(coloured(line, colour))
+            say(line, colour)
         return
     answer = _answer(reading, plan)
     rows = [*answer["targets"], *answer.get("unplaced", [])]  # type: ignore[misc]

@@ -7,7 +7,7 @@ a cluster or an event changes nobody else's fate, and the same seed always tells
 import random
 
 from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import Instant
+from tidegate.core.model.time import SECOND, Instant
 from tidegate.wire.scenario_doc import Scenario, Temper
 
 
@@ -68,7 +68,7 @@ class Fleet:
         temper, fate = self._fate(cluster)
         cluster.said = temper.fails or self._scenario.success
         cluster.ends_as = Status.Failed if fate == "fails" else Status.Succeeded
-        takes = self._draw(cluster, "time").randint(temper.apply_min, temper.apply_max)
+        takes = self._takes(cluster, temper)
         cluster.ends_at = None if fate == "silent" else Instant(now + takes)
         if fate != "fails":
             cluster.said = self._scenario.success
@@ -108,6 +108,12 @@ class Fleet:
         if temper.fails or self._happens(cluster, "failure", self._scenario.failure_percent):
             return temper, "fails"
         return temper, "succeeds"
+
+    def _takes(self, cluster: Cluster, temper: Temper) -> int:
+        """How long it takes: whole minutes where the bounds are, else whole seconds."""
+        low, high = temper.apply_min, temper.apply_max
+        unit = 60 * SECOND if low % (60 * SECOND) == high % (60 * SECOND) == 0 else SECOND
+        return low + unit * self._draw(cluster, "time").randint(0, (high - low) // unit)
 
     def _happens(self, cluster: Cluster, what: str, percent: int) -> bool:
         return percent > 0 and self._draw(cluster, what).randrange(100) < percent
