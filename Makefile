@@ -9,7 +9,7 @@ LOCK_ARGS ?=
 
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
-DEMO  := $(BIN)/tidegate simulate examples/demo.yaml --story
+DEMO  := $(BIN)/tidegate simulate examples/demo.yaml --story --pace 1200 --why app-sre
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
@@ -60,8 +60,20 @@ $(READY): requirements/uv.txt requirements/dev.txt pyproject.toml
 setup: $(READY)
 	@:
 
+define NEXT
+
+Now paste one:
+  $(BIN)/tidegate why examples/state.yaml prod-eu-1          why one target waits
+  $(BIN)/tidegate simulate examples/rollout.yaml --story     approvals, silence, a late joiner
+  $(BIN)/tidegate simulate examples/demo.yaml --svg demo.svg the same as a picture
+  $(BIN)/tidegate decide rollout --mode both examples/line.jsonl   where the existing library differs
+endef
+
+export NEXT
 demo: $(READY)
+	@echo '25 shards of one integration, simulated · 1 s = 20 min · nothing leaves this machine'
 	@$(DEMO)
+	@printf '%s\n' "$$NEXT"
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto -m 'not e2e' $(ARGS)

@@ -1,0 +1,114 @@
+"""Documentation is tested: commands print what the pages say, code runs, links lead somewhere."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tidegate.core.model.reasons import REASONS, Gate, Outcome
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/**/*.md", "tests/**/*.md", "bench/**/*.md")
+    for page in ROOT.glob(pattern)
+)
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]+\]\(([^)#]+)(?:#[^)]*)?\)")
+
+
+def fences(language: str) -> Iterator[tuple[Path, str]]:
+    """Every fenced block of a language, with its page."""
+    for page in PAGES:
+        for found in _FENCE.finditer(page.read_text(encoding="utf-8")):
+            if found[1] == language:
+                yield page, found[2]
+
+
+def run(command: str) -> str:
+    """What a command prints, as somebody with our tools on the PATH sees it."""
+    bin_dir = Path(sys.executable).parent
+    path = f"{bin_dir}{os.pathsep}{os.environ['PATH']}"
+    clean = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    env = {**clean, "PATH": path, "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        command, shell=True, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr
+
+
+CONSOLES = [(page, block) for page, block in fences("console")]
+
+
+@pytest.mark.parametrize(
+    "page, block", CONSOLES, ids=[f"{p.name}-{i}" for i, (p, _) in enumerate(CONSOLES)]
+)
+def test_commands_print_what_the_page_says(
+    page: Path, block: str, request: pytest.FixtureRequest
+) -> None:
+    """Every `$ command` of a page prints exactly the lines below it."""
+    shown = [part for part in re.split(r"^\$ ", block, flags=re.MULTILINE) if part]
+    printed = "".join(f"$ {part.splitlines()[0]}\n{run(part.splitlines()[0])}" for part in shown)
+    wanted = request.config.getoption("--rewrite", default=False)
+    if wanted or os.environ.get("TIDEGATE_REWRITE"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(block, printed), encoding="utf-8")
+    else:
+        assert printed == block, f"{page.name}: run the tests with --rewrite and read the change"
+
+
+@pytest.mark.parametrize("block", [block for _, block in fences("python")])
+def test_python_of_the_pages_runs(block: str) -> None:
+    """Every Python block runs as it stands, its assertions included."""
+    exec(compile(block, "page", "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link of a page names a file that exists."""
+    links = _LINK.findall(page.read_text(encoding="utf-8"))
+    lost = [
+        link for link in links if "://" not in link and not (page.parent / link.strip()).exists()
+    ]
+    assert not lost, f"{page.relative_to(ROOT)} links to {lost}"
+
+
+def generator() -> ModuleType:
+    """docs/generate.py as a module."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["reasons.md", "cli.md"])
+def test_generated_pages_are_fresh(name: str) -> None:
+    """The pages that follow from the code are the ones `make docs` would write."""
+    page = generator().PAGES[name]()
+    assert (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8") == page, "make docs"
+
+
+def test_every_gate_that_can_shut_has_a_runbook() -> None:
+    """Whoever is held finds what to do: each gate that can wait or stop has its section."""
+    book = (ROOT / "docs" / "operate" / "runbook.md").read_text(encoding="utf-8")
+    shut = {entry.gate for entry in REASONS.values() if entry.outcome is not Outcome.PASS}
+    assert not [gate.value for gate in Gate if gate in shut and f"## {gate.value}:" not in book]
+
+
+def test_every_stop_says_what_would_open_it() -> None:
+    """A gate that stays shut until somebody acts says how; a finished target needs nothing."""
+    finished = {"Done", "Skipped"}
+    silent = [
+        reason.value
+        for reason, entry in REASONS.items()
+        if entry.outcome is not Outcome.PASS and not entry.opens and reason.value not in finished
+    ]
+    assert not silent
