@@ -52,6 +52,10 @@ class Reader:
         """Whether the field is there and not null."""
         return self.undecoded(name) is not None
 
+    def known(self) -> set[str]:
+        """The names of the fields somebody asked for so far."""
+        return self._asked
+
     def names(self) -> list[str]:
         """The names of all fields, in their order."""
         return list(self._fields)
@@ -107,7 +111,7 @@ class Reader:
             self.problems.add(self.at(name), f"{shown(value)} is {error}", LIMIT_REMEDY)
             return None
 
-    def duration(self, name: str) -> Duration | None:
+    def duration(self, name: str, remedy: str = DURATION_REMEDY) -> Duration | None:
         """A duration of 0 or more; None if absent."""
         value = self.raw(name)
         if value is None:
@@ -119,7 +123,7 @@ class Reader:
             wrong = "negative" if isinstance(value, str) else "not a text"
         except ValueError as error:
             wrong = str(error)
-        self.problems.add(self.at(name), f"{shown(value)}: {wrong}", DURATION_REMEDY)
+        self.problems.add(self.at(name), f"{shown(value)}: {wrong}", remedy)
         return None
 
     def instant(self, name: str) -> Instant | None:
@@ -148,7 +152,7 @@ class Reader:
         hint = nearest(value, words) if isinstance(value, str) else ""
         offer = ", ".join(words)
         remedy = hint or f"write one of {offer}"
-        self.problems.add(self.at(name), f"{shown(value)} is none of {offer}", remedy)
+        self.problems.add(self.at(name), f"{shown(value)} is not known here", remedy)
         return default
 
     def child(self, name: str) -> "Reader":

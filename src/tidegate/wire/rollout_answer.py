@@ -63,6 +63,8 @@ def answer_rollout(
     answer["breached"] = plan.breached
     answer["summary"] = plan.summary.value
     answer["recheckAfter"] = _seconds(plan.recheck_at, now)
+    if plan.course.revision != world.revision and world.revision is not None:
+        answer["next"] = world.revision  # it waits until the revision under way is finished
     back = [action.target for action in plan.actions if action.change.kind is ChangeKind.RETURN]
     if back:
         answer["rollback"] = back

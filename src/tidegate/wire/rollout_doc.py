@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tidegate.core.errors import UserError
-from tidegate.core.model.problem import Problem, Problems, shown
+from tidegate.core.model.problem import Problem, Problems, nearest, shown
 from tidegate.core.model.target import Status, Target
 from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.rollout.strategy import Approvals, Retry, Rollout
@@ -85,9 +85,17 @@ def _world(reader: Reader, problems: Problems) -> RolloutWorld:
     statuses = _statuses(reader, problems, revision)
     labels = {one.name: one.labels for one in reader.typed_list("clusters", ClusterDoc)}
     rollout = _rollout(reader.child("rollout"))
+    unclear = rollout.completed and rollout.revision is None and revision is not None
+    if unclear and rollout.last_good not in (None, revision):
+        problems.warn(
+            "rollout.lastGood",
+            f"the rollout of {shown(revision)} is completed, but the last good revision is "
+            f"{shown(rollout.last_good)}",
+            "who joins gets the last good one; write completed: false to roll out the declared one",
+        )
     known = {one.name for one in memberships if one.name}
     for name in sorted(rollout.approvals.groups - known):
-        problems.warn("rollout.approvals.groups", f"no group {shown(name)}", "")
+        problems.warn("rollout.approvals.groups", f"no group {shown(name)}", nearest(name, known))
     return build_world(
         strategy,
         memberships,
@@ -179,6 +187,7 @@ def _rollout(reader: Reader) -> Rollout:
             approvals.text("forVersion"),
         ),
         retry=_retry(reader.child("retry"), uid),
+        restarted=reader.flag("restarted"),
     )
     approvals.close()
     reader.close()

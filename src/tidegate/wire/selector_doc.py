@@ -37,9 +37,10 @@ def _requirement(reader: Reader) -> Requirement:
         offer = ", ".join(each.value for each in Operator)
         reader.problems.add(reader.at("operator"), "missing", f"write one of {offer}")
     values = reader.texts("values")
-    if operator in _NEEDS_VALUES and not values:
+    readable = reader.raw("operator") == operator.value
+    if readable and operator in _NEEDS_VALUES and not values:
         reader.problems.add(reader.at("values"), f"{operator.value} needs values", "list them")
-    if operator not in _NEEDS_VALUES and values:
+    if readable and operator not in _NEEDS_VALUES and values:
         reader.problems.add(
             reader.at("values"), f"{operator.value} takes no values: {shown(values)}", "drop them"
         )

@@ -52,6 +52,10 @@ def read_strategy(reader: Reader) -> Strategy:
         ignore=_ignore(reader),
     )
     body.close()
+    for name in body.known() & set(reader.names()):
+        inside = f"{_BODIES[kind]}.{name}"
+        reader.raw(name)
+        reader.problems.add(reader.at(name), "stands too far out", f"write it as {inside}")
     reader.close()
     return strategy
 
@@ -97,7 +101,7 @@ def _deadline(body: Reader) -> Duration | None:
     # The empty text is what Go writes for a field nobody set.
     if body.raw("progressDeadline") in (None, "None", ""):
         return None
-    deadline = body.duration("progressDeadline")
+    deadline = body.duration("progressDeadline", 'write "None" or a duration like "30m"')
     if deadline == 0:
         body.problems.add(
             body.at("progressDeadline"),

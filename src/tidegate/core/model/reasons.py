@@ -65,6 +65,7 @@ class Reason(enum.Enum):
     ReadingComplete = "ReadingComplete"
     ReadingIncomplete = "ReadingIncomplete"
     LeftEveryGroup = "LeftEveryGroup"
+    MayBeUnseen = "MayBeUnseen"
     # budget
     WithinBudget = "WithinBudget"
     OverBudget = "OverBudget"
@@ -92,6 +93,8 @@ class Reason(enum.Enum):
     Reverting = "Reverting"
     RollbackDue = "RollbackDue"
     Returning = "Returning"
+    ReturnTimedOut = "ReturnTimedOut"
+    ReturnFailed = "ReturnFailed"
     NoLastGood = "NoLastGood"
 
 
@@ -111,9 +114,7 @@ _C, _N, _NS, _D = Kind.COUNT, Kind.NAME, Kind.NAMES, Kind.DURATION
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
 REASONS: dict[Reason, Entry] = {
-    Reason.InFlight: Entry(
-        Gate.PROGRESS, _WAIT, "being updated", opens="it reports success, or its deadline passes"
-    ),
+    Reason.InFlight: Entry(Gate.PROGRESS, _WAIT, "being updated", opens="it reports its result"),
     Reason.InFlightUndated: Entry(
         Gate.PROGRESS,
         _WAIT,
@@ -177,6 +178,12 @@ REASONS: dict[Reason, Entry] = {
     Reason.LeftEveryGroup: Entry(
         Gate.READING, _PASS, "it is in no group of a complete reading: removed"
     ),
+    Reason.MayBeUnseen: Entry(
+        Gate.READING,
+        _WAIT,
+        "the reading is incomplete: it may be in a group we do not see",
+        opens="a complete reading",
+    ),
     Reason.WithinBudget: Entry(
         Gate.BUDGET,
         _PASS,
@@ -211,9 +218,10 @@ REASONS: dict[Reason, Entry] = {
     Reason.EarlierGroupReopened: Entry(
         Gate.ORDER,
         _WAIT,
-        "{group} goes first and is open again: {done} of {total} done, waiting for {targets}",
+        "{group} goes first, though later groups had begun: {done} of {total} done, "
+        "waiting for {targets}",
         (("group", _N), ("done", _C), ("total", _C), ("targets", _NS)),
-        "{group} finishes again",
+        "{group} finishes",
     ),
     Reason.EarlierGroupIncomplete: Entry(
         Gate.ORDER,
@@ -289,6 +297,20 @@ REASONS: dict[Reason, Entry] = {
         "on its way back to {revision}",
         (("revision", _N),),
         "it reports success",
+    ),
+    Reason.ReturnTimedOut: Entry(
+        Gate.RETURN,
+        _STOP,
+        "gave no answer within {deadline} on its way back to {revision}",
+        (("revision", _N), ("deadline", _D)),
+        "mend the target, then `retry`",
+    ),
+    Reason.ReturnFailed: Entry(
+        Gate.RETURN,
+        _STOP,
+        "failed on {revision}, the last good revision",
+        (("revision", _N),),
+        "mend the target, then `retry`",
     ),
     Reason.NoLastGood: Entry(
         Gate.RETURN,

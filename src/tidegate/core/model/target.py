@@ -55,6 +55,7 @@ class Group(msgspec.Struct, frozen=True, gc=False):
     index: int
     first: int
     last: int  # exclusive
+    label: str  # how people see it: its name, with whatever tells it from others
     placement: str = ""
     mandatory: bool = False
     # False where the reading may lack members of this group.
@@ -64,9 +65,3 @@ class Group(msgspec.Struct, frozen=True, gc=False):
     def size(self) -> int:
         """How many targets it has."""
         return self.last - self.first
-
-    @property
-    def label(self) -> str:
-        """How people see it: its name, or its index if it has none."""
-        name = self.name or f"group {self.index}"
-        return f"{self.placement}/{name}" if self.placement else name

@@ -11,6 +11,7 @@ from tidegate.core.model.reasons import Reason
 from tidegate.core.model.target import State
 from tidegate.core.model.verdict import Verdict, verdict
 from tidegate.core.rollout.census import Census
+from tidegate.core.rollout.course import Course, Mode
 from tidegate.core.rollout.world import Phase, RolloutWorld
 
 # A verdict names this many targets; more would not fit on a line.
@@ -26,10 +27,14 @@ class Budget(msgspec.Struct):
     breached: frozenset[int]
 
 
-def count_failures(world: RolloutWorld, census: Census) -> Budget:
-    """Hold the failures of every scope against what it may have."""
+def count_failures(world: RolloutWorld, census: Census, course: Course) -> Budget:
+    """Hold the failures of every scope against what it may have.
+
+    Only a rollout forward is on trial: a revert must go on although some targets are broken, and
+    what breaks after a rollout was completed does not open it again.
+    """
     limit = world.strategy.max_failures
-    if limit is None:
+    if limit is None or course.mode is not Mode.FORWARD:
         return Budget([None] * len(world.phases), frozenset())
     breached: dict[int, Verdict] = {}
     within: list[Verdict | None] = []
@@ -44,7 +49,7 @@ def count_failures(world: RolloutWorld, census: Census) -> Budget:
             over = _over(world, census, groups, failed_in_all, allowed, "the rollout")
             found = dict.fromkeys(groups, over) if failed_in_all > allowed else {}
             passing = verdict(Reason.WithinBudget, failed_in_all, allowed, "the rollout")
-        breached |= found
+        breached = found | breached
         within.append(passing)
     if not breached:
         return Budget(within, frozenset())

@@ -151,7 +151,8 @@ def _table(world: RolloutWorld, course: Course, waiting: Judgement) -> list[Judg
         failed = gone = done = waiting
     elif course.retry is Retry.FAILED:
         failed = gone = waiting
-    soaks = strategy.soak > 0 and course.mode is not Mode.REVERT
+    # A revert is not on trial, and a completed rollout has stood its trial.
+    soaks = strategy.soak > 0 and course.mode is Mode.FORWARD
     table: list[Judgement | None] = [None] * len(Status)
     table[Status.ToApply] = waiting
     table[Status.Failed] = failed

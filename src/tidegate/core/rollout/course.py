@@ -43,19 +43,21 @@ def course_under_way(world: RolloutWorld) -> Course:
     """The course of the rollout that is remembered."""
     rollout = world.rollout
     revision = world.revision if rollout.revision is None else rollout.revision
-    restart = rollout.retry is Retry.EVERYTHING
-    settled = rollout.completed and not restart
-    aborted = rollout.aborted and not restart
+    # The version goes with the declared revision; an earlier one has no name but its own.
+    is_declared = revision == world.revision
+    version = rollout.version if is_declared and rollout.version is not None else revision
+    retried = rollout.retry is not Retry.NOTHING
+    settled = rollout.completed and rollout.retry is not Retry.EVERYTHING
     mode = Mode.SETTLED if settled else _forward_or_revert(revision, rollout)
     if settled and rollout.last_good is not None:
         revision = rollout.last_good
     return Course(
         mode,
         revision,
-        rollout.version if rollout.version is not None else revision,
+        version,
         retry=rollout.retry,
         paused=rollout.paused,
-        aborted=aborted,
+        aborted=rollout.aborted and not retried,
     )
 
 
@@ -65,15 +67,21 @@ def course_of_newest(world: RolloutWorld) -> Course:
     What is remembered of the old one (completed, aborted, retried) does not bind it; a pause does,
     because whoever paused wanted nothing to move.
     """
+    rollout = world.rollout
     return Course(
-        _forward_or_revert(world.revision, world.rollout),
+        Mode.REVERT if _is_last_good(world.revision, rollout) else Mode.FORWARD,
         world.revision,
-        world.revision,
+        rollout.version if rollout.version is not None else world.revision,
         vouched=False,
-        paused=world.rollout.paused,
+        paused=rollout.paused,
     )
 
 
 def _forward_or_revert(revision: str | None, rollout: Rollout) -> Mode:
-    is_revert = revision is not None and revision == rollout.last_good
-    return Mode.REVERT if is_revert else Mode.FORWARD
+    restarted = rollout.restarted or rollout.retry is Retry.EVERYTHING
+    reverts = _is_last_good(revision, rollout) and not restarted
+    return Mode.REVERT if reverts else Mode.FORWARD
+
+
+def _is_last_good(revision: str | None, rollout: Rollout) -> bool:
+    return revision is not None and revision == rollout.last_good

@@ -12,7 +12,7 @@ from itertools import repeat
 import msgspec
 
 from tidegate.core.model.plan import Action, Change, ChangeKind, Event, Option, Plan
-from tidegate.core.model.reasons import Reason
+from tidegate.core.model.reasons import Gate, Outcome, Reason
 from tidegate.core.model.target import State
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import Verdict, all_pass, verdict
@@ -20,8 +20,8 @@ from tidegate.core.rollout import gates
 from tidegate.core.rollout.budget import Budget, count_failures
 from tidegate.core.rollout.census import Census, Verdicts, take_census
 from tidegate.core.rollout.course import Course, Mode, course_of_newest, course_under_way
-from tidegate.core.rollout.rollback import plan_rollback
-from tidegate.core.rollout.slots import Slots, count_slots, size_outside
+from tidegate.core.rollout.rollback import can_return, plan_rollback
+from tidegate.core.rollout.slots import Slots, count_slots
 from tidegate.core.rollout.strategy import OnFailure, OnNewRevision, Retry
 from tidegate.core.rollout.summary import GroupReport, Summary, report_groups, summarise
 from tidegate.core.rollout.world import Phase, RolloutWorld
@@ -49,7 +49,7 @@ def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
     if newest.mode is not Mode.REVERT:  # a revert never waits for what it reverts
         current = _steer(world, course_under_way(world), now)
         finish = world.strategy.on_new_revision is OnNewRevision.FINISH
-        if finish and current.summary in (Summary.PROGRESSING, Summary.PAUSED):
+        if finish and _is_live(current):
             return current
         if Event.COMPLETED in current.events:
             events = (Event.COMPLETED, Event.SUPERSEDED)
@@ -57,20 +57,39 @@ def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
     return msgspec.structs.replace(plan, events=(*events, *plan.events))
 
 
+def _is_live(plan: RolloutPlan) -> bool:
+    """Whether a rollout under way goes on without anybody's word: then a newer one waits for it.
+
+    One that nobody has received yet, or that only waits for approvals, gives way.
+    """
+    if plan.summary not in (Summary.PROGRESSING, Summary.PAUSED):
+        return False
+    if any(report.tally.in_flight or report.tally.soaking for report in plan.groups):
+        return True
+    waiting = (plan.options[i].verdicts for i, state in enumerate(plan.states) if state in _WAITING)
+    return any(not _wants_approval(verdicts) for verdicts in waiting)
+
+
+_WAITING = frozenset((State.WAITING, State.HOLDING))
+
+
+def _wants_approval(verdicts: Verdicts) -> bool:
+    shut = (each for each in verdicts if each.outcome is not Outcome.PASS)
+    return any(each.gate is Gate.APPROVAL for each in shut)
+
+
 def _steer(world: RolloutWorld, course: Course, now: Instant) -> RolloutPlan:
     """Decide on one course."""
     census = take_census(world, course, now)
-    budget = count_failures(world, census)
+    budget = count_failures(world, census, course)
     summary = summarise(world, census, course, budget)
     groups = report_groups(world, census, course, budget)
-    rolls_back = world.strategy.on_failure is OnFailure.ROLLBACK and summary in (
-        Summary.FAILED,
-        Summary.ABORTED,
-    )
+    wanted = world.strategy.on_failure is OnFailure.ROLLBACK
+    rolls_back = wanted and summary in (Summary.FAILED, Summary.ABORTED)
     started = _walk(world, course, census, budget)
     change = Change(ChangeKind.APPLY, course.revision)
     options = list(map(Option, range(len(census.own)), repeat(change), _complete(census.own)))
-    returns = plan_rollback(world, course) if rolls_back else []
+    returns = plan_rollback(world, course, now) if rolls_back else []
     leaves = _departures(world)
     names = world.targets + world.departed
     chosen = [option for option in (*returns, *leaves) if all_pass(option.verdicts)]
@@ -79,7 +98,7 @@ def _steer(world: RolloutWorld, course: Course, now: Instant) -> RolloutPlan:
         actions=[Action(names[i].name, change) for i in started]
         + [Action(names[option.target].name, option.change) for option in chosen],
         recheck_at=census.recheck_at,
-        events=_events(course, census, summary, bool(started), bool(returns)),
+        events=_events(course, census, summary, bool(started), rolls_back and can_return(world)),
         course=course,
         states=census.states,
         started=started,
@@ -93,7 +112,7 @@ def _walk(world: RolloutWorld, course: Course, census: Census, budget: Budget) -
     """Give every waiting target its verdicts, phase by phase; the positions of those who start."""
     running = gates.running(course)
     order = gates.Order(world, census)
-    shared_slots = count_slots(world, census, size_outside(world))
+    shared_slots = count_slots(world, census)
     started: list[int] = []
     for at, phase in enumerate(world.phases):
         lead: list[Verdict] = [running, gates.reading(world, phase)]
@@ -115,7 +134,7 @@ def _walk(world: RolloutWorld, course: Course, census: Census, budget: Budget) -
                 lead.append(approved)
             order.pass_by(at, phase, approved)
             if slots is not None and world.strategy.per_group:
-                slots = count_slots(world, census, world.groups[phase.groups[0]].size)
+                slots = count_slots(world, census, phase)
         started += _admit(world, census, phase, tuple(lead), slots)
     return sorted(started)
 
@@ -145,7 +164,7 @@ def _give_slots(
     own, states, targets = census.own, census.states, world.targets
     let_in: dict[Reason, Verdicts] = {}
     ignored_in = (*lead, verdict(Reason.NoSlotNeeded))
-    ignored_out = (*lead, verdict(Reason.BehindInRank))
+    ignored_out = (*lead, verdict(Reason.BehindInRank) if slots.limit else slots.standing())
     started: list[int] = []
     queued: list[int] = []
     for i in waiting:
@@ -178,9 +197,7 @@ def _departures(world: RolloutWorld) -> list[Option]:
     if not world.departed:
         return []
     seen_all = world.complete and all(group.complete for group in world.groups)
-    reason = (
-        verdict(Reason.LeftEveryGroup) if seen_all else verdict(Reason.ReadingIncomplete, "a group")
-    )
+    reason = verdict(Reason.LeftEveryGroup if seen_all else Reason.MayBeUnseen)
     change = Change(ChangeKind.REMOVE)
     first = len(world.targets)
     return [Option(first + i, change, (reason,)) for i in range(len(world.departed))]

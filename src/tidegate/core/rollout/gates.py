@@ -31,17 +31,18 @@ def reading(world: RolloutWorld, phase: Phase) -> Verdict:
 def approval(world: RolloutWorld, course: Course, group: Group) -> Verdict:
     """Whether somebody let the group in, for this very revision or for every one."""
     approvals = world.rollout.approvals
+    name = group.name or "ungrouped"  # what an approval calls it
     if group.mandatory:
-        return verdict(Reason.ApprovedAsMandatory, group.label)
+        return verdict(Reason.ApprovedAsMandatory, name)
     given = group.name in approvals.groups if group.name else approvals.ungrouped
     if not given:
-        return verdict(Reason.ApprovalMissing, group.label)
+        return verdict(Reason.ApprovalMissing, name)
     if approvals.for_version is None:
-        return verdict(Reason.ApprovedStanding, group.label)
+        return verdict(Reason.ApprovedStanding, name)
     if approvals.for_version != course.version:
         needed = course.version or "this one"
-        return verdict(Reason.ApprovedForOtherRevision, group.label, approvals.for_version, needed)
-    return verdict(Reason.Approved, group.label, approvals.for_version)
+        return verdict(Reason.ApprovedForOtherRevision, name, approvals.for_version, needed)
+    return verdict(Reason.Approved, name, approvals.for_version)
 
 
 class Order:

@@ -42,9 +42,9 @@ def _number_key(name: str, label: str, labels: Labels) -> tuple[bool, Fraction]:
 def _spread(by_name: list[str], label: str, labels: Labels) -> list[str]:
     """Round after round, one of each value; the values in their order, those without one last."""
     rounds: dict[str | None, int] = defaultdict(int)
-    keyed: list[tuple[int, bool, str, str]] = []
+    keyed: list[tuple[bool, int, str, str]] = []
     for name in by_name:
         value = labels.get(name, _NO_LABELS).get(label)
-        keyed.append((rounds[value], value is None, value or "", name))
+        keyed.append((value is None, rounds[value], value or "", name))
         rounds[value] += 1
     return [name for *_, name in sorted(keyed)]

@@ -4,7 +4,7 @@ Whoever carries a plan out records this together with the plan, before acting: t
 an abort must survive, or the rollout would start again once the failed targets have returned.
 """
 
-import msgspec
+from msgspec.structs import replace
 
 from tidegate.core.model.plan import Event
 from tidegate.core.model.target import State
@@ -18,30 +18,30 @@ _FRESH = frozenset((State.WAITING, State.JOINED))
 def remember(world: RolloutWorld, plan: RolloutPlan, new_uid: str) -> Rollout:
     """The rollout as it is to be remembered once the plan is recorded."""
     rollout = world.rollout
+    if rollout.revision is None:  # from now on it is known which one is under way
+        rollout = replace(rollout, revision=world.revision)
     for event in plan.events:
-        match event:
-            case Event.RESTARTED:
-                rollout = msgspec.structs.replace(
-                    rollout, uid=new_uid, retry=Retry.NOTHING, aborted=False, completed=False
-                )
-            case Event.RETRIED:
-                rollout = msgspec.structs.replace(rollout, retry=Retry.NOTHING)
-            case Event.ABORTED:
-                rollout = msgspec.structs.replace(rollout, aborted=True)
-            case Event.COMPLETED:
-                good = rollout.revision if rollout.revision is not None else world.revision
-                rollout = msgspec.structs.replace(rollout, completed=True, last_good=good)
-            case Event.SUPERSEDED:
-                rollout = msgspec.structs.replace(
-                    rollout,
-                    uid=new_uid,
-                    version=None,
-                    revision=world.revision,
-                    completed=False,
-                    aborted=False,
-                    retry=Retry.NOTHING,
-                )
+        rollout = replace(rollout, **_changes(event, world, rollout, new_uid))
     return rollout
+
+
+def _changes(
+    event: Event, world: RolloutWorld, rollout: Rollout, new_uid: str
+) -> dict[str, object]:
+    """What one event changes."""
+    match event:
+        case Event.RESTARTED:
+            fresh = {"uid": new_uid, "restarted": True}
+            return fresh | {"retry": Retry.NOTHING, "aborted": False, "completed": False}
+        case Event.RETRIED:
+            return {"retry": Retry.NOTHING, "aborted": False}
+        case Event.ABORTED:
+            return {"aborted": True}
+        case Event.COMPLETED:
+            return {"completed": True, "restarted": False, "last_good": rollout.revision}
+        case Event.SUPERSEDED:
+            fresh = {"uid": new_uid, "revision": world.revision, "retry": Retry.NOTHING}
+            return fresh | {"completed": False, "aborted": False, "restarted": False}
 
 
 def forgotten(plan: RolloutPlan) -> list[int]:

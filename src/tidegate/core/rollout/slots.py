@@ -12,7 +12,7 @@ from tidegate.core.model.target import State
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import Verdict, verdict
 from tidegate.core.rollout.census import Census
-from tidegate.core.rollout.world import RolloutWorld
+from tidegate.core.rollout.world import Phase, RolloutWorld
 
 
 class Slots:
@@ -31,6 +31,7 @@ class Slots:
         self.soaking = soaking
         self.holding = holding
         self.started = 0
+        self._left_held = 0  # of those holding, the ones that start in the slot they hold
         self._room = limit - in_flight - soaking - holding
         self._room_in_held = limit - in_flight - soaking
         self._frees_at = frees_at
@@ -42,6 +43,7 @@ class Slots:
         if state is State.HOLDING and self._room_in_held > 0:
             self._room_in_held -= 1
             self.started += 1
+            self._left_held += 1
             return self._held
         if state is not State.HOLDING and self._room > 0 and self._room_in_held > 0:
             self._room -= 1
@@ -56,7 +58,7 @@ class Slots:
             return verdict(Reason.ConcurrencyZero)
         if self._room > 0 and self._room_in_held > 0:
             return self._free
-        in_flight = self.in_flight + self.holding
+        in_flight = self.in_flight + self.holding - self._left_held
         return verdict(
             Reason.NoSlotFree,
             self.limit,
@@ -64,22 +66,24 @@ class Slots:
             self.soaking,
             self.started,
             until=self._frees_at,
+            estimate=self._frees_at is not None and in_flight > 0,
         )
 
 
-def count_slots(world: RolloutWorld, census: Census, size: int) -> Slots | None:
-    """The slots of a rollout, with maxConcurrency as a share of a size; None: no ceiling."""
+def count_slots(world: RolloutWorld, census: Census, phase: Phase | None = None) -> Slots | None:
+    """The slots of one phase, or of everything outside mandatory groups; None: no ceiling."""
     limit = world.strategy.max_concurrency
     if limit is None:
         return None
-    pairs = zip(census.tallies, world.groups, strict=True)
-    outside = [tally for tally, group in pairs if not group.mandatory]
-    moments = [tally.frees_at for tally in outside if tally.frees_at is not None]
+    outside = [p for p, group in enumerate(world.groups) if not group.mandatory]
+    positions = outside if phase is None else phase.groups
+    tallies = [census.tallies[p] for p in positions]
+    moments = [tally.frees_at for tally in tallies if tally.frees_at is not None]
     return Slots(
-        limit.of(size),
-        sum(tally.in_flight for tally in outside),
-        sum(tally.soaking for tally in outside),
-        sum(tally.holding for tally in outside),
+        limit.of(sum(world.groups[p].size for p in positions)),
+        sum(tally.in_flight for tally in tallies),
+        sum(tally.soaking for tally in tallies),
+        sum(tally.holding for tally in tallies),
         min(moments, default=None),
     )
 

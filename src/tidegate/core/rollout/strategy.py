@@ -109,3 +109,5 @@ class Rollout(msgspec.Struct, frozen=True):
     last_good: str | None = None
     approvals: Approvals = Approvals()
     retry: Retry = Retry.NOTHING
+    # A retry of everything: it goes in order again, even if it is the last good revision.
+    restarted: bool = False

@@ -4,6 +4,7 @@ Whatever order documents arrive in, the world is the same: groups by placement, 
 targets of a group by rank. Decisions therefore depend on the set of inputs only.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -158,7 +159,9 @@ def _mandatory(declared: list[Membership], strategy: Strategy, problems: Problem
         if not hits:
             what = shown(ref.name) if ref.name else f"index {ref.index}"
             hint = nearest(ref.name, (one.name for one in declared if one.name))
-            problems.warn("mandatoryDecisionGroups", f"no group {what}", hint)
+            word = strategy.type.value
+            path = f"strategy.{word[0].lower()}{word[1:]}.mandatoryDecisionGroups"
+            problems.warn(path, f"no group {what}", hint)
     return chosen
 
 
@@ -238,15 +241,45 @@ def _laid_out(
     )
     groups: list[Group] = []
     first = 0
+    labels_of_groups = _group_labels(declared)
+    seen = _seen(declared, complete)
     for position, one in enumerate(declared):
         last = first + len(ranked_members[position])
-        seen_all = len(set(one.clusters)) == one.count if one.count is not None else complete
         is_mandatory = mandatory[position] and strategy.type is not StrategyType.ALL
+        label = labels_of_groups[position]
         groups.append(
-            Group(one.name, one.index, first, last, one.placement, is_mandatory, seen_all)
+            Group(
+                one.name, one.index, first, last, label, one.placement, is_mandatory, seen[position]
+            )
         )
         first = last
     return targets, tuple(groups), {name: i for i, name in enumerate(names)}
+
+
+def _group_labels(declared: list[Membership]) -> list[str]:
+    """How people see each group; the parts of a split one are told apart by their index."""
+    times = Counter((one.placement, one.name) for one in declared)
+    labels: list[str] = []
+    for one in declared:
+        name = one.name or f"group {one.index}"
+        if one.name and times[one.placement, one.name] > 1:
+            name = f"{name} ({one.index})"
+        labels.append(f"{one.placement}/{name}" if one.placement else name)
+    return labels
+
+
+def _seen(declared: list[Membership], complete: bool) -> list[bool]:
+    """Which groups are seen whole. On an incomplete reading a gap before one may hide another."""
+    indexes: dict[str, set[int]] = defaultdict(set)
+    for one in declared:
+        indexes[one.placement].add(one.index)
+    seen: list[bool] = []
+    for one in declared:
+        whole = complete if one.count is None else len(set(one.clusters)) == one.count
+        before = indexes[one.placement]
+        gap = not complete and any(index not in before for index in range(one.index))
+        seen.append(whole and not gap)
+    return seen
 
 
 def _ignored(strategy: Strategy, labels: Labels) -> frozenset[str]:

@@ -13,7 +13,7 @@ Row = tuple[str, ...]
 
 _HUMAN = {
     State.WAITING: "Waiting",
-    State.HOLDING: "Waiting",
+    State.HOLDING: "Updating",  # to another revision
     State.IN_FLIGHT: "Updating",
     State.SOAKING: "Soaking",
     State.DONE: "Done",
