@@ -1,7 +1,9 @@
 """Errors are split by who must act.
 
     TidegateError
-    └── UserError      what was written is wrong: where, the value, what to write instead
+    ├── UserError      what was written is wrong: where, the value, what to write instead
+    ├── OutsideError   another system failed, or did not answer: tried again later
+    └── StaleError     the world moved on meanwhile: hold, and look again
 
 A target that is held is a verdict, not an error; anything that is not a TidegateError is a bug.
 """
@@ -25,3 +27,11 @@ class UserError(TidegateError):
         """All problems on one line, in the order in which they stand in the document."""
         prefix = f"{self.where}: " if self.where else ""
         return prefix + "; ".join(problem.text() for problem in self.problems)
+
+
+class OutsideError(TidegateError):
+    """Another system failed, or did not answer; to be tried again."""
+
+
+class StaleError(TidegateError):
+    """What was decided on is no longer so; look again before doing anything."""

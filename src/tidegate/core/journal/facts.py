@@ -1,0 +1,156 @@
+"""The facts a journal is made of. Each is typed and versioned; none is ever changed or removed.
+
+    Declared   what somebody wants changed: strategy, groups, revision
+    Observed   what targets report, where it differs from what they reported before
+    Asked      what a person did: approve, revoke, pause, resume, abort, retry
+    Decided    a plan: what is done now, whose verdicts changed, what became true of the rollout
+    Acted      what came of one action
+    Braked     a brake was set: a hold, a freeze, a block, a pin, a budget
+    Lifted     a brake was taken away
+    Folded     the state up to here, where older facts were dropped
+
+A verdict counts as changed if its gate, outcome, reason or moment does; numbers alone do not, or
+"12 of 20 done" would rewrite the journal every round.
+"""
+
+import enum
+from typing import Any
+
+import msgspec
+
+from tidegate.core.model.plan import Change, Event
+from tidegate.core.model.target import Target
+from tidegate.core.model.time import Instant
+from tidegate.core.rollout.strategy import Rollout, Strategy
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.rollout.world import Membership
+
+
+class Fact(msgspec.Struct, frozen=True, tag_field="is", kw_only=True, omit_defaults=True):
+    """Something that happened. `v` is the version of its form."""
+
+    v: int = 1
+
+
+class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
+    """What somebody wants: a revision, rolled out over groups by a strategy."""
+
+    strategy: Strategy
+    groups: tuple[Membership, ...]
+    labels: dict[str, dict[str, str]] = {}
+    revision: str | None = None
+
+
+class Observed(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=True):
+    """What targets report, where it differs from before."""
+
+    reports: tuple[Target, ...] = ()
+    # Targets nobody hears of any more.
+    gone: tuple[str, ...] = ()
+    complete: bool = True
+
+
+class Verb(enum.Enum):
+    """What a person can do to a rollout."""
+
+    APPROVE = "approve"
+    REVOKE = "revoke"
+    PAUSE = "pause"
+    RESUME = "resume"
+    ABORT = "abort"
+    RETRY = "retry"
+    RETRY_FAILED = "retryFailed"
+
+
+class Asked(Fact, frozen=True, tag="asked", kw_only=True, omit_defaults=True):
+    """What a person did, and why."""
+
+    verb: Verb
+    groups: tuple[str, ...] = ()
+    # What an approval is for; None: a standing one.
+    version: str | None = None
+    reason: str = ""
+
+
+class Task(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An action with its key: done twice under one key, it is done once."""
+
+    key: str
+    target: str
+    change: Change
+
+
+class Stand(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a target stands with its gates: what counts as the same verdict."""
+
+    target: str
+    verdicts: tuple[tuple[str, str, str, Instant | None], ...]
+
+
+class Mode(enum.Enum):
+    """Whether a plan is carried out."""
+
+    OBSERVE = "observe"  # it is recorded what would have been done
+    ACT = "act"
+
+
+class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True):
+    """A plan, recorded before anything is done about it."""
+
+    now: Instant
+    mode: Mode
+    summary: Summary
+    tasks: tuple[Task, ...] = ()
+    changed: tuple[Stand, ...] = ()
+    events: tuple[Event, ...] = ()
+    # The rollout as it is remembered from here on.
+    rollout: Rollout = Rollout()
+    # Targets whose reports a retry made void.
+    forgotten: tuple[str, ...] = ()
+    recheck_at: Instant | None = None
+    # Of all verdicts of the plan, so that a replay can tell whether it decides the same.
+    digest: str = ""
+
+
+class Outcome(enum.Enum):
+    """What came of an action."""
+
+    DONE = "done"
+    FAILED = "failed"  # the outside system said no, or nothing
+    DROPPED = "dropped"  # no longer wanted when its turn came: a hold, another plan
+
+
+class Acted(Fact, frozen=True, tag="acted", kw_only=True, omit_defaults=True):
+    """What came of one action."""
+
+    key: str
+    target: str
+    outcome: Outcome
+    detail: str = ""
+
+
+class Braked(Fact, frozen=True, tag="braked", kw_only=True, omit_defaults=True):
+    """A brake was set, or set anew under the same name."""
+
+    brake: str  # hold, freeze, block, pin, budget
+    name: str
+    document: dict[str, Any]
+    reason: str = ""
+
+
+class Lifted(Fact, frozen=True, tag="lifted", kw_only=True, omit_defaults=True):
+    """A brake was taken away."""
+
+    brake: str
+    name: str
+    reason: str = ""
+
+
+class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
+    """The state up to here; the facts before it may have been dropped."""
+
+    state: msgspec.Raw
+    facts: int
+
+
+AnyFact = Declared | Observed | Asked | Decided | Acted | Braked | Lifted | Folded

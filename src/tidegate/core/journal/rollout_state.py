@@ -1,0 +1,182 @@
+"""The state of one rollout: a fold over its facts, from which its world is built.
+
+Nothing here is stored as truth: drop it, fold again, and it is the same. Soak, attempts and
+approvals all follow from facts.
+
+A task that was decided and has no outcome yet counts as in flight: whatever happened to whoever
+decided it, nobody starts it a second time.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec.structs import replace
+
+from tidegate.core.journal.facts import (
+    Acted,
+    AnyFact,
+    Asked,
+    Decided,
+    Declared,
+    Folded,
+    Mode,
+    Observed,
+    Outcome,
+    Stand,
+    Task,
+    Verb,
+)
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.problem import Problems
+from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import Instant
+from tidegate.core.rollout.strategy import Approvals, Retry, Rollout
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.rollout.world import RolloutWorld, build_world
+
+
+class RolloutState(msgspec.Struct):
+    """What is known of one rollout. Mutable: a fold over many facts makes one, not many."""
+
+    declared: Declared | None = None
+    reports: dict[str, Target] = {}
+    complete: bool = True
+    rollout: Rollout = Rollout()
+    # Decided and without an outcome, by target.
+    pending: dict[str, Task] = {}
+    # How often in a row acting on a target failed, and when it last did.
+    failures: dict[str, tuple[int, Instant]] = {}
+    # Reports from before this moment are void: a retry was taken up.
+    void: dict[str, Instant] = {}
+    stands: dict[str, Stand] = {}
+    summary: Summary = Summary.WAITING
+    recheck_at: Instant | None = None
+    decided_at: Instant | None = None
+
+
+def fold(state: RolloutState, at: Instant, fact: AnyFact) -> RolloutState:
+    """Take one fact into account; facts that are not about rollouts change nothing."""
+    if isinstance(fact, Folded):
+        return msgspec.json.decode(fact.state, type=RolloutState)
+    step = _STEPS.get(type(fact))
+    if step is not None:
+        step(state, at, fact)
+    return state
+
+
+def _declared(state: RolloutState, _: Instant, fact: Declared) -> None:
+    state.declared = fact
+
+
+def _observed(state: RolloutState, _: Instant, fact: Observed) -> None:
+    state.complete = fact.complete
+    for name in fact.gone:
+        state.reports.pop(name, None)
+    for report in fact.reports:
+        since = state.void.get(report.name)
+        if since is not None and (report.since is None or report.since <= since):
+            continue
+        state.void.pop(report.name, None)
+        state.reports[report.name] = report
+
+
+def _asked(state: RolloutState, _: Instant, fact: Asked) -> None:
+    state.rollout = _ASKED[fact.verb](state.rollout, fact)
+
+
+def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
+    state.rollout = fact.rollout
+    state.summary, state.recheck_at, state.decided_at = fact.summary, fact.recheck_at, at
+    for stand in fact.changed:
+        state.stands[stand.target] = stand
+    for name in fact.forgotten:
+        state.void[name] = at
+        state.reports.pop(name, None)
+    if fact.mode is Mode.ACT:
+        for task in fact.tasks:
+            state.pending[task.target] = task
+
+
+def _acted(state: RolloutState, at: Instant, fact: Acted) -> None:
+    task = state.pending.get(fact.target)
+    if task is None or task.key != fact.key:
+        return
+    del state.pending[fact.target]
+    if fact.outcome is Outcome.FAILED:
+        count, _ = state.failures.get(fact.target, (0, at))
+        state.failures[fact.target] = (count + 1, at)
+        return
+    state.failures.pop(fact.target, None)
+    if fact.outcome is Outcome.DONE:
+        _done(state, at, task)
+
+
+def _done(state: RolloutState, at: Instant, task: Task) -> None:
+    """It was applied: until the target reports itself, it is in flight on that revision."""
+    if task.change.kind is ChangeKind.REMOVE:
+        state.reports.pop(task.target, None)
+        state.stands.pop(task.target, None)
+        return
+    state.reports[task.target] = Target(task.target, Status.Progressing, at, task.change.revision)
+
+
+_STEPS: dict[type, Callable[[RolloutState, Instant, AnyFact], None]] = {
+    Declared: _declared,  # type: ignore[dict-item]
+    Observed: _observed,  # type: ignore[dict-item]
+    Asked: _asked,  # type: ignore[dict-item]
+    Decided: _decided,  # type: ignore[dict-item]
+    Acted: _acted,  # type: ignore[dict-item]
+}
+
+
+def _approve(rollout: Rollout, fact: Asked) -> Rollout:
+    given = rollout.approvals
+    # An approval for another version starts the list anew: the old ones do not count for it.
+    same = given.for_version == fact.version
+    known = given if same else Approvals(for_version=fact.version)
+    named = frozenset(fact.groups) - {"ungrouped"}
+    ungrouped = known.ungrouped or "ungrouped" in fact.groups
+    return replace(rollout, approvals=Approvals(known.groups | named, ungrouped, fact.version))
+
+
+def _revoke(rollout: Rollout, fact: Asked) -> Rollout:
+    given = rollout.approvals
+    ungrouped = given.ungrouped and "ungrouped" not in fact.groups
+    left = given.groups - frozenset(fact.groups)
+    return replace(rollout, approvals=Approvals(left, ungrouped, given.for_version))
+
+
+_ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
+    Verb.APPROVE: _approve,
+    Verb.REVOKE: _revoke,
+    Verb.PAUSE: lambda rollout, _: replace(rollout, paused=True),
+    Verb.RESUME: lambda rollout, _: replace(rollout, paused=False),
+    Verb.ABORT: lambda rollout, _: replace(rollout, aborted=True),
+    Verb.RETRY: lambda rollout, _: replace(rollout, retry=Retry.EVERYTHING),
+    Verb.RETRY_FAILED: lambda rollout, _: replace(rollout, retry=Retry.FAILED),
+}
+
+
+def world_of(state: RolloutState) -> RolloutWorld | None:
+    """The world as the facts have it; None while nothing is declared."""
+    declared = state.declared
+    if declared is None:
+        return None
+    reports = dict(state.reports)
+    for task in state.pending.values():
+        if task.change.kind is not ChangeKind.REMOVE:
+            since = state.decided_at
+            known = reports.get(task.target, Target(task.target))
+            reports[task.target] = replace(
+                known, status=Status.Progressing, since=since, revision=task.change.revision
+            )
+    return build_world(
+        declared.strategy,
+        declared.groups,
+        reports.values(),
+        problems=Problems(),
+        labels=declared.labels,
+        revision=declared.revision,
+        rollout=state.rollout,
+        complete=state.complete,
+    )
