@@ -66,6 +66,10 @@ class Store(Protocol):
         """The end of a chain; of an empty one, number 0 and the genesis hash."""
         ...
 
+    def heads(self) -> dict[str, int]:
+        """The number of the last entry of every partition: cheap enough to ask twice a second."""
+        ...
+
     def partitions(self) -> list[str]:
         """The names of all partitions, in order."""
         ...

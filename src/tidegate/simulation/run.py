@@ -77,7 +77,7 @@ class Simulation:
         return build_world(
             self.scenario.strategy,
             [
-                Membership(group.name, at, groups[at])
+                Membership(group.name, at, tuple(groups[at]))
                 for at, group in enumerate(self.scenario.groups)
             ],
             self._fleet.reports(),

@@ -136,7 +136,8 @@ def _groups(reader: Reader, placement: str, problems: Problems) -> list[Membersh
             problems.add(f"{path}.index", f"{one.index} is negative", "write 0 or more")
         if "" in one.clusters:
             problems.add(f"{path}.clusters", "holds an empty name", "name the cluster or drop it")
-        found.append(Membership(one.name, one.index, one.clusters, placement, one.cluster_count))
+        members = tuple(one.clusters)
+        found.append(Membership(one.name, one.index, members, placement, one.cluster_count))
     return found
 
 

@@ -39,6 +39,8 @@ class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=Tr
     groups: tuple[Membership, ...]
     labels: dict[str, dict[str, str]] = {}
     revision: str | None = None
+    # What the fleet ran before anything was completed here: the way back until then.
+    last_good: str | None = None
 
 
 class Observed(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=True):
@@ -108,6 +110,8 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
     # Targets whose reports a retry made void.
     forgotten: tuple[str, ...] = ()
     recheck_at: Instant | None = None
+    # How many facts about brakes it took into account.
+    brakes: int = 0
     # Of all verdicts of the plan, so that a replay can tell whether it decides the same.
     digest: str = ""
 

@@ -35,6 +35,16 @@ from tidegate.core.rollout.summary import Summary
 from tidegate.core.rollout.world import RolloutWorld, build_world
 
 
+class Pending(msgspec.Struct, frozen=True):
+    """A task without an outcome: when it was decided, and how trying it went."""
+
+    task: Task
+    at: Instant
+    tries: int = 0
+    tried_at: Instant | None = None
+    detail: str = ""
+
+
 class RolloutState(msgspec.Struct):
     """What is known of one rollout. Mutable: a fold over many facts makes one, not many."""
 
@@ -43,9 +53,7 @@ class RolloutState(msgspec.Struct):
     complete: bool = True
     rollout: Rollout = Rollout()
     # Decided and without an outcome, by target.
-    pending: dict[str, Task] = {}
-    # How often in a row acting on a target failed, and when it last did.
-    failures: dict[str, tuple[int, Instant]] = {}
+    pending: dict[str, Pending] = {}
     # Reports from before this moment are void: a retry was taken up.
     void: dict[str, Instant] = {}
     stands: dict[str, Stand] = {}
@@ -94,21 +102,21 @@ def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
         state.reports.pop(name, None)
     if fact.mode is Mode.ACT:
         for task in fact.tasks:
-            state.pending[task.target] = task
+            state.pending[task.target] = Pending(task, at)
 
 
 def _acted(state: RolloutState, at: Instant, fact: Acted) -> None:
-    task = state.pending.get(fact.target)
-    if task is None or task.key != fact.key:
+    """A task that failed stays pending, under the same key; anything else ends it."""
+    known = state.pending.get(fact.target)
+    if known is None or known.task.key != fact.key:
+        return
+    if fact.outcome is Outcome.FAILED:
+        again = Pending(known.task, known.at, known.tries + 1, at, fact.detail)
+        state.pending[fact.target] = again
         return
     del state.pending[fact.target]
-    if fact.outcome is Outcome.FAILED:
-        count, _ = state.failures.get(fact.target, (0, at))
-        state.failures[fact.target] = (count + 1, at)
-        return
-    state.failures.pop(fact.target, None)
     if fact.outcome is Outcome.DONE:
-        _done(state, at, task)
+        _done(state, at, known.task)
 
 
 def _done(state: RolloutState, at: Instant, task: Task) -> None:
@@ -163,12 +171,14 @@ def world_of(state: RolloutState) -> RolloutWorld | None:
     if declared is None:
         return None
     reports = dict(state.reports)
-    for task in state.pending.values():
+    rollout = state.rollout
+    if rollout.last_good is None and declared.last_good is not None:
+        rollout = replace(rollout, last_good=declared.last_good)
+    for one in state.pending.values():
+        task = one.task
         if task.change.kind is not ChangeKind.REMOVE:
-            since = state.decided_at
-            known = reports.get(task.target, Target(task.target))
-            reports[task.target] = replace(
-                known, status=Status.Progressing, since=since, revision=task.change.revision
+            reports[task.target] = Target(
+                task.target, Status.Progressing, one.at, task.change.revision
             )
     return build_world(
         declared.strategy,
@@ -177,6 +187,6 @@ def world_of(state: RolloutState) -> RolloutWorld | None:
         problems=Problems(),
         labels=declared.labels,
         revision=declared.revision,
-        rollout=state.rollout,
+        rollout=rollout,
         complete=state.complete,
     )

@@ -20,7 +20,7 @@ class Membership(msgspec.Struct, frozen=True):
 
     name: str
     index: int
-    clusters: Sequence[str]
+    clusters: tuple[str, ...]
     placement: str = ""
     # How many members it is known to have; None: not known.
     count: int | None = None
@@ -108,7 +108,7 @@ def _merged(memberships: Iterable[Membership], problems: Problems) -> list[Membe
         known = merged.get(key)
         if known is not None:
             count = one.count if known.count is None else known.count
-            joined = [*known.clusters, *one.clusters]
+            joined = (*known.clusters, *one.clusters)
             one = Membership(one.name, one.index, joined, one.placement, count)
         merged[key] = one
     declared = [merged[key] for key in sorted(merged)]

@@ -1,0 +1,87 @@
+"""From a plan to what is written down of it: tasks with keys, verdicts that changed, and a digest.
+
+A key names the decision a task comes from, so that the same task of the same decision has the same
+key, whoever carries it out and however often it is tried.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from tidegate.core.journal.facts import Decided, Mode, Stand, Task
+from tidegate.core.journal.rollout_state import RolloutState
+from tidegate.core.model.time import Instant
+from tidegate.core.model.verdict import Verdict
+from tidegate.core.rollout.decide import RolloutPlan
+from tidegate.core.rollout.remember import forgotten, remember
+from tidegate.core.rollout.world import RolloutWorld
+
+Verdicts = tuple[tuple[str, str, str, Instant | None], ...]
+
+
+def minutes(
+    partition: str,
+    seq: int,
+    state: RolloutState,
+    world: RolloutWorld,
+    plan: RolloutPlan,
+    now: Instant,
+    mode: Mode,
+) -> Decided:
+    """What is written down of a plan, as entry number `seq` of its partition."""
+    stands = list(stands_of(world, plan))
+    changed = tuple(
+        stand
+        for stand in stands
+        if (known := state.stands.get(stand.target)) is None or known.verdicts != stand.verdicts
+    )
+    tasks = tuple(
+        Task(f"{partition}#{seq}/{action.target}", action.target, action.change)
+        for action in plan.actions
+    )
+    acting = mode is Mode.ACT
+    return Decided(
+        now=now,
+        mode=mode,
+        summary=plan.summary,
+        tasks=tasks,
+        changed=changed,
+        events=plan.events,
+        # What only would have been done has not become true of the rollout.
+        rollout=remember(world, plan, f"r{seq}") if acting else world.rollout,
+        forgotten=tuple(world.targets[i].name for i in forgotten(plan)) if acting else (),
+        recheck_at=plan.recheck_at,
+        digest=digest(stands, tasks),
+    )
+
+
+def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[Stand]:
+    """Where every target stands, over all its options."""
+    known: dict[int, Verdicts] = {}
+    names = [target.name for target in world.targets + world.departed]
+    by_target: dict[int, Verdicts] = {}
+    for option in plan.options:
+        marks = known.get(id(option.verdicts))
+        if marks is None:
+            marks = known[id(option.verdicts)] = tuple(_mark(each) for each in option.verdicts)
+        before = by_target.get(option.target)
+        by_target[option.target] = marks if before is None else before + marks
+    return (Stand(names[i], marks) for i, marks in by_target.items())
+
+
+def _mark(verdict: Verdict) -> tuple[str, str, str, Instant | None]:
+    return (verdict.gate.value, verdict.outcome.value, verdict.reason.value, verdict.until)
+
+
+def digest(stands: Iterable[Stand], tasks: Iterable[Task]) -> str:
+    """One number for a whole plan: two plans that decide and explain the same have the same."""
+    total = blake2b(digest_size=16)
+    texts: dict[int, bytes] = {}
+    for stand in stands:
+        text = texts.get(id(stand.verdicts))
+        if text is None:
+            text = texts[id(stand.verdicts)] = repr(stand.verdicts).encode()
+        total.update(stand.target.encode())
+        total.update(text)
+    for task in tasks:
+        total.update(f"{task.target}|{task.change.kind.value}|{task.change.revision}".encode())
+    return total.hexdigest()

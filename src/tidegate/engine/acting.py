@@ -1,0 +1,162 @@
+"""Carrying tasks out: checked again right before, few at a time, every outcome a fact.
+
+Right before each write the lease is still ours, the task still wanted and nothing brakes it; else
+it is dropped, which is an outcome too. A task that fails is noted and tried again under its key,
+after a pause that doubles; it ends nobody else's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Acted, Outcome, Task
+from tidegate.core.journal.rollout_state import Pending, RolloutState
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.desk import Desk
+from tidegate.ports.clock import Clock
+from tidegate.ports.fleet import Fleet
+from tidegate.ports.store import Lease
+
+# More than a tenth of what is managed is not removed in one go, unless somebody says so.
+REMOVAL_PERCENT_MAX = 10
+# Below this many, a tenth would be nobody: one may always go.
+REMOVAL_FREE = 1
+
+# A task that failed is tried again after this long, then twice as long, up to the limit.
+RETRY_FIRST = Duration(2 * SECOND)
+RETRY_MAX = Duration(300 * SECOND)
+# A task nobody got round to for this long belongs to another day: it is decided anew.
+UNTRIED_MAX = Duration(300 * SECOND)
+
+Recheck = Callable[[str, Task], Awaitable[str]]
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How hard one outside system may be pressed."""
+
+    concurrency_max: int = 10
+    timeout_s: float = 30.0
+    allow_mass_removal: bool = False
+
+
+class Actor:
+    """Carries tasks out on one outside system."""
+
+    def __init__(self, limits: Limits, breaker: Breaker, recheck: Recheck | None = None) -> None:
+        self._limits = limits
+        self._breaker = breaker
+        self._recheck = recheck
+        self._slots = asyncio.Semaphore(limits.concurrency_max)
+        self.stopping = False
+
+    async def carry_out(
+        self, desk: Desk, fleet: Fleet, clock: Clock, lease: Lease, tasks: list[Task]
+    ) -> tuple[int, int]:
+        """Carry out all tasks; how many were done, and how many failed."""
+        kept, dropped = brake_removals(desk.state, tasks, self._limits.allow_mass_removal)
+        notes = [self._note(clock, task, Outcome.DROPPED, why) for task, why in dropped]
+        if notes:
+            await asyncio.to_thread(desk.write, notes, token=lease.token)
+        outcomes = await asyncio.gather(
+            *(self._one(desk, fleet, clock, lease, task) for task in kept)
+        )
+        done = sum(outcome is Outcome.DONE for outcome in outcomes)
+        return done, sum(outcome is Outcome.FAILED for outcome in outcomes)
+
+    async def _one(
+        self, desk: Desk, fleet: Fleet, clock: Clock, lease: Lease, task: Task
+    ) -> Outcome | None:
+        async with self._slots:
+            if self.stopping or clock.now() >= lease.until:
+                return None  # whoever leads next finds it without an outcome
+            outcome, detail = await self._try(desk, fleet, clock, task)
+            note = self._note(clock, task, outcome, detail)
+            await asyncio.to_thread(desk.write, [note], token=lease.token)
+            return outcome
+
+    async def _try(self, desk: Desk, fleet: Fleet, clock: Clock, task: Task) -> tuple[Outcome, str]:
+        shut = self._breaker.shut_until(clock.now())
+        if shut is not None:
+            return Outcome.FAILED, "the outside system is given a rest"
+        why = unwanted(desk.state, task)
+        if not why and self._recheck is not None:
+            why = await self._recheck(desk.partition, task)
+        if why:
+            return Outcome.DROPPED, why
+        try:
+            async with asyncio.timeout(self._limits.timeout_s):
+                detail = await fleet.act(desk.partition, task)
+        except StaleError as error:
+            return Outcome.DROPPED, str(error)
+        except (OutsideError, TimeoutError, OSError) as error:
+            self._breaker.failed(clock.now())
+            return Outcome.FAILED, str(error) or type(error).__name__
+        self._breaker.succeeded()
+        return Outcome.DONE, detail
+
+    @staticmethod
+    def _note(clock: Clock, task: Task, outcome: Outcome, detail: str) -> Note:
+        fact = Acted(key=task.key, target=task.target, outcome=outcome, detail=detail)
+        return Note(clock.now(), "tidegate", fact)
+
+
+def due_tasks(state: RolloutState, now: Instant) -> list[Task]:
+    """Tasks without an outcome whose time to be tried has come, in the order of their targets."""
+    names = sorted(state.pending)
+    return [state.pending[name].task for name in names if retry_at(state.pending[name]) <= now]
+
+
+def retry_at(one: Pending) -> Instant:
+    """When a pending task is to be tried next."""
+    if one.tried_at is None:
+        return one.at
+    pause = min(RETRY_MAX, RETRY_FIRST << min(one.tries - 1, 16))
+    return Instant(one.tried_at + pause)
+
+
+def next_retry(state: RolloutState) -> Instant | None:
+    """The first moment at which a pending task is to be tried."""
+    return min((retry_at(one) for one in state.pending.values()), default=None)
+
+
+def overdue_tasks(state: RolloutState, now: Instant) -> list[Task]:
+    """Tasks nobody ever tried, from too long ago to be carried out unseen."""
+    return [
+        one.task for one in state.pending.values() if one.tries == 0 and now - one.at > UNTRIED_MAX
+    ]
+
+
+def unwanted(state: RolloutState, task: Task) -> str:
+    """Why a task is no longer wanted; empty if it is."""
+    known = state.pending.get(task.target)
+    if known is None or known.task.key != task.key:
+        return "another decision took its place"
+    if task.change.kind is ChangeKind.APPLY and state.rollout.aborted:
+        return "the rollout was aborted"
+    return "the rollout is paused" if state.rollout.paused else ""
+
+
+def brake_removals(
+    state: RolloutState, tasks: list[Task], allowed: bool
+) -> tuple[list[Task], list[tuple[Task, str]]]:
+    """Split off removals that are too many at once, or follow from a partial or empty reading."""
+    removals = [task for task in tasks if task.change.kind is ChangeKind.REMOVE]
+    managed = len(state.reports)
+    most = max(REMOVAL_FREE, managed * REMOVAL_PERCENT_MAX // 100)
+    groups = state.declared.groups if state.declared is not None else ()
+    emptied = not any(group.clusters for group in groups)
+    why = ""
+    if not state.complete:
+        why = "the reading is incomplete"
+    elif emptied:
+        why = "every group is empty"
+    elif len(removals) > most:
+        why = f"{len(removals)} of {managed} at once; at most {most} without --allow-mass-delete"
+    if not removals or not why or (allowed and state.complete):
+        return tasks, []
+    return [task for task in tasks if task not in removals], [(task, why) for task in removals]

@@ -1,0 +1,67 @@
+"""The desk of one partition: its state in memory, kept in step with the end of its chain.
+
+The state is a fold; the desk only spares folding it all again. When somebody else has written
+meanwhile, what was written is folded in before anything else is done.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.rollout_state import RolloutState, fold
+from tidegate.ports.store import Claim, Head, Store
+
+# A projection is kept every so many entries: a restart folds at most that many again.
+PROJECT_EVERY = 200
+
+_decode = msgspec.json.Decoder(RolloutState).decode
+
+
+class Desk:
+    """The state of a partition, and the way to write to it."""
+
+    def __init__(self, store: Store, partition: str) -> None:
+        self.partition = partition
+        self._store = store
+        self._projected = 0
+        kept = store.load(partition)
+        self.state = _decode(kept[1]) if kept is not None else RolloutState()
+        self._seq = kept[0] if kept is not None else 0
+        self.catch_up()
+
+    @property
+    def next_seq(self) -> int:
+        """The number the next entry gets."""
+        return self._seq + 1
+
+    def catch_up(self) -> Head:
+        """Fold in whatever others have written; the end of the chain."""
+        for entry in self._store.read(self.partition, after=self._seq):
+            self.state = fold(self.state, entry.at, entry.fact())
+            self._seq = entry.seq
+        return self._store.head(self.partition)
+
+    def write(
+        self,
+        notes: Sequence[Note],
+        *,
+        after: Head | None = None,
+        token: int | None = None,
+        claims: Sequence[Claim] = (),
+        frees: Sequence[str] = (),
+    ) -> Head:
+        """Append facts and fold them in; StaleError if the chain moved on or the lease is lost."""
+        head = self._store.append(
+            self.partition, notes, after=after, token=token, claims=claims, frees=frees
+        )
+        if head.seq == self._seq + len(notes):
+            for note in notes:
+                self.state = fold(self.state, note.at, note.fact)
+            self._seq = head.seq
+        else:  # somebody else's entries stand between
+            self.catch_up()
+        if self._seq - self._projected >= PROJECT_EVERY:
+            self._store.save(self.partition, self._seq, msgspec.json.encode(self.state))
+            self._projected = self._seq
+        return head

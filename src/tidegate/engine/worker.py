@@ -1,0 +1,200 @@
+"""A worker tends many partitions: one at a time each, some at once, nobody waiting for another.
+
+A partition is looked at when its fleet may have changed, when somebody wrote to its journal, when
+time alone changes a verdict, and every so often anyway. One whose outside system is slow or broken
+holds up itself alone. Whoever tends a partition holds its lease; the token of the lease is checked
+by the store at every write, so that a worker that lost it without noticing does nothing.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.journal.facts import Mode
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.engine.acting import Actor
+from tidegate.engine.desk import Desk
+from tidegate.engine.round import Round, run_round
+from tidegate.ports.clock import Clock
+from tidegate.ports.fleet import Fleet
+from tidegate.ports.store import Lease, Store
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """How a worker works; every wait has a limit."""
+
+    holder: str
+    # Partitions that are acted on; all others are only observed.
+    act: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ("*",)
+    lease_term: Duration = Duration(15 * SECOND)
+    # How soon a fact written by somebody else (an approval, a hold) is noticed.
+    listen_s: float = 0.5
+    # How long a partition is left alone if nothing calls for it.
+    resync_s: float = 30.0
+    discover_s: float = 5.0
+    rounds_max: int = 8
+    observe_timeout_s: float = 60.0
+    backoff_first_s: float = 1.0
+    backoff_max_s: float = 120.0
+    # How long rounds under way may take to end once the worker is told to stop.
+    grace_s: float = 20.0
+
+
+# What happened to a partition: for logs, metrics and tests.
+Report = Callable[[str, "Round | Exception"], None]
+
+
+class Worker:
+    """Tends the partitions of a fleet until it is told to stop."""
+
+    def __init__(
+        self,
+        store: Store,
+        fleet: Fleet,
+        clock: Clock,
+        actor: Actor,
+        settings: Settings,
+        report: Report | None = None,
+    ) -> None:
+        self._store = store
+        self._fleet = fleet
+        self._clock = clock
+        self._actor = actor
+        self._settings = settings
+        self._report = report or (lambda _partition, _outcome: None)
+        self._wakes: dict[str, asyncio.Event] = {}
+        self._tended: dict[str, asyncio.Task[None]] = {}
+        self._rounds = asyncio.Semaphore(settings.rounds_max)
+        self._jitter = random.Random(settings.holder)
+        self._stop = asyncio.Event()
+
+    def wake(self, partition: str) -> None:
+        """Something happened to a partition: look at it soon."""
+        event = self._wakes.get(partition)
+        if event is not None:
+            event.set()
+
+    def stop(self) -> None:
+        """Start nothing more; what is under way ends, or is handed over."""
+        self._actor.stopping = True
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Tend everything until told to stop."""
+        listening = asyncio.create_task(self._listen())
+        try:
+            while not self._stop.is_set():
+                await self._discover()
+                await _first(self._stop.wait(), asyncio.sleep(self._settings.discover_s))
+            if self._tended:
+                await asyncio.wait(self._tended.values(), timeout=self._settings.grace_s)
+        finally:
+            self.stop()
+            under_way = [listening, *self._tended.values()]
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def _discover(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.observe_timeout_s):
+                found = await self._fleet.partitions()
+        except (OutsideError, TimeoutError, OSError) as error:
+            self._report("", error)
+            return
+        for partition in found:
+            mine = any(fnmatchcase(kind_of(partition), kind) for kind in self._settings.kinds)
+            if mine and partition not in self._tended:
+                self._wakes[partition] = asyncio.Event()
+                self._tended[partition] = asyncio.create_task(self._tend(partition))
+
+    async def _listen(self) -> None:
+        """Notice what others write: approvals, holds, another worker's entries."""
+        known: dict[str, int] = {}
+        while True:
+            try:
+                heads = await asyncio.to_thread(self._store.heads)
+            except (OutsideError, OSError) as error:
+                self._report("", error)
+                heads = known
+            for partition, seq in heads.items():
+                if known.get(partition) != seq:
+                    self.wake(partition)
+            known = heads
+            await asyncio.sleep(self._settings.listen_s)
+
+    async def _tend(self, partition: str) -> None:
+        """Round after round, for as long as the lease is ours."""
+        desk: Desk | None = None
+        failures = 0
+        lease: Lease | None = None
+        try:
+            while not self._stop.is_set():
+                try:
+                    lease = await self._lease(partition)
+                    if lease is None:
+                        await self._pause(partition, self._clock.now() + SECOND)
+                        continue
+                    desk = desk or await asyncio.to_thread(Desk, self._store, partition)
+                    async with self._rounds:
+                        result = await self._round(desk, lease)
+                    failures = 0
+                    self._report(partition, result)
+                    await self._pause(partition, result.recheck_at)
+                except (OutsideError, StaleError, TimeoutError, OSError) as error:
+                    failures += 1
+                    desk = None  # what we thought we knew may be wrong: fold it again
+                    self._report(partition, error)
+                    await _first(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
+        finally:
+            if lease is not None:
+                await asyncio.shield(asyncio.to_thread(self._store.release, lease))
+
+    async def _lease(self, partition: str) -> Lease | None:
+        now, term = self._clock.now(), self._settings.lease_term
+        return await asyncio.to_thread(
+            self._store.lease, partition, self._settings.holder, now, term
+        )
+
+    async def _round(self, desk: Desk, lease: Lease) -> Round:
+        acts = any(fnmatchcase(desk.partition, pattern) for pattern in self._settings.act)
+        mode = Mode.ACT if acts else Mode.OBSERVE
+        async with asyncio.timeout(self._settings.observe_timeout_s):
+            return await run_round(desk, self._fleet, self._clock, self._actor, lease, mode)
+
+    async def _pause(self, partition: str, until: Instant | int | None) -> None:
+        """Until something happens, time changes a verdict, or it is time to look anyway."""
+        wake = self._wakes[partition]
+        # The lease is renewed by the next round, so that must come well before its end.
+        longest = min(self._settings.resync_s, self._settings.lease_term / SECOND / 3)
+        left = longest if until is None else (until - self._clock.now()) / SECOND
+        pause = asyncio.sleep(max(0.0, min(left, longest)))
+        await _first(wake.wait(), self._stop.wait(), pause)
+        wake.clear()
+
+    def _backoff_s(self, failures: int) -> float:
+        """Twice as long each time, up to a limit, and never two workers in step."""
+        settings = self._settings
+        pause = min(settings.backoff_max_s, settings.backoff_first_s * 2 ** min(failures - 1, 16))
+        return pause * self._jitter.uniform(0.5, 1.0)
+
+
+def kind_of(partition: str) -> str:
+    """The kind of change a partition belongs to: what stands before the first slash."""
+    return partition.partition("/")[0]
+
+
+async def _first(*waits: Coroutine[Any, Any, object]) -> None:
+    """Wait for whichever comes first; the others are given up."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

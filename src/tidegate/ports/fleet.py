@@ -1,0 +1,36 @@
+"""The fleet as the engine sees it: what is declared and reported, and a way to change a target."""
+
+from typing import Protocol
+
+import msgspec
+
+from tidegate.core.journal.facts import Declared, Task
+from tidegate.core.model.target import Target
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One consistent reading of a partition's part of the fleet."""
+
+    declared: Declared
+    reports: tuple[Target, ...]
+    # False: some reports may be missing; nothing is concluded from absence.
+    complete: bool = True
+
+
+class Fleet(Protocol):
+    """Somebody's system. Every call may take long, fail with OutsideError, or be told twice."""
+
+    async def partitions(self) -> list[str]:
+        """The rollouts there are, by name: `kind/name`."""
+        ...
+
+    async def observe(self, partition: str) -> Observation:
+        """Read what is declared and what every target reports."""
+        ...
+
+    async def act(self, partition: str, task: Task) -> str:
+        """Carry a task out, once a key however often it is called; what to note about it.
+
+        StaleError if the target is no longer as the task supposes.
+        """
+        ...

@@ -1,0 +1,92 @@
+"""The simulated fleet behind the engine's port: many rollouts, real keys, and faults on demand.
+
+It behaves as outside systems do: an action told twice under one key is done once, a reading shows
+what clusters report and nothing else. Faults are thrown by a plan that a test or a rehearsal gives.
+"""
+
+from collections.abc import Callable
+
+from tidegate.core.errors import OutsideError
+from tidegate.core.journal.facts import Declared, Task
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.rollout.world import Membership
+from tidegate.ports.clock import Clock
+from tidegate.ports.fleet import Observation
+from tidegate.simulation.fleet import Fleet as Clusters
+from tidegate.wire.scenario_doc import Scenario
+
+# Asked before every call: it may raise to make the call fail, before or after its effect.
+Fault = Callable[[str], None]
+
+
+class SimulatedFleet:
+    """Simulated clusters, a set for each partition."""
+
+    def __init__(self, clock: Clock, fault: Fault | None = None) -> None:
+        self._clock = clock
+        self._fault = fault or (lambda _: None)
+        self._scenarios: dict[str, Scenario] = {}
+        self._revisions: dict[str, str] = {}
+        self.fleets: dict[str, Clusters] = {}
+        # Every key that was carried out, in order; a key told again is not carried out again.
+        self.done: dict[str, Task] = {}
+        self.calls = 0
+
+    def add(self, partition: str, scenario: Scenario, seed: int = 0) -> None:
+        """Put a rollout's clusters into the fleet."""
+        self._scenarios[partition] = scenario
+        self._revisions[partition] = scenario.revision
+        self.fleets[partition] = Clusters(scenario, seed)
+
+    def declare(self, partition: str, revision: str) -> None:
+        """Somebody declares another revision."""
+        self._revisions[partition] = revision
+
+    async def partitions(self) -> list[str]:
+        """The rollouts there are."""
+        self._fault("partitions")
+        return sorted(self._scenarios)
+
+    async def observe(self, partition: str) -> Observation:
+        """What is declared, and what every cluster reports."""
+        self._fault("observe")
+        self.calls += 1
+        fleet = self.fleets[partition]
+        fleet.settle(self._clock.now())
+        return Observation(self._declared(partition), tuple(fleet.reports()))
+
+    async def act(self, partition: str, task: Task) -> str:
+        """Carry a task out, once a key."""
+        self._fault("act")
+        self.calls += 1
+        if task.key not in self.done:
+            self.done[task.key] = task
+            self._apply(partition, task)
+        self._fault("answer")
+        return "applied"
+
+    def _apply(self, partition: str, task: Task) -> None:
+        fleet = self.fleets[partition]
+        if task.target not in fleet.clusters:
+            raise OutsideError(f"{task.target} does not answer")
+        if task.change.kind is ChangeKind.REMOVE:
+            fleet.remove(task.target)
+        else:
+            fleet.apply(task.target, task.change.revision or "", self._clock.now())
+
+    def _declared(self, partition: str) -> Declared:
+        scenario, fleet = self._scenarios[partition], self.fleets[partition]
+        members: list[list[str]] = [[] for _ in scenario.groups]
+        for cluster in fleet.clusters.values():
+            if cluster.group >= 0:
+                members[cluster.group].append(cluster.name)
+        return Declared(
+            strategy=scenario.strategy,
+            groups=tuple(
+                Membership(group.name, at, tuple(members[at]))
+                for at, group in enumerate(scenario.groups)
+            ),
+            labels={each.name: each.labels for each in fleet.clusters.values() if each.labels},
+            revision=self._revisions[partition],
+            last_good=scenario.last_good,
+        )
