@@ -141,7 +141,8 @@ class Worker:
                     if lease is None:
                         await self._pause(partition, self._clock.now() + SECOND)
                         continue
-                    desk = desk or await asyncio.to_thread(Desk, self._store, partition)
+                    if desk is None:
+                        desk = await asyncio.to_thread(Desk, self._store, partition)
                     async with self._rounds:
                         result = await self._round(desk, lease)
                     failures = 0
@@ -181,8 +182,8 @@ class Worker:
     def _backoff_s(self, failures: int) -> float:
         """Twice as long each time, up to a limit, and never two workers in step."""
         settings = self._settings
-        pause = min(settings.backoff_max_s, settings.backoff_first_s * 2 ** min(failures - 1, 16))
-        return pause * self._jitter.uniform(0.5, 1.0)
+        doubled = settings.backoff_first_s * float(2 ** min(failures - 1, 16))
+        return min(settings.backoff_max_s, doubled) * self._jitter.uniform(0.5, 1.0)
 
 
 def kind_of(partition: str) -> str:

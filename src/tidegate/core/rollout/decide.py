@@ -42,7 +42,7 @@ class RolloutPlan(Plan, frozen=True, kw_only=True):
 def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
     """Which targets start now, and why every other waits."""
     under_way = world.rollout.revision
-    if under_way is None or under_way == world.revision:
+    if under_way is None or world.revision is None or under_way == world.revision:
         return _steer(world, course_under_way(world), now)
     newest = course_of_newest(world)
     events: tuple[Event, ...] = (Event.SUPERSEDED,)
@@ -89,7 +89,7 @@ def _steer(world: RolloutWorld, course: Course, now: Instant) -> RolloutPlan:
     started = _walk(world, course, census, budget)
     change = Change(ChangeKind.APPLY, course.revision)
     options = list(map(Option, range(len(census.own)), repeat(change), _complete(census.own)))
-    returns = plan_rollback(world, course, now) if rolls_back else []
+    returns = plan_rollback(world, course, census.states) if rolls_back else []
     leaves = _departures(world)
     names = world.targets + world.departed
     chosen = [option for option in (*returns, *leaves) if all_pass(option.verdicts)]

@@ -28,8 +28,12 @@ class Leg(enum.Enum):
     DUE = "due"  # it has the failed revision
     DUE_IN_FLIGHT = "due in flight"  # it is just getting it, and holds a slot
     GOING = "going"
+    ELSEWHERE = "elsewhere"  # being updated to something else; it only holds a slot
     SILENT = "silent"
     BROKEN = "broken"
+
+
+_DUE = (Leg.DUE, Leg.DUE_IN_FLIGHT)
 
 
 class Way(msgspec.Struct, frozen=True):
@@ -45,14 +49,18 @@ def can_return(world: RolloutWorld) -> bool:
     return last_good is not None and last_good != world.revision
 
 
-def plan_rollback(world: RolloutWorld, course: Course, now: Instant) -> list[Option]:
+def plan_rollback(world: RolloutWorld, course: Course, states: list[State]) -> list[Option]:
     """Options back to the last good revision for the targets already touched."""
     last_good = world.rollout.last_good
     change = Change(ChangeKind.RETURN, last_good)
-    ways = [_way(world, target, course, now) for target in world.targets]
+    ways = [
+        _way(world, course, target, state)
+        for target, state in zip(world.targets, states, strict=True)
+    ]
     if last_good is None or course.revision is None:
         lost = (verdict(Reason.NoLastGood),)
-        return [Option(i, change, lost) for i, way in enumerate(ways) if way is not None]
+        touched = (i for i, way in enumerate(ways) if way is not None and way.leg in _DUE)
+        return [Option(i, change, lost) for i in touched]
     exempt = [group.mandatory for group in world.groups for _ in range(group.size)]
     exempt = [whole or target.ignored for whole, target in zip(exempt, world.targets, strict=True)]
     slots = None if course.paused else _slots(world, ways, exempt)
@@ -62,9 +70,9 @@ def plan_rollback(world: RolloutWorld, course: Course, now: Instant) -> list[Opt
     )
     options: list[Option] = []
     for i, way in enumerate(ways):
-        if way is None:
+        if way is None or way.leg is Leg.ELSEWHERE:
             continue
-        if way.leg in (Leg.DUE, Leg.DUE_IN_FLIGHT):
+        if way.leg in _DUE:
             verdicts = _due(lead, way, None if exempt[i] else slots)
         else:
             verdicts = (_on_the_way(world, way, last_good),)
@@ -72,36 +80,40 @@ def plan_rollback(world: RolloutWorld, course: Course, now: Instant) -> list[Opt
     return options
 
 
-def _way(world: RolloutWorld, target: Target, course: Course, now: Instant) -> Way | None:
+def _way(world: RolloutWorld, course: Course, target: Target, state: State) -> Way | None:
     """Where a target stands; None if the failed rollout never touched it, or it is back."""
-    status = target.status
+    status, last_good = target.status, world.rollout.last_good
     if status in (Status.ToApply, Status.Skip, Status.NewCluster):
         return None
-    flying = status in (Status.Progressing, Status.Unknown)
     if target.revision == course.revision or (target.revision is None and course.vouched):
-        return Way(Leg.DUE_IN_FLIGHT if flying else Leg.DUE)
-    if target.revision != world.rollout.last_good or status is Status.Succeeded:
+        return Way(Leg.DUE_IN_FLIGHT if state is State.IN_FLIGHT else Leg.DUE)
+    if state is State.HOLDING:
+        going = target.revision is not None and target.revision == last_good
+        return Way(Leg.GOING if going else Leg.ELSEWHERE, _ends_at(world, target))
+    if target.revision != last_good or status is Status.Succeeded:
         return None
-    if not flying:
-        return Way(Leg.BROKEN)
+    return Way(Leg.SILENT if status is Status.Progressing else Leg.BROKEN)
+
+
+def _ends_at(world: RolloutWorld, target: Target) -> Instant | None:
+    """When a target in flight frees its slot, whatever it does."""
     deadline = world.strategy.deadline
-    if deadline is None or target.since is None or status is Status.Unknown:
-        return Way(Leg.GOING)
-    end = Instant(target.since + deadline)
-    return Way(Leg.GOING, end) if now < end else Way(Leg.SILENT)
+    if deadline is None or target.since is None or target.status is Status.Unknown:
+        return None
+    return Instant(target.since + deadline)
 
 
 def _slots(world: RolloutWorld, ways: list[Way | None], exempt: list[bool]) -> Slots | None:
-    """Who is on the way back holds a slot, and so does who is still on the way out."""
+    """Whoever is being updated holds a slot, wherever the way leads."""
     limit = world.strategy.max_concurrency
     if limit is None:
         return None
     mine = [way for way, free in zip(ways, exempt, strict=True) if way is not None and not free]
-    going = [way for way in mine if way.leg is Leg.GOING]
+    busy = [way for way in mine if way.leg in (Leg.GOING, Leg.ELSEWHERE)]
     held = sum(way.leg is Leg.DUE_IN_FLIGHT for way in mine)
-    moments = [way.until for way in going if way.until is not None]
+    moments = [way.until for way in busy if way.until is not None]
     frees_at = min(moments, default=None)
-    return Slots(limit.of(size_outside(world)), len(going), holding=held, frees_at=frees_at)
+    return Slots(limit.of(size_outside(world)), len(busy), holding=held, frees_at=frees_at)
 
 
 def _due(lead: Verdicts, way: Way, slots: Slots | None) -> Verdicts:

@@ -69,4 +69,4 @@ def _word(tally: Tally, course: Course, failed: bool, seen_all: bool) -> Summary
         return Summary.ABORTED
     if course.paused:
         return Summary.PAUSED
-    return Summary.PROGRESSING if tally.touched or tally.holding else Summary.WAITING
+    return Summary.PROGRESSING if tally.touched else Summary.WAITING

@@ -1,0 +1,122 @@
+"""When each target gets the change: the present world, run ahead in virtual time by the same rules.
+
+Dates follow from order, slots, soak and whatever else the rules know, on the assumption that every
+change takes its usual time and succeeds. What no clock opens (an approval, a pause) has no date,
+and is named instead.
+"""
+
+import copy
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from tidegate.core.journal.rollout_state import RolloutState, world_of
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.target import State, Status, Target
+from tidegate.core.model.time import Duration, Instant
+from tidegate.core.rollout.decide import RolloutPlan, decide
+from tidegate.core.rollout.remember import remember
+from tidegate.core.rollout.world import RolloutWorld
+from tidegate.core.why.sentence import sentence
+from tidegate.core.why.table import first_shut
+
+# Steps ahead; a rollout that needs more has no date worth giving.
+STEPS_MAX = 2_000
+
+
+class Expected(msgspec.Struct):
+    """When one target is expected to start and to be done, and what that depends on."""
+
+    target: str
+    group: str
+    starts_at: Instant | None = None
+    done_at: Instant | None = None
+    # Every gate it waits at on the way, in order.
+    depends_on: list[str] = []
+    # What no clock opens; empty if there is a date.
+    held_by: str = ""
+
+
+def forecast(
+    state: RolloutState, now: Instant, apply_times: Mapping[str, Duration], usual: Duration
+) -> list[Expected]:
+    """Run a rollout ahead; one line a target, in group, then rank order."""
+    ahead = copy.deepcopy(state)
+    ends = _ends(ahead, now, apply_times, usual)
+    found: dict[str, Expected] = {}
+    plan: RolloutPlan | None = None
+    for _ in range(STEPS_MAX):
+        _settle(ahead, ends, now)
+        world = world_of(ahead)
+        if world is None:
+            return []
+        plan = decide(world, now)
+        _note(found, world, plan, now)
+        ahead.rollout = remember(world, plan, "ahead")
+        for action in plan.actions:
+            if action.change.kind is ChangeKind.REMOVE:
+                ahead.reports.pop(action.target, None)
+                continue
+            report = Target(action.target, Status.Progressing, now, action.change.revision)
+            ahead.reports[action.target] = report
+            ends[action.target] = Instant(now + apply_times.get(action.target, usual))
+        moment = _next(ahead, ends, now)
+        if moment is None:
+            break
+        now = moment
+    return list(found.values())
+
+
+def _ends(
+    state: RolloutState, now: Instant, apply_times: Mapping[str, Duration], usual: Duration
+) -> dict[str, Instant]:
+    """When what is in flight now is expected to end: after its usual time, or any moment."""
+    for one in state.pending.values():
+        name = one.task.target
+        state.reports[name] = Target(name, Status.Progressing, one.at, one.task.change.revision)
+    state.pending.clear()
+    return {
+        name: Instant(max(now + 1, (report.since or now) + apply_times.get(name, usual)))
+        for name, report in state.reports.items()
+        if report.status is Status.Progressing
+    }
+
+
+def _settle(state: RolloutState, ends: dict[str, Instant], now: Instant) -> None:
+    for name in [name for name, end in ends.items() if end <= now]:
+        known = state.reports[name]
+        state.reports[name] = replace(known, status=Status.Succeeded, since=ends.pop(name))
+
+
+def _next(state: RolloutState, ends: dict[str, Instant], now: Instant) -> Instant | None:
+    world = world_of(state)
+    again = decide(world, now).recheck_at if world is not None else None
+    later = [moment for moment in (again, *ends.values()) if moment is not None and moment > now]
+    return min(later, default=None)
+
+
+def _note(found: dict[str, Expected], world: RolloutWorld, plan: RolloutPlan, now: Instant) -> None:
+    starting = set(plan.started)
+    for group in world.groups:
+        for i in range(group.first, group.last):
+            target, state = world.targets[i], plan.states[i]
+            expected = found.setdefault(target.name, Expected(target.name, group.label))
+            if i in starting:
+                expected.starts_at, expected.held_by = now, ""
+                continue
+            if state is State.DONE and expected.done_at is None:
+                expected.done_at, expected.held_by = now, ""
+                continue
+            gate = first_shut(plan.options[i].verdicts)
+            if gate is not None and state is not State.DONE:
+                expected.held_by = sentence(gate)
+                if gate.gate.value not in expected.depends_on:
+                    expected.depends_on.append(gate.gate.value)
+
+
+def usual_time(durations: list[Duration], otherwise: Duration) -> Duration:
+    """The median of what changes took; the assumption where nothing is known."""
+    if not durations:
+        return otherwise
+    return sorted(durations)[len(durations) // 2]
