@@ -49,7 +49,9 @@ class Event(enum.Enum):
     RESTARTED = "restarted"  # a retry was taken up: forget what targets reported, take a new uid
     RETRIED = "retried"  # the failed targets are tried again: forget what they reported
     ABORTED = "aborted"  # the rollout failed and goes back: it does not start anything again
-    SUPERSEDED = "superseded"  # the newest revision takes the place of the one under way
+    # The newest revision takes the place of the one under way; whatever was reported without a
+    # revision spoke of the old one.
+    SUPERSEDED = "superseded"
     COMPLETED = "completed"  # everybody has it: the revision is the last good one now
 
 

@@ -64,7 +64,8 @@ def parse_duration(text: str) -> Duration:
 
 def _nanoseconds(whole: str, fraction: str, unit: int) -> int:
     """`whole.fraction` units. The fraction goes through a double as in Go: 0.3…3h is 20 minutes."""
-    digits = fraction[:18]  # more do not fit into 64 bits, and Go drops them too
+    # Digits beyond 64 bits are dropped, as in Go.
+    digits = fraction[:19] if int(fraction[:19] or 0) < 2**63 else fraction[:18]
     part = int(int(digits) * (unit / 10 ** len(digits))) if digits else 0
     return int(whole or "0") * unit + part
 
@@ -120,7 +121,7 @@ def format_instant(instant: int) -> str:
     seconds, below = divmod(instant, SECOND)
     # Years outside 1–9999 have no RFC 3339 form; the nearest end of the calendar is shown.
     seconds = min(max(seconds, -62_135_596_800), 253_402_300_799)
-    text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
+    text = (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
     return f"{text}.{below:09d}".rstrip("0") + "Z" if below else text + "Z"
 
 

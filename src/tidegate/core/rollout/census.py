@@ -7,7 +7,7 @@ one and keeps its slot (`HOLDING`), since the fleet feels that update all the sa
 Exactly at the end of its soak a target is done; exactly at its deadline it has given no answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -69,43 +69,50 @@ class Census(msgspec.Struct):
 def take_census(world: RolloutWorld, course: Course, now: Instant) -> Census:
     """Judge every target once."""
     judge = _judge(world, course, now)
-    states: list[State] = []
-    own: list[Verdicts | None] = []
-    tallies: list[Tally] = []
-    moments: set[Instant | None] = set()
+    census = Census([], [], [], None)
     for group in world.groups:
-        tally = Tally()
-        ends: dict[Instant, int] = {}
-        counts = [0] * len(State)
-        for target in world.targets[group.first : group.last]:
-            state, verdicts, until = judge(target)
-            states.append(state)
-            own.append(verdicts)
-            if target.ignored or target.status is _SKIP:
-                tally.ignored += 1
-                tally.ignored_waiting += state in _WAITING
-                moments.add(until)
-                continue
-            counts[state] += 1
-            if until is not None:
-                ends[until] = 1 + ends.get(until, 0)
-        _fill(tally, counts, ends)
-        moments.update(ends)
-        tallies.append(tally)
-    moments.discard(None)
-    return Census(states, own, tallies, min((m for m in moments if m is not None), default=None))
+        _count_group(census, world.targets[group.first : group.last], judge)
+    return census
 
 
-def _fill(tally: Tally, counts: list[int], ends: dict[Instant, int]) -> None:
+def _count_group(
+    census: Census, targets: Sequence[Target], judge: Callable[[Target], Judgement]
+) -> None:
+    """Judge the targets of one group and count them; the first and last moment are enough."""
+    tally = Tally()
+    counts = [0] * len(State)
+    first, last, dated = census.recheck_at, None, 0
+    frees_at: Instant | None = None
+    states, own = census.states, census.own
+    for target in targets:
+        state, verdicts, until = judge(target)
+        states.append(state)
+        own.append(verdicts)
+        if until is not None and (first is None or until < first):
+            first = until
+        if target.ignored or target.status is _SKIP:
+            tally.ignored += 1
+            tally.ignored_waiting += state in _WAITING
+            continue
+        counts[state] += 1
+        if until is not None:
+            dated += 1
+            frees_at = until if frees_at is None or until < frees_at else frees_at
+            last = until if last is None or until > last else last
+    census.recheck_at = first
+    tally.frees_at, tally.settles_at = frees_at, last
+    _fill(tally, counts, dated)
+    census.tallies.append(tally)
+
+
+def _fill(tally: Tally, counts: list[int], dated: int) -> None:
     tally.holding = counts[State.HOLDING]
     tally.waiting = counts[State.WAITING] + counts[State.JOINED] + tally.holding
     tally.in_flight = counts[State.IN_FLIGHT]
     tally.soaking = counts[State.SOAKING]
     tally.done = counts[State.DONE]
     tally.failed = counts[State.FAILED] + counts[State.TIMED_OUT]
-    tally.frees_at = min(ends, default=None)
-    tally.settles_at = max(ends, default=None)
-    tally.undated = tally.unfinished - sum(ends.values()) + tally.holding
+    tally.undated = tally.unfinished - dated + tally.holding
 
 
 _SKIP = Status.Skip
@@ -197,8 +204,8 @@ class _Clocks:
         self._deadline = world.strategy.deadline
         self._gone = table[Status.TimeOut] or _WAIT
         self._soak_verdict = verdict(Reason.Soaking, self._soak)
-        self._soaking: dict[Instant, Judgement] = {}
-        self._flying: dict[Instant, Judgement] = {}
+        self._soaking: dict[Instant, Verdicts] = {}
+        self._flying: dict[Instant, Verdicts] = {}
 
     def soak(self, since: Instant | None) -> Judgement:
         """A target that succeeded: soaking until its soak is over, then done."""
@@ -209,9 +216,8 @@ class _Clocks:
             return _DONE
         known = self._soaking.get(end)
         if known is None:
-            known = (State.SOAKING, (dated(self._soak_verdict, end),), end)
-            self._soaking[end] = known
-        return known
+            known = self._soaking[end] = (dated(self._soak_verdict, end),)
+        return (State.SOAKING, known, end)
 
     def flight(self, since: Instant | None) -> Judgement:
         """A target being updated: in flight until its deadline, then it has given no answer."""
@@ -224,9 +230,8 @@ class _Clocks:
             return self._gone
         known = self._flying.get(end)
         if known is None:
-            known = (State.IN_FLIGHT, (dated(_FLIGHT_VERDICT, end),), end)
-            self._flying[end] = known
-        return known
+            known = self._flying[end] = (dated(_FLIGHT_VERDICT, end),)
+        return (State.IN_FLIGHT, known, end)
 
     @staticmethod
     def unknown(word: str) -> Judgement:

@@ -47,7 +47,7 @@ def course_under_way(world: RolloutWorld) -> Course:
     is_declared = revision == world.revision
     version = rollout.version if is_declared and rollout.version is not None else revision
     retried = rollout.retry is not Retry.NOTHING
-    settled = rollout.completed and rollout.retry is not Retry.EVERYTHING
+    settled = rollout.completed and not retried
     mode = Mode.SETTLED if settled else _forward_or_revert(revision, rollout)
     if settled and rollout.last_good is not None:
         revision = rollout.last_good
@@ -78,7 +78,9 @@ def course_of_newest(world: RolloutWorld) -> Course:
 
 
 def _forward_or_revert(revision: str | None, rollout: Rollout) -> Mode:
-    restarted = rollout.restarted or rollout.retry is Retry.EVERYTHING
+    # A retry of a completed rollout opens it again, in order: it is no revert.
+    reopened = rollout.completed and rollout.retry is not Retry.NOTHING
+    restarted = rollout.restarted or reopened or rollout.retry is Retry.EVERYTHING
     reverts = _is_last_good(revision, rollout) and not restarted
     return Mode.REVERT if reverts else Mode.FORWARD
 

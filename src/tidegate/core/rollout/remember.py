@@ -7,7 +7,7 @@ an abort must survive, or the rollout would start again once the failed targets 
 from msgspec.structs import replace
 
 from tidegate.core.model.plan import Event
-from tidegate.core.model.target import State
+from tidegate.core.model.target import State, Status, Target
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.strategy import Retry, Rollout
 from tidegate.core.rollout.world import RolloutWorld
@@ -34,7 +34,9 @@ def _changes(
             fresh = {"uid": new_uid, "restarted": True}
             return fresh | {"retry": Retry.NOTHING, "aborted": False, "completed": False}
         case Event.RETRIED:
-            return {"retry": Retry.NOTHING, "aborted": False}
+            reopened = rollout.restarted or rollout.completed
+            fresh = {"retry": Retry.NOTHING, "restarted": reopened}
+            return fresh | {"aborted": False, "completed": False}
         case Event.ABORTED:
             return {"aborted": True}
         case Event.COMPLETED:
@@ -44,8 +46,21 @@ def _changes(
             return fresh | {"completed": False, "aborted": False, "restarted": False}
 
 
-def forgotten(plan: RolloutPlan) -> list[int]:
-    """Positions of targets whose report a retry makes void: they wait, whatever they said."""
+def forgotten(world: RolloutWorld, plan: RolloutPlan) -> list[int]:
+    """Positions of targets whose report a retry makes void: they wait, whatever they said.
+
+    Only what was said of the revision that is retried: an older success still says what is there.
+    """
     if not {Event.RESTARTED, Event.RETRIED} & set(plan.events):
         return []
-    return [i for i, state in enumerate(plan.states) if state in _FRESH]
+    return [
+        i
+        for i, (target, state) in enumerate(zip(world.targets, plan.states, strict=True))
+        if state in _FRESH and target.status is not Status.ToApply and _is_fresh(target, plan)
+    ]
+
+
+def _is_fresh(target: Target, plan: RolloutPlan) -> bool:
+    if target.revision is None:
+        return plan.course.vouched
+    return target.revision == plan.course.revision

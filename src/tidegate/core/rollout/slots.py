@@ -36,7 +36,7 @@ class Slots:
         self._room_in_held = limit - in_flight - soaking
         self._frees_at = frees_at
         self._free = verdict(Reason.SlotFree, in_flight + soaking + holding, limit)
-        self._held = verdict(Reason.SlotHeld, limit)
+        self.held = verdict(Reason.SlotHeld, limit)
 
     def take(self, state: State) -> Verdict | None:
         """The verdict with which a target gets a slot; None if there is none for it."""
@@ -44,13 +44,18 @@ class Slots:
             self._room_in_held -= 1
             self.started += 1
             self._left_held += 1
-            return self._held
+            return self.held
         if state is not State.HOLDING and self._room > 0 and self._room_in_held > 0:
             self._room -= 1
             self._room_in_held -= 1
             self.started += 1
             return self._free
         return None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nobody gets a slot any more, not even in one it holds."""
+        return self._room_in_held <= 0
 
     def standing(self) -> Verdict:
         """What the slots look like to those who do not start."""

@@ -1,0 +1,130 @@
+"""Law: nothing starts in a freeze or too late before one; the way back is always open."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.property.brake_worlds import HOUR, NOON, Case, at, cases, is_in, only, sure_labels
+from tidegate.core.gates.block import is_like
+from tidegate.core.gates.freeze import Freeze, Span, freeze_verdicts, joined
+from tidegate.core.gates.scope import in_force
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.reasons import Gate, Outcome
+from tidegate.core.model.time import Duration, Instant
+from tidegate.core.rollout.course import Mode
+from tidegate.core.rollout.decide import RolloutPlan, decide
+
+frozen_cases = cases(only("freezes")).map(sure_labels)
+instants = st.integers(-8 * 4, 8 * 4).map(lambda quarter: Instant(NOON + quarter * HOUR // 4))
+
+
+def is_on(freeze: Freeze, now: Instant, need: int | None) -> bool:
+    """Told plainly: some span is on, or begins before a start now would be done."""
+    if not in_force(freeze, now):
+        return False
+    if freeze.known_until is not None and now >= freeze.known_until:
+        return True
+    if any(span.start <= now < span.end for span in freeze.spans):
+        return True
+    if not freeze.finish_before:
+        return False
+    expires = freeze.expires_at
+    ahead = [s for s in freeze.spans if s.start > now and (expires is None or s.start < expires)]
+    return any(need is None or s.start <= now + need for s in ahead)
+
+
+def frozen(case: Case, plan: RolloutPlan, name: str, now: Instant) -> bool:
+    assert case.brakes is not None
+    apply = case.strategy.deadline
+    need = None if apply is None else apply + case.strategy.soak
+    if plan.course.mode is Mode.SETTLED:
+        need = apply
+    for freeze in case.brakes.freezes:
+        excepted = freeze.known_until is None or now < freeze.known_until
+        excepted = excepted and any(
+            now < each.expires_at
+            and is_in(each.scope, case, name)
+            and (each.revision is None or is_like(plan.course.revision or "", each.revision))
+            for each in freeze.exemptions
+        )
+        if is_in(freeze.scope, case, name) and is_on(freeze, now, need) and not excepted:
+            return True
+    return False
+
+
+@given(frozen_cases, instants)
+def test_nothing_starts_in_a_freeze(case: Case, now: Instant) -> None:
+    """Going forward or joining later, whoever starts is not frozen, now or before it is done."""
+    plan = decide(case.world(), now)
+    if plan.course.mode is Mode.REVERT:
+        return
+    started = [a.target for a in plan.actions if a.change.kind is ChangeKind.APPLY]
+    assert not [name for name in started if frozen(case, plan, name, now)]
+
+
+@given(frozen_cases, instants)
+def test_the_way_back_is_open_in_a_freeze(case: Case, now: Instant) -> None:
+    """Returns and reverts are what they would be without any freeze."""
+    braked, free = decide(case.world(), now), decide(case.world(brakes=None), now)
+    if braked.course.mode is Mode.REVERT:
+        assert braked.actions == free.actions
+    back = [
+        [a for a in plan.actions if a.change.kind is ChangeKind.RETURN] for plan in (braked, free)
+    ]
+    assert back[0] == back[1]
+
+
+freezes = st.builds(
+    Freeze,
+    name=st.just("x"),
+    scope=st.none(),
+    owner=st.just("ops"),
+    why=st.just("because"),
+    spans=st.lists(
+        st.tuples(st.integers(-6, 6), st.integers(1, 4)).map(
+            lambda s: Span(at(s[0]), at(s[0] + s[1]))
+        ),
+        max_size=4,
+    ).map(joined),
+    expires_at=st.none() | st.integers(-2, 6).map(at),
+    finish_before=st.booleans(),
+)
+needs = st.none() | st.integers(0, 3).map(lambda hours: Duration(hours * HOUR))
+
+
+@given(freezes, needs, instants)
+def test_until_is_honest(freeze: Freeze, need: Duration | None, now: Instant) -> None:
+    """Before `until` the gate stays as it is; at it, it says something else."""
+    (said,) = freeze_verdicts([(freeze, ())], "r2", need, now)
+    assert (said.outcome is not Outcome.PASS) == is_on(freeze, now, need)
+    if said.until is None:
+        horizon = [at(20)]
+        assert said.outcome is Outcome.PASS
+    else:
+        assert said.until > now
+        horizon = [said.until, Instant(said.until - 1), Instant((now + said.until) // 2)]
+    for moment in horizon:
+        (then,) = freeze_verdicts([(freeze, ())], "r2", need, moment)
+        if said.until is None or moment < said.until:
+            assert then.outcome is said.outcome
+        else:
+            assert (then.reason, then.until) != (said.reason, said.until)
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), max_size=6))
+def test_joined_spans_cover_the_same_time(pairs: list[tuple[int, int]]) -> None:
+    """Joining moves nothing: every instant is in some span before if and only if after."""
+    spans = [Span(Instant(start), Instant(end)) for start, end in pairs]
+    found = joined(spans)
+    for moment in range(-10, 11):
+        was = any(span.start <= moment < span.end for span in spans)
+        assert was == any(span.start <= moment < span.end for span in found)
+    assert all(one.end < two.start for one, two in pairwise(found))
+
+
+@given(frozen_cases, instants)
+def test_a_gate_is_asked_only_where_there_is_one(case: Case, now: Instant) -> None:
+    """Brakes of one kind bring verdicts of their own gate, and of no other brake."""
+    gates = {each.gate for option in decide(case.world(), now).options for each in option.verdicts}
+    assert not gates & {Gate.HOLD, Gate.PIN, Gate.BLOCK, Gate.MUTEX, Gate.SHARED_BUDGET}

@@ -1,0 +1,44 @@
+"""Law: a plan that was carried out leaves nothing to do at the same instant."""
+
+from hypothesis import given
+
+from tests.sim.acting import is_fresh
+from tests.sim.again import acting_settles
+from tests.sim.by_hand import decided
+from tests.sim.drawn import cases, retries, reverts, rollbacks
+from tests.sim.generator import Case
+from tidegate.core.model.target import Status
+from tidegate.core.rollout.remember import forgotten
+
+
+@given(cases())
+def test_acting_on_a_plan_leaves_nothing_to_do(case: Case) -> None:
+    """Carried out and remembered, it starts, returns and removes nobody a second time."""
+    acting_settles(case, *decided(case))
+
+
+@given(reverts())
+def test_acting_on_a_revert_leaves_nothing_to_do(case: Case) -> None:
+    """Neither does a revert."""
+    acting_settles(case, *decided(case))
+
+
+@given(rollbacks())
+def test_acting_on_a_rollback_leaves_nothing_to_do(case: Case) -> None:
+    """Neither does a rollback."""
+    acting_settles(case, *decided(case))
+
+
+@given(retries())
+def test_acting_on_a_retry_leaves_nothing_to_do(case: Case) -> None:
+    """Neither does a retry."""
+    acting_settles(case, *decided(case))
+
+
+@given(retries())
+def test_a_retry_forgets_only_what_was_said_of_this_revision(case: Case) -> None:
+    """What a target reports of another revision stays known: it is where the target still is."""
+    world, plan = decided(case)
+    for position in forgotten(world, plan):
+        target = world.targets[position]
+        assert target.status is Status.ToApply or is_fresh(target, plan.course), target

@@ -1,0 +1,122 @@
+"""Generated states and simulated rollouts from the command line, as many as one likes.
+
+    python -m tests.sim --states 1000000 --jobs 2      states, each held against every law
+    python -m tests.sim --seeds 500                    rollouts lived through in virtual time
+    python -m tests.sim --seeds 1 --seed 42 --story    one of them, told
+
+Whatever fails names its seed and the command that brings it back.
+"""
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from tests.sim.rollouts import live_through
+from tests.sim.states import BrokenStateError, run_states
+
+# Small enough for progress to be seen, large enough for handing them out to cost nothing.
+STATES_A_CHUNK = 2_000
+ROLLOUTS_A_CHUNK = 10
+DEFAULT_STATES, DEFAULT_SEEDS = 20_000, 200
+
+Span = tuple[int, int]
+
+
+def main() -> int:
+    """Run what was asked for; 1 if anything is broken."""
+    options = _options()
+    if not (options.states or options.seeds):
+        options.states, options.seeds = DEFAULT_STATES, DEFAULT_SEEDS
+    try:
+        if options.states:
+            spans = _spans(options.seed, options.states, STATES_A_CHUNK)
+            seen, took_s = _run(_states, spans, options.states, options.jobs, "states")
+            print(_states_line(seen, options.states, took_s))
+        if options.seeds:
+            spans = _spans(options.seed, options.seeds, ROLLOUTS_A_CHUNK)
+            seen, took_s = _run(_rollouts, spans, options.seeds, options.jobs, "rollouts")
+            print(_rollouts_line(seen, options.seeds, took_s))
+            if options.story:
+                print(live_through(options.seed).tell())
+    except (BrokenStateError, AssertionError) as error:
+        print(f"\n{error}")
+        return 1
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.sim", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--states", type=int, default=0, help="how many states to decide")
+    parser.add_argument("--seeds", type=int, default=0, help="how many rollouts to live through")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes share the work")
+    parser.add_argument("--story", action="store_true", help="tell the rollout of the first seed")
+    return parser.parse_args()
+
+
+def _spans(first: int, count: int, size: int) -> list[Span]:
+    return [(at, min(size, first + count - at)) for at in range(first, first + count, size)]
+
+
+def _states(span: Span) -> Counter[str]:
+    return run_states(*span)
+
+
+def _rollouts(span: Span) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for seed in range(span[0], span[0] + span[1]):
+        story = live_through(seed)
+        seen["steps"] += story.steps
+        seen["completed"] += story.rollout.completed
+        seen["aborted"] += story.rollout.aborted
+    return seen
+
+
+def _run(
+    work: Callable[[Span], Counter[str]], spans: list[Span], count: int, jobs: int, what: str
+) -> tuple[Counter[str], float]:
+    """Share the spans out; what was seen in all of them, and the seconds it took."""
+    seen: Counter[str] = Counter()
+    started_s = time.perf_counter()
+    for done, each in enumerate(_shared(work, spans, jobs), start=1):
+        seen += each
+        if sys.stderr.isatty() or done == len(spans):
+            share = 100 * done // len(spans)
+            print(f"\r{what}: {share:3d} % of {count}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return seen, time.perf_counter() - started_s
+
+
+def _shared(
+    work: Callable[[Span], Counter[str]], spans: list[Span], jobs: int
+) -> Iterator[Counter[str]]:
+    if jobs <= 1 or len(spans) == 1:
+        yield from map(work, spans)
+        return
+    with multiprocessing.Pool(jobs) as pool:
+        yield from pool.imap_unordered(work, spans)
+
+
+_SHOWN = (
+    *("All", "Progressive", "ProgressivePerGroup", "ManualPerGroup"),
+    *("forward", "revert", "settled", "started", "breached"),
+    *("aborted", "completed", "superseded", "restarted", "retried"),
+)
+
+
+def _states_line(seen: Counter[str], count: int, took_s: float) -> str:
+    told = " · ".join(f"{word} {seen[word]}" for word in _SHOWN)
+    return f"{count} states, {count / took_s:.0f} a second: {told}"
+
+
+def _rollouts_line(seen: Counter[str], count: int, took_s: float) -> str:
+    told = f"{seen['steps']} steps · completed {seen['completed']} · aborted {seen['aborted']}"
+    return f"{count} rollouts, {count / took_s:.0f} a second: {told}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

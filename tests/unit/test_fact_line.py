@@ -1,0 +1,145 @@
+"""Every fact has a line that says what happened, and what it says of one target or gate."""
+
+import msgspec
+import pytest
+
+from tidegate.core.journal.chain import Note, genesis, link
+from tidegate.core.journal.facts import (
+    Acted,
+    AnyFact,
+    Asked,
+    Braked,
+    Decided,
+    Declared,
+    Folded,
+    Lifted,
+    Mode,
+    Observed,
+    Outcome,
+    Stand,
+    Task,
+    Verb,
+)
+from tidegate.core.journal.selection import Wanted, matches
+from tidegate.core.model.plan import Change, ChangeKind, Event
+from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import SECOND, Instant
+from tidegate.core.rollout.strategy import Strategy, StrategyType
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.rollout.world import Membership
+from tidegate.core.why.fact import fact_line
+
+LATER = Instant(90 * SECOND + 5)
+APPLY, RETURN = Change(ChangeKind.APPLY, "B"), Change(ChangeKind.RETURN, "A")
+GROUPS = (Membership("dev", 0, ("a", "b")), Membership("prod", 1, ("b", "c")))
+SHUT, OPEN = ("mutex", "wait", "MutexHeld", LATER), ("order", "pass", "FirstInOrder", None)
+PLAN = Decided(
+    now=Instant(0),
+    mode=Mode.ACT,
+    summary=Summary.PROGRESSING,
+    tasks=(Task("k1", "a", APPLY), Task("k2", "b", RETURN)),
+    changed=(Stand("a", (OPEN,)), Stand("c", (OPEN, SHUT)), Stand("d", (SHUT,))),
+    events=(Event.ABORTED,),
+    forgotten=("e",),
+    recheck_at=LATER,
+)
+REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
+
+LINES: list[tuple[AnyFact, str]] = [
+    (
+        Declared(strategy=Strategy(StrategyType.PROGRESSIVE), groups=GROUPS, revision="B"),
+        "revision B for 3 targets in 2 groups, Progressive",
+    ),
+    (
+        Declared(strategy=Strategy(StrategyType.ALL), groups=GROUPS[:1]),
+        "a revision without a name for 2 targets in 1 group, All",
+    ),
+    (Observed(reports=REPORTS), "a Succeeded, b Succeeded, c Succeeded and 2 more"),
+    (Observed(gone=("a",), complete=False), "gone: a; the reading is incomplete"),
+    (Observed(), "the reading is complete"),
+    (
+        Asked(verb=Verb.APPROVE, groups=("dev",), version="B", reason="looked at it"),
+        "approve dev for B: looked at it",
+    ),
+    (Asked(verb=Verb.PAUSE), "pause"),
+    (
+        PLAN,
+        (
+            "Progressing; apply a; return b; verdicts changed of a, c, d; aborted;"
+            " look again at 1970-01-01T00:01:30Z"
+        ),
+    ),
+    (
+        Decided(now=LATER, mode=Mode.OBSERVE, summary=Summary.WAITING, tasks=PLAN.tasks[:1]),
+        "Waiting; would apply a",
+    ),
+    (Acted(key="k", target="a", outcome=Outcome.DONE), "done"),
+    (Acted(key="k", target="a", outcome=Outcome.FAILED, detail="no answer"), "failed: no answer"),
+    (Braked(brake="hold", name="x", document={}, reason="outage"), "hold x set: outage"),
+    (Lifted(brake="hold", name="x"), "hold x lifted"),
+    (Folded(state=msgspec.Raw(b"{}"), facts=1), "the state after 1 fact"),
+]
+
+
+@pytest.mark.parametrize("fact, line", LINES, ids=[type(fact).__name__ for fact, _ in LINES])
+def test_every_fact_says_what_happened(fact: AnyFact, line: str) -> None:
+    """One line a fact."""
+    assert fact_line(fact) == line
+
+
+@pytest.mark.parametrize(
+    "target, gate, line",
+    [
+        ("a", "", "apply a"),
+        ("b", "", "return b"),
+        ("c", "", "mutex wait MutexHeld until 1970-01-01T00:01:30Z"),
+        ("c", "order", "order pass FirstInOrder"),
+        ("", "mutex", "mutex wait MutexHeld until 1970-01-01T00:01:30Z: c, d"),
+        ("z", "", "every gate is open"),
+    ],
+)
+def test_a_plan_says_of_a_target_or_a_gate_what_it_decided(
+    target: str, gate: str, line: str
+) -> None:
+    """Whoever looks for one target is told of that one."""
+    assert fact_line(PLAN, target, gate) == line
+
+
+def test_a_reading_says_of_a_target_what_it_reported() -> None:
+    """Of many reports only the one that was looked for."""
+    assert fact_line(Observed(reports=REPORTS), "b") == "b Succeeded"
+    assert fact_line(Observed(reports=REPORTS, gone=("z",)), "z") == "gone: z"
+
+
+@pytest.mark.parametrize(
+    "wanted, expected",
+    [
+        (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}),
+        (Wanted(target="a"), {"declared", "observed", "decided", "acted"}),
+        (Wanted(target="c"), {"declared", "observed", "decided"}),
+        (Wanted(target="d"), {"observed", "decided"}),
+        (Wanted(target="e"), {"observed", "decided"}),
+        (Wanted(target="apply"), set()),
+        (Wanted(gate="mutex"), {"decided"}),
+        (Wanted(gate="mutex", target="c"), {"decided"}),
+        (Wanted(gate="mutex", target="a"), set()),
+        (Wanted(gate="hold"), {"braked", "lifted"}),
+        (Wanted(actor="nobody"), set()),
+        (Wanted(since=LATER), set()),
+        (Wanted(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
+         | {"braked", "lifted"}),
+    ],
+)  # fmt: skip
+def test_an_entry_is_found_by_whom_it_speaks_of(wanted: Wanted, expected: set[str]) -> None:
+    """A target is found in reports, tasks, verdicts and groups; a gate in verdicts and brakes."""
+    notes = [Note(Instant(0), "ada", fact) for fact, _ in LINES if not isinstance(fact, Folded)]
+    found = {entry.kind for entry in link(genesis("r1"), 1, notes) if matches(wanted, entry)}
+    assert found == expected
+
+
+def test_a_fact_of_the_future_is_found_by_its_columns_only() -> None:
+    """What this version cannot read speaks of nobody, and breaks nothing."""
+    (entry,) = link(genesis("r1"), 1, [Note(Instant(0), "ada", LINES[9][0])])
+    unknown = msgspec.structs.replace(entry, body=b'{"is":"dreamt","target":"a"}')
+    assert matches(Wanted(actor="ada"), unknown)
+    assert not matches(Wanted(target="a"), unknown)
