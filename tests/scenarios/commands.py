@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tests.scenarios import drawing, rehearsal
+from tests.scenarios.braking import brake_command
 from tests.scenarios.declaring import (
     declare_groups,
     declare_placement,
@@ -174,6 +175,7 @@ COMMANDS: dict[str, Callable[[Story, str, Lines], list[str]]] = {
     "abort": _flag("aborted", True),
     "act": rehearsal.act_command,
     "approve": _approve,
+    "brake": brake_command,
     "at": _at,
     "compat": _compat,
     "complete": _complete,

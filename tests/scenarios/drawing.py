@@ -11,7 +11,7 @@ from tidegate.core.model.verdict import Verdict, all_pass
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
 from tidegate.core.why.sentence import sentence
-from tidegate.core.why.table import GROUP_HEAD, group_rows, headline, human_state, layout
+from tidegate.core.why.table import GROUP_HEAD, group_rows, headline, layout, state_word
 from tidegate.wire import compat_line as wire
 from tidegate.wire.rollout_doc import Reading
 
@@ -72,7 +72,7 @@ def _target_rows(world: RolloutWorld, plan: RolloutPlan, now: Instant) -> list[R
         if i in back:
             word = "back" if all_pass(back[i].verdicts) else word
             why.append(_way_back(back[i], now))
-        rows.append((word, target.name, human_state(target, plan.states[i]), tuple(why)))
+        rows.append((word, target.name, state_word(world, plan, i), tuple(why)))
     return rows
 
 

@@ -46,7 +46,7 @@ def act(story: Story) -> RolloutPlan:
     world, plan = reading.world, decide(reading.world, reading.now)
     if {Event.RESTARTED, Event.SUPERSEDED} & set(plan.events):
         story.uids += 1
-    story.forget({world.targets[i].name for i in forgotten(plan)})
+    story.forget({world.targets[i].name for i in forgotten(world, plan)})
     for action in plan.actions:
         story.forget({action.target})
         if action.change.kind is not ChangeKind.REMOVE:

@@ -16,7 +16,7 @@ A file keeps one world and one clock, which starts at 2026-01-01T00:00:00Z. The 
 described in README.md and in its function:
 
     declare    groups, join, leave, placement, labels, strategy, revision, complete
-    remember   rollout, approve, revoke, pause, resume, abort, retry
+    remember   rollout, approve, revoke, pause, resume, abort, retry, brake
     observe    report, forget, at, wait, reverse
     ask        decide, why, status, compat
     carry out  act, run

@@ -37,6 +37,7 @@ class Story:
     revision: str | None = None
     rollout: Doc = field(default_factory=dict)
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    brakes: Doc = field(default_factory=dict)
     complete: bool = True
     uids: int = 1
 
@@ -54,6 +55,8 @@ class Story:
             doc["rollout"] = self.rollout
         if self.labels:
             doc["clusters"] = [{"name": n, "labels": its} for n, its in self.labels.items()]
+        if self.brakes:
+            doc["brakes"] = self.brakes
         if not self.complete:
             doc["complete"] = False
         return doc

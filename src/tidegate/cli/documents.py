@@ -1,6 +1,7 @@
 """Documents from files or stdin: YAML read strictly, JSON as it is, problems with their line."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ def read_document(path: str) -> Document:
         if found is not None:
             return Document(name, found, None)
     return read_yaml(name, text)
+
+
+def files_beside(path: str) -> Callable[[str], str]:
+    """Reads the files a document names, seen from where the document stands."""
+    folder = Path() if path == "-" else Path(path).parent
+    return lambda name: (folder / name).read_text(encoding="utf-8")
 
 
 def _bytes(path: str) -> bytes:

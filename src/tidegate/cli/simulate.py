@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tidegate.cli.documents import located, read_document
+from tidegate.cli.documents import files_beside, located, read_document
 from tidegate.cli.output import COLOURS, FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
@@ -79,7 +79,7 @@ def simulate(
 def _read(file: str) -> Scenario:
     document = read_document(file)
     try:
-        scenario = read_scenario(document.data)
+        scenario = read_scenario(document.data, files_beside(file))
     except UserError as error:
         raise located(document, error) from None
     for warning in scenario.warnings:

@@ -2,7 +2,7 @@
 
 import click
 
-from tidegate.cli.documents import located, read_document
+from tidegate.cli.documents import files_beside, located, read_document
 from tidegate.cli.output import COLOURS, FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
@@ -64,7 +64,7 @@ def _read(file: str, at: str | None) -> Reading:
     if moment is not None and isinstance(data, dict):
         data = {**data, "now": at}
     try:
-        return read_rollout(data, now=moment or clock().now())
+        return read_rollout(data, now=moment or clock().now(), files=files_beside(file))
     except UserError as error:
         raise located(document, error) from None
 

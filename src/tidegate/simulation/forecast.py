@@ -106,7 +106,10 @@ def _note(found: dict[str, Expected], world: RolloutWorld, plan: RolloutPlan, no
                 expected.starts_at, expected.held_by = now, ""
                 continue
             if state is State.DONE and expected.done_at is None:
-                expected.done_at, expected.held_by = now, ""
+                # Done before we looked: since it succeeded, as far as it says.
+                was_done = expected.starts_at is None and not expected.depends_on
+                expected.done_at = target.since if was_done and target.since is not None else now
+                expected.held_by = ""
                 continue
             gate = first_shut(plan.options[i].verdicts)
             if gate is not None and state is not State.DONE:

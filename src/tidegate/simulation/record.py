@@ -4,7 +4,7 @@ from typing import Any
 
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.time import format_instant
-from tidegate.core.why.table import human_state
+from tidegate.core.why.table import state_word
 from tidegate.simulation.run import Step
 from tidegate.wire.scenario_doc import Scenario
 
@@ -52,7 +52,6 @@ def _step(step: Step) -> dict[str, Any]:
             for report in plan.groups
         ],
         "targets": {
-            target.name: human_state(target, state)
-            for target, state in zip(world.targets, plan.states, strict=True)
+            target.name: state_word(world, plan, i) for i, target in enumerate(world.targets)
         },
     }

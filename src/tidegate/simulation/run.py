@@ -6,6 +6,7 @@ time or the fleet changes something. Only the clock and the clusters are made up
 
 import msgspec
 
+from tidegate.core.gates.brakes import Brakes
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.problem import Problems
 from tidegate.core.model.target import State, Status
@@ -42,6 +43,7 @@ class Simulation:
         self._fleet = Fleet(scenario, seed)
         self._revision = scenario.revision
         self._rollout = Rollout(uid="r1", revision=scenario.revision, last_good=scenario.last_good)
+        self._brakes = scenario.brakes
         self._ahead = list(scenario.events)
         self._steps = 0
 
@@ -85,12 +87,13 @@ class Simulation:
             labels={each.name: each.labels for each in self._fleet.clusters.values()},
             revision=self._revision,
             rollout=self._rollout,
+            brakes=self._brakes,
         )
 
     def _act(self, world: RolloutWorld, plan: RolloutPlan) -> None:
         new_uid = f"r{self._steps + 1}"
         self._rollout = remember(world, plan, new_uid)
-        for position in forgotten(plan):
+        for position in forgotten(world, plan):
             self._fleet.forget(world.targets[position].name)
         for action in plan.actions:
             if action.change.kind is ChangeKind.REMOVE:
@@ -141,6 +144,8 @@ class Simulation:
                 self._note(retry=Retry.FAILED if failed else Retry.EVERYTHING)
             case Verb.REVISION:
                 self._revision = one.names[0]
+            case Verb.HOLD | Verb.LIFT:
+                self._brakes = _braked(self._brakes or Brakes(), one)
 
     def _approve(self, one: Happening) -> None:
         known = self._rollout.approvals
@@ -155,6 +160,22 @@ class Simulation:
 
     def _note(self, **changes: object) -> None:
         self._rollout = msgspec.structs.replace(self._rollout, **changes)
+
+
+def _braked(brakes: Brakes, one: Happening) -> Brakes:
+    """The brakes with a hold more, or without those somebody lifted."""
+    gone = frozenset(one.names)
+    left = msgspec.structs.replace(
+        brakes,
+        holds=tuple(each for each in brakes.holds if each.name not in gone),
+        freezes=tuple(each for each in brakes.freezes if each.name not in gone),
+        blocks=tuple(each for each in brakes.blocks if each.name not in gone),
+        pins=tuple(each for each in brakes.pins if each.name not in gone),
+    )
+    if one.hold is None:
+        return left
+    holds = tuple(each for each in brakes.holds if each.name != one.hold.name)
+    return msgspec.structs.replace(brakes, holds=(*holds, one.hold))
 
 
 def unfinished(step: Step) -> list[int]:

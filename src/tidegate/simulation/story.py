@@ -24,6 +24,7 @@ _VERBS = {
     Verb.RETRY: "retry:",
     Verb.REVISION: "new revision declared:",
     Verb.MEND: "mended:",
+    Verb.LIFT: "lifted:",
 }
 
 
@@ -74,6 +75,8 @@ def _lines(scenario: Scenario, before: Step | None, step: Step) -> Iterator[str]
 def _happening(one: Happening) -> str:
     if one.verb is Verb.JOIN:
         return f"{', '.join(one.names)} joined {one.group}"
+    if one.hold is not None:
+        return f"hold {one.hold.name}: {one.hold.why} ({one.hold.owner})"
     return f"{_VERBS[one.verb]} {', '.join(one.names)}".rstrip()
 
 

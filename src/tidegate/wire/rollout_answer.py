@@ -32,7 +32,7 @@ _WORDS = {
 _encode = msgspec.json.Encoder().encode
 
 
-class TargetDoc(msgspec.Struct, omit_defaults=True, rename={"way_back": "return"}):
+class TargetDoc(msgspec.Struct, gc=False, omit_defaults=True, rename={"way_back": "return"}):
     """One target: where it is and what every gate says."""
 
     cluster: str
@@ -42,6 +42,8 @@ class TargetDoc(msgspec.Struct, omit_defaults=True, rename={"way_back": "return"
     ignored: bool = False
     # The option back to the last good revision, where there is one.
     way_back: msgspec.Raw | None = None
+    # Some pin keeps it where it is.
+    pinned: bool = False
 
 
 def answer_rollout(
@@ -70,6 +72,11 @@ def answer_rollout(
         answer["rollback"] = back
     if plan.events:
         answer["events"] = [event.value for event in plan.events]
+    if plan.claims:  # to be taken before anything is acted on
+        answer["claims"] = [
+            {"name": claim.name, "place": claim.place, "target": claim.target}
+            for claim in plan.claims
+        ]
     answer["groups"] = [_group(world, report) for report in plan.groups]
     answer["targets"] = _targets(world, plan)
     unplaced = _unplaced(world, plan)
@@ -103,8 +110,8 @@ _LISTS = (
 def _by_state(world: RolloutWorld, plan: RolloutPlan) -> dict[State, list[str]]:
     """Names of the counted targets in each state, in group, then rank order."""
     lists: dict[State, list[str]] = {state: [] for state in State}
-    for target, state in zip(world.targets, plan.states, strict=True):
-        if not target.ignored:
+    for i, (target, state) in enumerate(zip(world.targets, plan.states, strict=True)):
+        if not target.ignored and i not in plan.pinned:
             lists[state].append(target.name)
     return lists
 
@@ -150,7 +157,8 @@ def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetDoc]:
                 raw = known[id(verdicts)] = _verdicts(verdicts)
             way = _way(ways[i]) if i in ways else None
             status = _status(target, plan.states[i])
-            docs.append(TargetDoc(target.name, key, status, raw, target.ignored, way))
+            is_pinned = i in plan.pinned
+            docs.append(TargetDoc(target.name, key, status, raw, target.ignored, way, is_pinned))
     return docs
 
 

@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 
 from tidegate.core.errors import UserError
+from tidegate.core.gates.brakes import Brakes
 from tidegate.core.model.problem import Problem, Problems, nearest, shown
 from tidegate.core.model.target import Status, Target
 from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.rollout.strategy import Approvals, Retry, Rollout
 from tidegate.core.rollout.world import Membership, RolloutWorld, build_world
+from tidegate.wire.brake_doc import read_brakes
+from tidegate.wire.calendar_doc import Files, stretch_from
 from tidegate.wire.reader import INSTANT_REMEDY, Reader
 from tidegate.wire.strategy_doc import read_strategy
 
@@ -55,10 +58,13 @@ class Reading(msgspec.Struct, frozen=True):
     warnings: tuple[Problem, ...]
 
 
-def read_rollout(document: object, *, now: Instant | None = None) -> Reading:
+def read_rollout(
+    document: object, *, now: Instant | None = None, files: Files | None = None
+) -> Reading:
     """Read a whole document; UserError lists everything that is wrong with it.
 
-    `now` stands in for a document that does not say when it was taken.
+    `now` stands in for a document that does not say when it was taken; `files` reads what it
+    names beside itself.
     """
     problems = Problems()
     reader = Reader(document, "", problems)
@@ -70,15 +76,18 @@ def read_rollout(document: object, *, now: Instant | None = None) -> Reading:
         problems.add("now", "missing", INSTANT_REMEDY)
     if not reader.has("strategy"):
         problems.add("strategy", "missing", 'write at least {"type": "All"}')
-    world = _world(reader, problems)
+    moment = (taken_at if taken_at is not None else now) or Instant(0)
+    brakes = None
+    if reader.has("brakes"):
+        brakes = read_brakes(reader.child("brakes"), stretch_from(moment), files)
+    world = _world(reader, problems, brakes)
     reader.close(fatal=False)
     if problems.errors:
         raise UserError(tuple(problems.errors))
-    moment = taken_at if taken_at is not None else now
-    return Reading(ident, moment or Instant(0), world, tuple(problems.warnings))
+    return Reading(ident, moment, world, tuple(problems.warnings))
 
 
-def _world(reader: Reader, problems: Problems) -> RolloutWorld:
+def _world(reader: Reader, problems: Problems, brakes: Brakes | None) -> RolloutWorld:
     strategy = read_strategy(reader.child("strategy"))
     memberships = _memberships(reader, problems)
     revision = reader.text("revision")
@@ -105,6 +114,7 @@ def _world(reader: Reader, problems: Problems) -> RolloutWorld:
         revision=revision,
         rollout=rollout,
         complete=reader.flag("complete", True),
+        brakes=brakes,
     )
 
 

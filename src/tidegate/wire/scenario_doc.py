@@ -12,6 +12,8 @@
       clusters: {prod-07: {fails: out of memory}}
     events:
       - {at: 2h, pause: true}
+      - {at: 3h, hold: {name: inc-42, scope: {everything: true}, owner: sre, reason: incident 42}}
+      - {at: 4h, lift: inc-42}
 
 Groups go in the order in which they stand.
 """
@@ -21,9 +23,16 @@ import enum
 import msgspec
 
 from tidegate.core.errors import UserError
+from tidegate.core.gates.block import Block
+from tidegate.core.gates.brakes import Brakes
+from tidegate.core.gates.freeze import Freeze
+from tidegate.core.gates.hold import Hold
+from tidegate.core.gates.pin import Pin
 from tidegate.core.model.problem import Problem, Problems, nearest, shown
 from tidegate.core.model.time import SECOND, Duration, Instant, parse_duration, parse_instant
 from tidegate.core.rollout.strategy import Strategy
+from tidegate.wire.brake_doc import read_brakes, read_named_hold
+from tidegate.wire.calendar_doc import Files, stretch_from
 from tidegate.wire.reader import DURATION_REMEDY, Reader
 from tidegate.wire.strategy_doc import read_strategy
 
@@ -47,6 +56,8 @@ class Verb(enum.Enum):
     RETRY = "retry"
     REVISION = "revision"
     MEND = "mend"
+    HOLD = "hold"
+    LIFT = "lift"
 
 
 class Happening(msgspec.Struct, frozen=True):
@@ -57,6 +68,8 @@ class Happening(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
     group: str = ""
     standing: bool = False
+    # What is put on, where it is a hold.
+    hold: Hold | None = None
 
 
 class Temper(msgspec.Struct, frozen=True):
@@ -94,10 +107,15 @@ class Scenario(msgspec.Struct, frozen=True):
     events: tuple[Happening, ...]
     stop_after: Duration
     warnings: tuple[Problem, ...] = ()
+    # None: there are none, and none come.
+    brakes: Brakes | None = None
 
 
-def read_scenario(document: object) -> Scenario:
-    """Read a scenario; UserError lists everything that is wrong with it."""
+def read_scenario(document: object, files: Files | None = None) -> Scenario:
+    """Read a scenario; UserError lists everything that is wrong with it.
+
+    `files` reads what it names beside itself.
+    """
     problems = Problems()
     reader = Reader(document, "", problems)
     if not isinstance(document, dict):
@@ -106,14 +124,20 @@ def read_scenario(document: object) -> Scenario:
         problems.add("strategy", "missing", 'write at least {type: "All"}')
     groups = _groups(reader, problems)
     known = {name for group in groups for name in group.clusters}
+    said = reader.instant("start")
+    start = said if said is not None else DEFAULT_START
+    stop_after = reader.duration("stopAfter") or DEFAULT_STOP
+    brakes = None
+    if reader.has("brakes"):
+        brakes = read_brakes(reader.child("brakes"), stretch_from(start, stop_after), files)
     events = _events(reader, {group.name for group in groups}, known, problems)
+    _check_lifts(events, brakes, problems)
     joined = {name for event in events if event.verb is Verb.JOIN for name in event.names}
     fleet = reader.child("fleet")
     temper = _temper(fleet, Temper())
-    start = reader.instant("start")
     scenario = Scenario(
         reader.text("name") or "rollout",
-        start if start is not None else DEFAULT_START,
+        start,
         reader.text("revision") or "new",
         reader.text("lastGood"),
         groups,
@@ -124,7 +148,8 @@ def read_scenario(document: object) -> Scenario:
         _percent(fleet, "failureRate"),
         _percent(fleet, "silenceRate"),
         events,
-        reader.duration("stopAfter") or DEFAULT_STOP,
+        stop_after,
+        brakes=brakes,
     )
     fleet.close()
     reader.close()
@@ -223,6 +248,22 @@ def _events(
     return tuple(sorted(found, key=lambda happening: happening.after))
 
 
+def _check_lifts(events: tuple[Happening, ...], brakes: Brakes | None, problems: Problems) -> None:
+    """Only what is on can be lifted."""
+    on = {each.name for each in brakes_that_lift(brakes)} if brakes is not None else set()
+    for event in events:
+        if event.hold is not None:
+            on.add(event.hold.name)
+        for name in event.names if event.verb is Verb.LIFT else ():
+            if name not in on:
+                problems.add("events", f"no brake {shown(name)} to lift then", nearest(name, on))
+
+
+def brakes_that_lift(brakes: Brakes) -> tuple[Hold | Freeze | Block | Pin, ...]:
+    """The brakes somebody can take off."""
+    return (*brakes.holds, *brakes.freezes, *brakes.blocks, *brakes.pins)
+
+
 def _after(reader: Reader) -> Duration:
     value = reader.raw("at")
     try:
@@ -240,6 +281,9 @@ def _happening(
     reader: Reader, verb: Verb, after: Duration, groups: set[str], clusters: set[str]
 ) -> Happening:
     field, value = verb.value, reader.raw(verb.value)
+    if verb is Verb.HOLD:
+        hold = read_named_hold(reader.child(field))
+        return Happening(after, verb, (hold.name,), hold=hold)
     if verb in _FLAGS:
         reader.flag(field)
         return Happening(after, verb)

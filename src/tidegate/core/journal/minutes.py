@@ -48,7 +48,7 @@ def minutes(
         events=plan.events,
         # What only would have been done has not become true of the rollout.
         rollout=remember(world, plan, f"r{seq}") if acting else world.rollout,
-        forgotten=tuple(world.targets[i].name for i in forgotten(plan)) if acting else (),
+        forgotten=tuple(world.targets[i].name for i in forgotten(world, plan)) if acting else (),
         recheck_at=plan.recheck_at,
         digest=digest(stands, tasks),
     )

@@ -4,116 +4,19 @@ Reasons are public API: their names appear in JSON, metrics and runbooks, and ne
 A gate that passes gives a reason too, so that `why` can show the numbers it passed with.
 
 `wait` opens as the rollout goes on (time, other targets, an approval that is part of the plan);
-`stop` stays shut until somebody changes something.
+`stop` stays shut until somebody changes something. Here are the reasons of rollouts; those of
+holds, freezes and the other brakes are in brake_reasons.py.
 """
 
-import enum
+from tidegate.core.model.brake_reasons import BRAKE_REASONS
+from tidegate.core.model.reason import Entry, Gate, Kind, Outcome, Reason
 
-import msgspec
-
-
-class Outcome(enum.Enum):
-    """What a gate says about an option."""
-
-    PASS = "pass"
-    WAIT = "wait"
-    STOP = "stop"
-
-
-class Gate(enum.Enum):
-    """What must hold before a target starts."""
-
-    PROGRESS = "progress"  # what the target itself is doing
-    RUNNING = "running"  # the rollout is neither paused nor aborted
-    READING = "reading"  # we see all members of the group
-    BUDGET = "budget"  # failures are within what is allowed
-    ORDER = "order"  # everything that goes earlier is done
-    APPROVAL = "approval"  # somebody let the group in
-    SLOTS = "slots"  # there is room under maxConcurrency
-    RETURN = "return"  # the way back to the last good revision
-
-
-class Kind(enum.Enum):
-    """How a fact is shown."""
-
-    COUNT = "count"
-    NAME = "name"
-    NAMES = "names"
-    DURATION = "duration"
-
-
-class Reason(enum.Enum):
-    """Why a gate says what it says."""
-
-    # progress
-    InFlight = "InFlight"
-    InFlightUndated = "InFlightUndated"
-    UnknownStatus = "UnknownStatus"
-    Soaking = "Soaking"
-    SoakingUndated = "SoakingUndated"
-    Done = "Done"
-    Skipped = "Skipped"
-    Failed = "Failed"
-    TimedOut = "TimedOut"
-    NoAnswer = "NoAnswer"
-    JoinedLater = "JoinedLater"
-    # running
-    Running = "Running"
-    Paused = "Paused"
-    Aborted = "Aborted"
-    # reading
-    ReadingComplete = "ReadingComplete"
-    ReadingIncomplete = "ReadingIncomplete"
-    LeftEveryGroup = "LeftEveryGroup"
-    MayBeUnseen = "MayBeUnseen"
-    # budget
-    WithinBudget = "WithinBudget"
-    OverBudget = "OverBudget"
-    MandatoryTargetFailed = "MandatoryTargetFailed"
-    # order
-    FirstInOrder = "FirstInOrder"
-    EarlierGroupsDone = "EarlierGroupsDone"
-    EarlierGroupUnfinished = "EarlierGroupUnfinished"
-    EarlierGroupReopened = "EarlierGroupReopened"
-    EarlierGroupIncomplete = "EarlierGroupIncomplete"
-    # approval
-    Approved = "Approved"
-    ApprovedStanding = "ApprovedStanding"
-    ApprovedAsMandatory = "ApprovedAsMandatory"
-    ApprovalMissing = "ApprovalMissing"
-    ApprovedForOtherRevision = "ApprovedForOtherRevision"
-    # slots
-    SlotFree = "SlotFree"
-    SlotHeld = "SlotHeld"
-    NoSlotNeeded = "NoSlotNeeded"
-    NoSlotFree = "NoSlotFree"
-    BehindInRank = "BehindInRank"
-    ConcurrencyZero = "ConcurrencyZero"
-    # return
-    Reverting = "Reverting"
-    RollbackDue = "RollbackDue"
-    Returning = "Returning"
-    ReturnTimedOut = "ReturnTimedOut"
-    ReturnFailed = "ReturnFailed"
-    NoLastGood = "NoLastGood"
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """What is documented about one reason."""
-
-    gate: Gate
-    outcome: Outcome
-    # Filled with the facts by name; `{failed:target}` also writes the noun in its number.
-    sentence: str
-    facts: tuple[tuple[str, Kind], ...] = ()
-    # What would open the gate; empty where it is open or nothing needs to.
-    opens: str = ""
-
+__all__ = ["REASONS", "Entry", "Gate", "Kind", "Outcome", "Reason"]
 
 _C, _N, _NS, _D = Kind.COUNT, Kind.NAME, Kind.NAMES, Kind.DURATION
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
-REASONS: dict[Reason, Entry] = {
+_ROLLOUT_REASONS: dict[Reason, Entry] = {
     Reason.InFlight: Entry(Gate.PROGRESS, _WAIT, "being updated", opens="it reports its result"),
     Reason.InFlightUndated: Entry(
         Gate.PROGRESS,
@@ -319,3 +222,5 @@ REASONS: dict[Reason, Entry] = {
         opens="give `rollout.lastGood`, or a new revision",
     ),
 }
+
+REASONS: dict[Reason, Entry] = _ROLLOUT_REASONS | BRAKE_REASONS

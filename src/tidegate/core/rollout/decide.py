@@ -7,16 +7,20 @@ then the phases are walked in order, each with the verdicts its targets share; t
 out by rank. Every target ends with verdicts, and starts if and only if all of them pass.
 """
 
+from collections.abc import Iterator
 from itertools import repeat
 
 import msgspec
 
+from tidegate.core.gates.claims import Claim
 from tidegate.core.model.plan import Action, Change, ChangeKind, Event, Option, Plan
 from tidegate.core.model.reasons import Gate, Outcome, Reason
 from tidegate.core.model.target import State
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import Verdict, all_pass, verdict
 from tidegate.core.rollout import gates
+from tidegate.core.rollout.admit import admit
+from tidegate.core.rollout.braking import Braking, brake
 from tidegate.core.rollout.budget import Budget, count_failures
 from tidegate.core.rollout.census import Census, Verdicts, take_census
 from tidegate.core.rollout.course import Course, Mode, course_of_newest, course_under_way
@@ -24,7 +28,7 @@ from tidegate.core.rollout.rollback import can_return, plan_rollback
 from tidegate.core.rollout.slots import Slots, count_slots
 from tidegate.core.rollout.strategy import OnFailure, OnNewRevision, Retry
 from tidegate.core.rollout.summary import GroupReport, Summary, report_groups, summarise
-from tidegate.core.rollout.world import Phase, RolloutWorld
+from tidegate.core.rollout.world import RolloutWorld
 
 
 class RolloutPlan(Plan, frozen=True, kw_only=True):
@@ -37,6 +41,10 @@ class RolloutPlan(Plan, frozen=True, kw_only=True):
     groups: tuple[GroupReport, ...]
     summary: Summary
     breached: bool
+    # Positions of the targets that some pin keeps where they are; they count neither way.
+    pinned: frozenset[int] = frozenset()
+    # Places of budgets and mutexes to be claimed before the plan is acted on.
+    claims: tuple[Claim, ...] = ()
 
 
 def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
@@ -45,16 +53,29 @@ def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
     if under_way is None or world.revision is None or under_way == world.revision:
         return _steer(world, course_under_way(world), now)
     newest = course_of_newest(world)
-    events: tuple[Event, ...] = (Event.SUPERSEDED,)
-    if newest.mode is not Mode.REVERT:  # a revert never waits for what it reverts
-        current = _steer(world, course_under_way(world), now)
-        finish = world.strategy.on_new_revision is OnNewRevision.FINISH
-        if finish and _is_live(current):
-            return current
-        if Event.COMPLETED in current.events:
-            events = (Event.COMPLETED, Event.SUPERSEDED)
+    if newest.mode is Mode.REVERT:  # a revert never waits for what it reverts
+        return _take_over(_steer(world, newest, now))
+    current = _steer(world, course_under_way(world), now)
+    goes_on = world.strategy.on_new_revision is OnNewRevision.FINISH and _is_live(current)
+    if goes_on and not _is_frozen(current):
+        return current
     plan = _steer(world, newest, now)
-    return msgspec.structs.replace(plan, events=(*events, *plan.events))
+    if goes_on and not plan.started:  # the newest is frozen, too: it has no exception
+        return _sooner(current, plan)
+    before = (Event.COMPLETED,) if Event.COMPLETED in current.events else ()
+    plan = _take_over(plan, *before)
+    return plan if world.brakes is None else _sooner(plan, current)
+
+
+def _take_over(plan: RolloutPlan, *before: Event) -> RolloutPlan:
+    """The newest revision takes the place of the one under way."""
+    return msgspec.structs.replace(plan, events=(*before, Event.SUPERSEDED, *plan.events))
+
+
+def _sooner(plan: RolloutPlan, other: RolloutPlan) -> RolloutPlan:
+    """The plan, to be looked at again when the one not taken might be."""
+    moments = [each.recheck_at for each in (plan, other) if each.recheck_at is not None]
+    return msgspec.structs.replace(plan, recheck_at=min(moments, default=None))
 
 
 def _is_live(plan: RolloutPlan) -> bool:
@@ -64,41 +85,70 @@ def _is_live(plan: RolloutPlan) -> bool:
     """
     if plan.summary not in (Summary.PROGRESSING, Summary.PAUSED):
         return False
-    if any(report.tally.in_flight or report.tally.soaking for report in plan.groups):
-        return True
-    waiting = (plan.options[i].verdicts for i, state in enumerate(plan.states) if state in _WAITING)
-    return any(not _wants_approval(verdicts) for verdicts in waiting)
+    return _is_moving(plan) or any(not _gives_way(verdicts) for verdicts in _waiting(plan))
+
+
+def _is_frozen(plan: RolloutPlan) -> bool:
+    """Whether only a freeze keeps it from going on: a fix with an exception may pass it."""
+    return not _is_moving(plan) and all(_shuts(verdicts, _FREEZE) for verdicts in _waiting(plan))
+
+
+def _is_moving(plan: RolloutPlan) -> bool:
+    return any(report.tally.in_flight or report.tally.soaking for report in plan.groups)
+
+
+def _waiting(plan: RolloutPlan) -> Iterator[Verdicts]:
+    """The verdicts of those that wait; whoever is pinned waits for nothing."""
+    for i, state in enumerate(plan.states):
+        if state in _WAITING and i not in plan.pinned:
+            yield plan.options[i].verdicts
+
+
+def _gives_way(verdicts: Verdicts) -> bool:
+    """Whether a target waits for somebody's word on this very revision, which may never come."""
+    return _shuts(verdicts, _ON_REVISION) or any(each.reason in _UNWELL for each in verdicts)
+
+
+def _shuts(verdicts: Verdicts, gates: frozenset[Gate]) -> bool:
+    return any(each.gate in gates and each.outcome is not Outcome.PASS for each in verdicts)
 
 
 _WAITING = frozenset((State.WAITING, State.HOLDING))
-
-
-def _wants_approval(verdicts: Verdicts) -> bool:
-    shut = (each for each in verdicts if each.outcome is not Outcome.PASS)
-    return any(each.gate is Gate.APPROVAL for each in shut)
+_ON_REVISION = frozenset((Gate.APPROVAL, Gate.BLOCK))
+_UNWELL = frozenset((Reason.HealthBad, Reason.HealthAlerts))
+_FREEZE = frozenset((Gate.FREEZE,))
 
 
 def _steer(world: RolloutWorld, course: Course, now: Instant) -> RolloutPlan:
     """Decide on one course."""
+    braking = brake(world, course, now)
+    if braking is not None:
+        world = braking.world
     census = take_census(world, course, now)
+    if braking is not None:
+        braking.read(census)
     budget = count_failures(world, census, course)
     summary = summarise(world, census, course, budget)
     groups = report_groups(world, census, course, budget)
     wanted = world.strategy.on_failure is OnFailure.ROLLBACK
     rolls_back = wanted and summary in (Summary.FAILED, Summary.ABORTED)
-    started = _walk(world, course, census, budget)
+    started = _walk(world, course, census, budget, braking)
     change = Change(ChangeKind.APPLY, course.revision)
     options = list(map(Option, range(len(census.own)), repeat(change), _complete(census.own)))
-    returns = plan_rollback(world, course, census.states) if rolls_back else []
-    leaves = _departures(world)
+    returns = plan_rollback(world, course, census.states, braking) if rolls_back else []
+    leaves = _departures(world, braking)
     names = world.targets + world.departed
     chosen = [option for option in (*returns, *leaves) if all_pass(option.verdicts)]
-    return RolloutPlan(
-        options=options + returns + leaves,
+    options += returns
+    options += leaves
+    plan = RolloutPlan(
+        options=options,
         actions=[Action(names[i].name, change) for i in started]
         + [Action(names[option.target].name, option.change) for option in chosen],
         recheck_at=census.recheck_at,
-        events=_events(course, census, summary, bool(started), rolls_back and can_return(world)),
+        events=_events(
+            course, census, summary, bool(started), rolls_back and can_return(world, course)
+        ),
         course=course,
         states=census.states,
         started=started,
@@ -106,9 +156,22 @@ def _steer(world: RolloutWorld, course: Course, now: Instant) -> RolloutPlan:
         summary=summary,
         breached=bool(budget.breached),
     )
+    return plan if braking is None else _braked(plan, braking)
 
 
-def _walk(world: RolloutWorld, course: Course, census: Census, budget: Budget) -> list[int]:
+def _braked(plan: RolloutPlan, braking: Braking) -> RolloutPlan:
+    """The plan with what only brakes add to it."""
+    return msgspec.structs.replace(
+        plan,
+        recheck_at=braking.recheck_at(plan.recheck_at),
+        pinned=braking.pinned,
+        claims=braking.wanted(),
+    )
+
+
+def _walk(
+    world: RolloutWorld, course: Course, census: Census, budget: Budget, braking: Braking | None
+) -> list[int]:
     """Give every waiting target its verdicts, phase by phase; the positions of those who start."""
     running = gates.running(course)
     order = gates.Order(world, census)
@@ -135,64 +198,18 @@ def _walk(world: RolloutWorld, course: Course, census: Census, budget: Budget) -
             order.pass_by(at, phase, approved)
             if slots is not None and world.strategy.per_group:
                 slots = count_slots(world, census, phase)
-        started += _admit(world, census, phase, tuple(lead), slots)
+        started += admit(world, census, phase, tuple(lead), slots, braking)
     return sorted(started)
-
-
-def _admit(
-    world: RolloutWorld, census: Census, phase: Phase, lead: Verdicts, slots: Slots | None
-) -> list[int]:
-    """Let in those of a phase for whom everything passes and a slot is there."""
-    own = census.own
-    waiting = [i for i in phase.order if own[i] is None]
-    if slots is None or not waiting:
-        for i in waiting:
-            own[i] = lead
-        return waiting if all_pass(lead) else []
-    if not all_pass(lead):
-        shut = (*lead, slots.standing())
-        for i in waiting:
-            own[i] = shut
-        return []
-    return _give_slots(world, census, waiting, lead, slots)
-
-
-def _give_slots(
-    world: RolloutWorld, census: Census, waiting: list[int], lead: Verdicts, slots: Slots
-) -> list[int]:
-    """Slots by rank. An ignored target takes none, but waits for those ranked before it."""
-    own, states, targets = census.own, census.states, world.targets
-    let_in: dict[Reason, Verdicts] = {}
-    ignored_in = (*lead, verdict(Reason.NoSlotNeeded))
-    ignored_out = (*lead, verdict(Reason.BehindInRank) if slots.limit else slots.standing())
-    started: list[int] = []
-    queued: list[int] = []
-    for i in waiting:
-        if targets[i].ignored:
-            own[i] = ignored_out if queued or not slots.limit else ignored_in
-            if own[i] is ignored_in:
-                started.append(i)
-            continue
-        taken = slots.take(states[i])
-        if taken is None:
-            queued.append(i)
-            continue
-        own[i] = let_in.setdefault(taken.reason, (*lead, taken))
-        started.append(i)
-    full = (*lead, slots.standing())
-    for i in queued:
-        own[i] = full
-    return started
 
 
 def _complete(own: list[Verdicts | None]) -> list[Verdicts]:
     """Every target has verdicts by now; anything else is a bug, and must not pass for 'go'."""
-    if None in own:
+    if not all(own):
         raise AssertionError("a target was left without a verdict")
     return own  # type: ignore[return-value]
 
 
-def _departures(world: RolloutWorld) -> list[Option]:
+def _departures(world: RolloutWorld, braking: Braking | None) -> list[Option]:
     """Targets in no group are removed, but only on a complete reading."""
     if not world.departed:
         return []
@@ -200,7 +217,12 @@ def _departures(world: RolloutWorld) -> list[Option]:
     reason = verdict(Reason.LeftEveryGroup if seen_all else Reason.MayBeUnseen)
     change = Change(ChangeKind.REMOVE)
     first = len(world.targets)
-    return [Option(first + i, change, (reason,)) for i in range(len(world.departed))]
+    if braking is None:
+        return [Option(first + i, change, (reason,)) for i in range(len(world.departed))]
+    return [
+        Option(first + i, change, (reason, *braking.gates_out(target.name).verdicts))
+        for i, target in enumerate(world.departed)
+    ]
 
 
 def _events(

@@ -1,9 +1,10 @@
 """Rollback is data: for every target a failed rollout touched, an option back to the last good one.
 
 It is offered when the failure budget is spent or the rollout was aborted, and the strategy says
-`onFailure: rollback`. It has gates of its own: no order, no approval, no soak, but the ceiling on
-how many change at once stays. Those still in flight return in the slot they hold; one that gives no
-answer on its way back frees its slot at its deadline, so that the others are not left behind.
+`onFailure: rollback`. It has gates of its own: no order, no approval, no freeze, no soak; but the
+ceiling on how many change at once stays, and so do holds, pins, blocks and what rollouts share.
+Those still in flight return in the slot they hold; one that gives no answer on its way back frees
+its slot at its deadline, so that the others are not left behind.
 """
 
 import enum
@@ -14,7 +15,8 @@ from tidegate.core.model.plan import Change, ChangeKind, Option
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.target import State, Status, Target
 from tidegate.core.model.time import Instant
-from tidegate.core.model.verdict import Verdict, verdict
+from tidegate.core.model.verdict import Verdict, all_pass, verdict
+from tidegate.core.rollout.braking import Braking, Gates
 from tidegate.core.rollout.course import Course
 from tidegate.core.rollout.slots import Slots, size_outside
 from tidegate.core.rollout.world import RolloutWorld
@@ -43,13 +45,15 @@ class Way(msgspec.Struct, frozen=True):
     until: Instant | None = None
 
 
-def can_return(world: RolloutWorld) -> bool:
+def can_return(world: RolloutWorld, course: Course) -> bool:
     """Whether there is a revision to go back to."""
     last_good = world.rollout.last_good
-    return last_good is not None and last_good != world.revision
+    return last_good is not None and course.revision != last_good
 
 
-def plan_rollback(world: RolloutWorld, course: Course, states: list[State]) -> list[Option]:
+def plan_rollback(
+    world: RolloutWorld, course: Course, states: list[State], braking: Braking | None = None
+) -> list[Option]:
     """Options back to the last good revision for the targets already touched."""
     last_good = world.rollout.last_good
     change = Change(ChangeKind.RETURN, last_good)
@@ -57,7 +61,9 @@ def plan_rollback(world: RolloutWorld, course: Course, states: list[State]) -> l
         _way(world, course, target, state)
         for target, state in zip(world.targets, states, strict=True)
     ]
-    if last_good is None or course.revision is None:
+    if last_good is not None and course.revision == last_good:
+        return []  # there is nothing to go back to: it is the last good one
+    if last_good is None:
         lost = (verdict(Reason.NoLastGood),)
         touched = (i for i, way in enumerate(ways) if way is not None and way.leg in _DUE)
         return [Option(i, change, lost) for i in touched]
@@ -72,10 +78,13 @@ def plan_rollback(world: RolloutWorld, course: Course, states: list[State]) -> l
     for i, way in enumerate(ways):
         if way is None or way.leg is Leg.ELSEWHERE:
             continue
-        if way.leg in _DUE:
-            verdicts = _due(lead, way, None if exempt[i] else slots)
+        mine = None if exempt[i] else slots
+        if way.leg not in _DUE:
+            verdicts: Verdicts = (_on_the_way(world, way, last_good),)
+        elif braking is None:
+            verdicts = _due(lead, way, mine)
         else:
-            verdicts = (_on_the_way(world, way, last_good),)
+            verdicts = _braked(lead, way, mine, braking.gates_back(i), world.targets[i].name)
         options.append(Option(i, change, verdicts))
     return options
 
@@ -86,7 +95,8 @@ def _way(world: RolloutWorld, course: Course, target: Target, state: State) -> W
     if status in (Status.ToApply, Status.Skip, Status.NewCluster):
         return None
     if target.revision == course.revision or (target.revision is None and course.vouched):
-        return Way(Leg.DUE_IN_FLIGHT if state is State.IN_FLIGHT else Leg.DUE)
+        flying = state is State.IN_FLIGHT
+        return Way(Leg.DUE_IN_FLIGHT, _ends_at(world, target)) if flying else Way(Leg.DUE)
     if state is State.HOLDING:
         going = target.revision is not None and target.revision == last_good
         return Way(Leg.GOING if going else Leg.ELSEWHERE, _ends_at(world, target))
@@ -111,7 +121,7 @@ def _slots(world: RolloutWorld, ways: list[Way | None], exempt: list[bool]) -> S
     mine = [way for way, free in zip(ways, exempt, strict=True) if way is not None and not free]
     busy = [way for way in mine if way.leg in (Leg.GOING, Leg.ELSEWHERE)]
     held = sum(way.leg is Leg.DUE_IN_FLIGHT for way in mine)
-    moments = [way.until for way in busy if way.until is not None]
+    moments = [way.until for way in mine if way.until is not None]
     frees_at = min(moments, default=None)
     return Slots(limit.of(size_outside(world)), len(busy), holding=held, frees_at=frees_at)
 
@@ -121,6 +131,17 @@ def _due(lead: Verdicts, way: Way, slots: Slots | None) -> Verdicts:
         return lead
     taken = slots.take(State.HOLDING if way.leg is Leg.DUE_IN_FLIGHT else State.WAITING)
     return (*lead, taken or slots.standing())
+
+
+def _braked(lead: Verdicts, way: Way, slots: Slots | None, gates: Gates, name: str) -> Verdicts:
+    """The same under brakes: who is held takes no slot, and no place of what is shared."""
+    said = (*lead, *gates.verdicts, *gates.shared(name))
+    if not all_pass(said):
+        return said if slots is None else (*said, slots.standing())
+    verdicts = _due(said, way, slots)
+    if all_pass(verdicts):
+        gates.take(name)
+    return verdicts
 
 
 def _on_the_way(world: RolloutWorld, way: Way, last_good: str) -> Verdict:

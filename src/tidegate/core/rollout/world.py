@@ -9,10 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from tidegate.core.gates.brakes import Brakes, in_order
 from tidegate.core.model.problem import Problems, nearest, shown
 from tidegate.core.model.target import Group, Target
 from tidegate.core.rollout.rank import Labels, label_number, ranked
 from tidegate.core.rollout.strategy import GroupRef, OrderBy, Rollout, Strategy, StrategyType
+
+# A size no group has: its parts were read at different times.
+DISAGREED = -1
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -47,6 +51,10 @@ class RolloutWorld(msgspec.Struct, frozen=True):
     revision: str | None = None
     rollout: Rollout = Rollout()
     complete: bool = True
+    # What may hold a target beside the rollout's own rules; None: nothing.
+    brakes: Brakes | None = None
+    # Kept for the brakes only; a target that is not listed has labels nobody told us.
+    labels: Labels = {}
 
 
 def build_world(
@@ -59,6 +67,7 @@ def build_world(
     revision: str | None = None,
     rollout: Rollout | None = None,
     complete: bool = True,
+    brakes: Brakes | None = None,
 ) -> RolloutWorld:
     """Put a reading into canonical order; what is wrong with it is added to the problems."""
     labels = labels or {}
@@ -75,9 +84,12 @@ def build_world(
         for group_positions, names, is_mandatory in rosters.phases
     )
     departed = tuple(heard[name] for name in sorted(heard.keys() - where.keys()))
-    return RolloutWorld(
+    world = RolloutWorld(
         strategy, groups, targets, phases, departed, revision, rollout or Rollout(), complete
     )
+    if brakes is None:
+        return world
+    return msgspec.structs.replace(world, brakes=in_order(brakes), labels=labels)
 
 
 class _Rosters(msgspec.Struct):
@@ -107,7 +119,7 @@ def _merged(memberships: Iterable[Membership], problems: Problems) -> list[Membe
         key = (one.placement, bool(one.placement) and not one.name, one.index, one.name)
         known = merged.get(key)
         if known is not None:
-            count = one.count if known.count is None else known.count
+            count = _agreed(known.count, one.count)
             joined = (*known.clusters, *one.clusters)
             one = Membership(one.name, one.index, joined, one.placement, count)
         merged[key] = one
@@ -122,6 +134,13 @@ def _merged(memberships: Iterable[Membership], problems: Problems) -> list[Membe
                 "they are taken in the order of their names",
             )
     return declared
+
+
+def _agreed(one: int | None, other: int | None) -> int | None:
+    """What two parts of a group say of its size; where they disagree, no size is right."""
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    return DISAGREED
 
 
 def _assigned(declared: list[Membership], problems: Problems) -> list[list[str]]:

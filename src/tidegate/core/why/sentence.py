@@ -4,6 +4,8 @@ Sentences are made from facts when somebody asks, never stored: a plan of 100,00
 dozen verdicts, and each becomes text once.
 """
 
+from collections.abc import Callable
+
 from tidegate.core.model.reasons import REASONS, Kind, Outcome
 from tidegate.core.model.time import Instant, format_age, format_duration, format_instant
 from tidegate.core.model.verdict import FactValue, Verdict
@@ -31,14 +33,21 @@ def opens(verdict: Verdict) -> str:
 
 
 def facts(verdict: Verdict) -> dict[str, int | str | tuple[str, ...]]:
-    """The facts by name; durations in Go's syntax."""
+    """The facts by name; durations in Go's syntax, moments in RFC 3339."""
     named = zip(REASONS[verdict.reason].facts, verdict.facts, strict=True)
     return {name: _plain(kind, value) for (name, kind), value in named}
 
 
 def _plain(kind: Kind, value: FactValue) -> FactValue:
-    is_duration = kind is Kind.DURATION and isinstance(value, int)
-    return format_duration(value) if is_duration else value  # type: ignore[arg-type]
+    if isinstance(value, int):
+        return _PLAIN.get(kind, int)(value)
+    return value
+
+
+_PLAIN: dict[Kind, Callable[[int], FactValue]] = {
+    Kind.DURATION: format_duration,
+    Kind.INSTANT: format_instant,
+}
 
 
 def _words(verdict: Verdict) -> dict[str, object]:
@@ -50,8 +59,14 @@ def _word(kind: Kind, value: FactValue) -> object:
     if isinstance(value, tuple):
         return ", ".join(value)
     if isinstance(value, int):
-        return format_age(value) if kind is Kind.DURATION else _Count(value)
+        return _SPOKEN.get(kind, _Count)(value)
     return value
+
+
+_SPOKEN: dict[Kind, Callable[[int], object]] = {
+    Kind.DURATION: format_age,
+    Kind.INSTANT: format_instant,
+}
 
 
 def until_text(verdict: Verdict, now: Instant) -> str:

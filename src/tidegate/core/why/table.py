@@ -1,5 +1,7 @@
 """A rollout plan as tables of text: the groups, and one row a target."""
 
+from collections.abc import Sequence
+
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.reasons import Outcome
 from tidegate.core.model.target import State, Status, Target
@@ -35,6 +37,13 @@ def human_state(target: Target, state: State) -> str:
     if state is State.DONE and target.status is Status.NewCluster:
         return "Joined later"
     return _HUMAN[state]
+
+
+def state_word(world: RolloutWorld, plan: RolloutPlan, position: int) -> str:
+    """What one target of a plan is doing, in the words people use."""
+    if position in plan.pinned:
+        return "Pinned"
+    return human_state(world.targets[position], plan.states[position])
 
 
 def headline(world: RolloutWorld, plan: RolloutPlan) -> str:
@@ -84,7 +93,7 @@ def target_rows(world: RolloutWorld, plan: RolloutPlan, now: Instant) -> list[Ro
                 why = f"{why}; {sentence(gate) if gate else goes}"
             since = format_age(now - target.since) if target.since is not None else ""
             until = format_age(shut.until - now) if shut and shut.until is not None else ""
-            state = human_state(target, plan.states[i])
+            state = state_word(world, plan, i)
             rows.append((group.label, target.name, state, since, until, why))
     return rows
 
@@ -98,7 +107,7 @@ def first_shut(verdicts: tuple[Verdict, ...]) -> Verdict | None:
     return None
 
 
-def layout(head: Row, rows: list[Row], width: int | None = None) -> list[str]:
+def layout(head: Row, rows: Sequence[Row], width: int | None = None) -> list[str]:
     """Columns with two spaces between them; the last is cut to the width, where there is one."""
     table = [head, *rows]
     sizes = [max(len(row[column]) for row in table) for column in range(len(head))]

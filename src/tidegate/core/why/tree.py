@@ -7,7 +7,7 @@ from tidegate.core.model.verdict import Verdict, all_pass
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
 from tidegate.core.why.sentence import MARKS, opens, sentence, until_text
-from tidegate.core.why.table import human_state
+from tidegate.core.why.table import state_word
 
 _FIRST = {Outcome.STOP: 0, Outcome.WAIT: 1, Outcome.PASS: 2}
 
@@ -34,7 +34,7 @@ def _title(world: RolloutWorld, plan: RolloutPlan, position: int, now: Instant) 
         return f"{world.departed[position - len(world.targets)].name}  in no group"
     target = world.targets[position]
     group = next(g for g in world.groups if g.first <= position < g.last)
-    parts = [target.name, human_state(target, plan.states[position]), f"in {group.label}"]
+    parts = [target.name, state_word(world, plan, position), f"in {group.label}"]
     if target.since is not None:
         age = format_age(now - target.since)
         parts.append(f"{target.status.name} since {format_instant(target.since)} ({age})")

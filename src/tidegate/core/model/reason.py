@@ -1,0 +1,163 @@
+"""The words a verdict is made of: outcomes, gates, reasons, and what is documented about each.
+
+The tables that fill them in are reasons.py for rollouts and brake_reasons.py for the brakes.
+"""
+
+import enum
+
+import msgspec
+
+
+class Outcome(enum.Enum):
+    """What a gate says about an option."""
+
+    PASS = "pass"
+    WAIT = "wait"
+    STOP = "stop"
+
+
+class Gate(enum.Enum):
+    """What must hold before a target starts."""
+
+    PROGRESS = "progress"  # what the target itself is doing
+    RUNNING = "running"  # the rollout is neither paused nor aborted
+    READING = "reading"  # we see all members of the group
+    BUDGET = "budget"  # failures are within what is allowed
+    ORDER = "order"  # everything that goes earlier is done
+    APPROVAL = "approval"  # somebody let the group in
+    SLOTS = "slots"  # there is room under maxConcurrency
+    RETURN = "return"  # the way back to the last good revision
+    HOLD = "hold"  # nobody stopped it by hand
+    FREEZE = "freeze"  # the calendar allows it
+    BLOCK = "block"  # the revision is allowed at all
+    PIN = "pin"  # the target is not to stay where it is
+    SHARED_BUDGET = "sharedBudget"  # there is room for one more, over all rollouts
+    MUTEX = "mutex"  # nobody else has what only one may have
+    HEALTH = "health"  # there is evidence that what has the change is well
+
+
+class Kind(enum.Enum):
+    """How a fact is shown."""
+
+    COUNT = "count"
+    NAME = "name"
+    NAMES = "names"
+    DURATION = "duration"
+    INSTANT = "instant"
+
+
+class Reason(enum.Enum):
+    """Why a gate says what it says."""
+
+    # progress
+    InFlight = "InFlight"
+    InFlightUndated = "InFlightUndated"
+    UnknownStatus = "UnknownStatus"
+    Soaking = "Soaking"
+    SoakingUndated = "SoakingUndated"
+    Done = "Done"
+    Skipped = "Skipped"
+    Failed = "Failed"
+    TimedOut = "TimedOut"
+    NoAnswer = "NoAnswer"
+    JoinedLater = "JoinedLater"
+    # running
+    Running = "Running"
+    Paused = "Paused"
+    Aborted = "Aborted"
+    # reading
+    ReadingComplete = "ReadingComplete"
+    ReadingIncomplete = "ReadingIncomplete"
+    LeftEveryGroup = "LeftEveryGroup"
+    MayBeUnseen = "MayBeUnseen"
+    CoverUnclear = "CoverUnclear"
+    # budget
+    WithinBudget = "WithinBudget"
+    OverBudget = "OverBudget"
+    MandatoryTargetFailed = "MandatoryTargetFailed"
+    # order
+    FirstInOrder = "FirstInOrder"
+    EarlierGroupsDone = "EarlierGroupsDone"
+    EarlierGroupUnfinished = "EarlierGroupUnfinished"
+    EarlierGroupReopened = "EarlierGroupReopened"
+    EarlierGroupIncomplete = "EarlierGroupIncomplete"
+    # approval
+    Approved = "Approved"
+    ApprovedStanding = "ApprovedStanding"
+    ApprovedAsMandatory = "ApprovedAsMandatory"
+    ApprovalMissing = "ApprovalMissing"
+    ApprovedForOtherRevision = "ApprovedForOtherRevision"
+    QuorumReached = "QuorumReached"
+    QuorumMissing = "QuorumMissing"
+    Rejected = "Rejected"
+    AuthorUnknown = "AuthorUnknown"
+    # slots
+    SlotFree = "SlotFree"
+    SlotHeld = "SlotHeld"
+    NoSlotNeeded = "NoSlotNeeded"
+    NoSlotFree = "NoSlotFree"
+    BehindInRank = "BehindInRank"
+    ConcurrencyZero = "ConcurrencyZero"
+    # return
+    Reverting = "Reverting"
+    RollbackDue = "RollbackDue"
+    Returning = "Returning"
+    ReturnTimedOut = "ReturnTimedOut"
+    ReturnFailed = "ReturnFailed"
+    NoLastGood = "NoLastGood"
+    # hold
+    NoHold = "NoHold"
+    Held = "Held"
+    HeldUntil = "HeldUntil"
+    HoldSpares = "HoldSpares"
+    # freeze
+    NotFrozen = "NotFrozen"
+    Frozen = "Frozen"
+    TooLateBeforeFreeze = "TooLateBeforeFreeze"
+    FinishUnknown = "FinishUnknown"
+    CalendarEnds = "CalendarEnds"
+    FreezeExcepted = "FreezeExcepted"
+    FreezeSpares = "FreezeSpares"
+    # block
+    NotBlocked = "NotBlocked"
+    Blocked = "Blocked"
+    BlockedUntil = "BlockedUntil"
+    RevisionUnnamed = "RevisionUnnamed"
+    # pin
+    NotPinned = "NotPinned"
+    Pinned = "Pinned"
+    PinnedUntil = "PinnedUntil"
+    # shared budget
+    SharedBudgetFree = "SharedBudgetFree"
+    SharedBudgetOwn = "SharedBudgetOwn"
+    SharedBudgetSpent = "SharedBudgetSpent"
+    SharedBudgetStuck = "SharedBudgetStuck"
+    SharedBudgetZero = "SharedBudgetZero"
+    # mutex
+    MutexFree = "MutexFree"
+    MutexOwn = "MutexOwn"
+    MutexHeld = "MutexHeld"
+    MutexHeldUndated = "MutexHeldUndated"
+    MutexStuck = "MutexStuck"
+    MutexGoesToOther = "MutexGoesToOther"
+    # health
+    HealthGood = "HealthGood"
+    HealthBad = "HealthBad"
+    HealthAlerts = "HealthAlerts"
+    HealthUnproven = "HealthUnproven"
+    HealthStale = "HealthStale"
+    HealthMissing = "HealthMissing"
+    HealthUndated = "HealthUndated"
+    HealthOfOther = "HealthOfOther"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What is documented about one reason."""
+
+    gate: Gate
+    outcome: Outcome
+    # Filled with the facts by name; `{failed:target}` also writes the noun in its number.
+    sentence: str
+    facts: tuple[tuple[str, Kind], ...] = ()
+    # What would open the gate; empty where it is open or nothing needs to.
+    opens: str = ""

@@ -1,0 +1,161 @@
+"""The `brakes` of a document, read strictly: a brake that cannot be read lets nothing through.
+
+brakes:
+  holds: [{name: inc-42, scope: {everything: true}, owner: sre, reason: incident 42}]
+  freezes:
+    - name: year-end
+      scope: {selector: {matchLabels: {env: prod}}}
+      owner: ops
+      reason: nobody is in
+      from: 2026-12-20T18:00
+      to: 2027-01-04T08:00
+      timeZone: Europe/Berlin
+
+All fields are described in docs/reference/lines.md.
+"""
+
+from collections.abc import Callable
+from typing import TypedDict, TypeVar
+
+from tidegate.core.gates.block import Block
+from tidegate.core.gates.brakes import Brakes
+from tidegate.core.gates.freeze import Exemption, Freeze
+from tidegate.core.gates.hold import Hold
+from tidegate.core.gates.pin import Pin
+from tidegate.core.gates.scope import EVERYTHING, Scope
+from tidegate.core.model.problem import shown
+from tidegate.core.model.time import Instant, format_instant
+from tidegate.wire.calendar_doc import Files, Stretch, read_calendar_of
+from tidegate.wire.evidence_doc import read_approval, read_health
+from tidegate.wire.reader import Reader
+from tidegate.wire.scope_doc import read_kind, read_scope
+from tidegate.wire.shared_doc import read_budget, read_claim, read_mutex
+
+T = TypeVar("T")
+
+
+def read_brakes(reader: Reader, stretch: Stretch, files: Files | None = None) -> Brakes:
+    """All brakes; their problems are collected on the way."""
+
+    def freeze(each: Reader) -> Freeze:
+        return _freeze(each, stretch, files)
+
+    kind = reader.text("kind")
+    brakes = Brakes(
+        holds=_listed(reader, "holds", _hold),
+        freezes=_listed(reader, "freezes", freeze),
+        blocks=_listed(reader, "blocks", _block, named="revision"),
+        pins=_listed(reader, "pins", _pin),
+        budgets=_listed(reader, "budgets", read_budget),
+        mutexes=_listed(reader, "mutexes", read_mutex),
+        approvals=_listed(reader, "approvals", read_approval),
+        health=_listed(reader, "health", read_health),
+        claims=tuple(read_claim(each) for each in reader.children("claims")),
+        kind=read_kind(reader, "kind", kind) if kind is not None else None,
+        partition=reader.text("partition") or "",
+        author=reader.text("author") or None,
+        apply_time=reader.duration("applyTime"),
+    )
+    reader.close()
+    for each in (*brakes.holds, *brakes.blocks, *brakes.pins):
+        if each.expires_at is not None and each.expires_at <= stretch.begin:
+            moment = format_instant(each.expires_at)
+            reader.problems.warn(reader.path, f"{shown(each.name)} expired {moment}", "drop it")
+    return brakes
+
+
+def _listed(
+    reader: Reader, field: str, read: Callable[[Reader], T], named: str = "name"
+) -> tuple[T, ...]:
+    """The brakes of one kind, each with a name of its own."""
+    found: list[T] = []
+    seen: set[str] = set()
+    for each in reader.children(field):
+        name = each.text("name") or each.text(named)
+        if not name:
+            if not each.has(named):  # otherwise it is no text, which was said already
+                each.problems.add(each.at(named), "missing", "give it a name")
+        elif name in seen:
+            each.problems.add(each.at(named), f"{shown(name)} stands twice", "keep one of them")
+        seen.add(name or "")
+        found.append(read(each))
+        each.close()
+    return tuple(found)
+
+
+class _Common(TypedDict):
+    name: str
+    scope: Scope
+    owner: str
+    why: str
+    expires_at: Instant | None
+
+
+def _common(reader: Reader, scope: Scope | None = None) -> _Common:
+    """What every brake has; who put it on and why are not optional."""
+    return {
+        "name": reader.text("name") or "",
+        "scope": read_scope(reader, default=scope),
+        "owner": _said(reader, "owner", "say who put it on"),
+        "why": _said(reader, "reason", "say why"),
+        "expires_at": reader.instant("expires"),
+    }
+
+
+def _said(reader: Reader, field: str, remedy: str) -> str:
+    text = reader.text(field)
+    if text is None and reader.has(field):
+        return ""
+    if not text or not text.strip():
+        reader.problems.add(reader.at(field), "missing", remedy)
+    return text or ""
+
+
+def read_named_hold(reader: Reader) -> Hold:
+    """A hold that stands by itself."""
+    if not reader.has("name"):
+        reader.problems.add(reader.at("name"), "missing", "give it a name")
+    hold = _hold(reader)
+    reader.close()
+    return hold
+
+
+def _hold(reader: Reader) -> Hold:
+    return Hold(**_common(reader))
+
+
+def _pin(reader: Reader) -> Pin:
+    return Pin(**_common(reader))
+
+
+def _block(reader: Reader) -> Block:
+    """A block may go without a name of its own, and without a scope: this revision nowhere."""
+    common, revision = _common(reader, EVERYTHING), reader.text("revision") or ""
+    common["name"] = common["name"] or revision
+    return Block(**common, revision=revision)
+
+
+def _freeze(reader: Reader, stretch: Stretch, files: Files | None) -> Freeze:
+    calendar = read_calendar_of(reader, stretch, files)
+    return Freeze(
+        **_common(reader),
+        spans=calendar.spans,
+        known_until=calendar.known_until,
+        finish_before=reader.flag("finishBefore"),
+        exemptions=tuple(_exemption(each) for each in reader.children("exceptions")),
+    )
+
+
+def _exemption(reader: Reader) -> Exemption:
+    expires_at = reader.instant("expires")
+    if not reader.has("expires"):
+        reader.problems.add(reader.at("expires"), "missing", "say until when it is excepted")
+    found = Exemption(
+        scope=read_scope(reader),
+        owner=_said(reader, "owner", "say who allows it"),
+        why=_said(reader, "reason", "say why"),
+        expires_at=expires_at if expires_at is not None else Instant(0),
+        revision=reader.text("revision"),
+    )
+    reader.close()
+    return found

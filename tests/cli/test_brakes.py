@@ -1,0 +1,105 @@
+"""Brakes on the command line: seen in trees and stories, refused with their line, files included."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tidegate.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+STATE = ROOT / "examples/brakes.yaml"
+FREEZE = ROOT / "examples/freeze.yaml"
+
+
+def run(*args: str) -> tuple[int, str]:
+    """The exit code, and everything that was printed."""
+    result = CliRunner().invoke(cli, list(args))
+    return result.exit_code, result.output
+
+
+def test_why_shows_every_brake() -> None:
+    """One tree has a line for each kind of brake there is."""
+    code, printed = run("why", str(STATE), "prod-ap-1")
+    assert code == 0
+    for gate in ("hold", "freeze", "block", "pin", "mutex", "approval", "health", "sharedBudget"):
+        assert f" {gate} " in printed
+
+
+def test_json_says_who_is_pinned_and_what_to_claim() -> None:
+    """A program sees the pin, and which places to claim before it acts."""
+    code, printed = run("why", str(STATE), "-o", "json", "--now", "2026-01-09T15:59:00Z")
+    answer = json.loads(printed)
+    assert code == 0
+    assert [one["cluster"] for one in answer["targets"] if one.get("pinned")] == ["prod-us-2"]
+    assert answer.get("claims", []) == []
+    code, printed = run("why", str(STATE), "-o", "json", "--now", "2026-01-09T15:20:00Z")
+    answer = json.loads(printed)
+    assert answer["start"] == []
+
+
+def test_a_calendar_file_is_read_beside_its_document(tmp_path: Path) -> None:
+    """The name in `icsFile` is seen from the document, wherever that stands."""
+    document = tmp_path / "state.yaml"
+    document.write_text(STATE.read_text(encoding="utf-8"), encoding="utf-8")
+    code, printed = run("why", str(document))
+    assert code == 2
+    assert "state.yaml:" in printed
+    assert 'icsFile: "holidays.ics": No such file or directory' in printed
+    holidays = (ROOT / "examples/holidays.ics").read_text(encoding="utf-8")
+    (tmp_path / "holidays.ics").write_text(holidays, encoding="utf-8")
+    assert run("why", str(document))[0] == 0
+
+
+def test_a_line_cannot_name_files(tmp_path: Path) -> None:
+    """What comes in by a pipe reads nothing from this machine's disk."""
+    line = {
+        "now": "2026-01-09T16:00:00Z",
+        "groups": [{"name": "a", "index": 0, "clusters": ["x"]}],
+        "strategy": {"type": "All"},
+        "brakes": {
+            "freezes": [
+                {
+                    "name": "f",
+                    "scope": {"everything": True},
+                    "owner": "ops",
+                    "reason": "because",
+                    "icsFile": "holidays.ics",
+                }
+            ]
+        },
+    }
+    path = tmp_path / "line.jsonl"
+    path.write_text(json.dumps(line), encoding="utf-8")
+    code, printed = run("decide", "rollout", str(path))
+    assert code == 2
+    assert "no files are read here" in printed
+
+
+def test_a_story_tells_of_holds_and_freezes() -> None:
+    """Who put the hold on and why is part of the story; the weekend is waited out."""
+    code, printed = run("simulate", str(FREEZE), "--story", "--check")
+    assert code == 0
+    assert "● hold inc-42: incident 42 (sre)" in printed
+    assert "● lifted: inc-42" in printed
+    assert "3d 07:00 ▶ prod" in printed
+
+
+@pytest.mark.parametrize(
+    "old, new, problem",
+    [
+        ("lift: inc-42", "lift: inc-24", 'no brake "inc-24" to lift then; did you mean "inc-42"?'),
+        ("owner: sre, ", "", "events[0].hold.owner: missing"),
+        ("finishBefore: true", "finishBefor: true", 'did you mean "finishBefore"?'),
+    ],
+)
+def test_a_misspelt_brake_is_refused(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    """A brake nobody can read is no brake: the scenario is not played without it."""
+    text = FREEZE.read_text(encoding="utf-8")
+    assert old in text
+    document = tmp_path / "scenario.yaml"
+    document.write_text(text.replace(old, new), encoding="utf-8")
+    code, printed = run("simulate", str(document))
+    assert code == 2
+    assert problem in printed
