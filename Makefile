@@ -113,7 +113,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 lock: $(READY)
 	$(COMPILE) --group pyproject.toml:bootstrap --output-file requirements/uv.txt
 	$(COMPILE) pyproject.toml --output-file requirements/runtime.txt
-	$(COMPILE) pyproject.toml --group dev --constraints requirements/runtime.txt \
+	$(COMPILE) pyproject.toml --all-extras --group dev --constraints requirements/runtime.txt \
 	    --output-file requirements/dev.txt
 
 clean:

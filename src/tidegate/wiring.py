@@ -1,9 +1,27 @@
 """Puts the parts together; the only module that knows every adapter."""
 
+from pathlib import Path
+
 from tidegate.adapters.system_clock import SystemClock
+from tidegate.ports.archive import Archive
 from tidegate.ports.clock import Clock
 
 
 def clock() -> Clock:
     """The clock of the machine."""
     return SystemClock()
+
+
+def open_store(database: str, *, writes: bool = True) -> Archive:
+    """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
+    # Whoever needs no database does not wait for one to be imported.
+    from tidegate.adapters.store.opening import open_archive
+
+    return open_archive(database, writes=writes)
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is a database, and not a journal's lines."""
+    from tidegate.adapters.store.opening import is_sqlite
+
+    return is_sqlite(path)

@@ -15,7 +15,21 @@ from tidegate.cli.shape import LazyGroup
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 _COMMANDS = {
+    "status": ("tidegate.cli.rollouts:status", "Say what moves, waits and failed, and needs you"),
+    "get": ("tidegate.cli.rollouts:get", "List rollouts"),
+    "show": ("tidegate.cli.rollouts:show", "Show one rollout in full"),
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
+    "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
+    "approve": ("tidegate.cli.asks:approve", "Let groups of a rollout in"),
+    "revoke": ("tidegate.cli.asks:revoke", "Take approvals back"),
+    "pause": ("tidegate.cli.asks:pause", "Start nothing more in a rollout"),
+    "resume": ("tidegate.cli.asks:resume", "Let a paused rollout go on"),
+    "abort": ("tidegate.cli.asks:abort", "End a rollout"),
+    "retry": ("tidegate.cli.asks:retry", "Try a rollout, or what failed of it, again"),
+    "run": ("tidegate.cli.run:run", "Observe, decide, record and, where told to, act"),
+    "journal": ("tidegate.cli.journal:journal", "Show, verify, move and compact what happened"),
+    "replay": ("tidegate.cli.replay:replay", "Take recorded decisions again with today's rules"),
+    "shadow": ("tidegate.cli.replay:shadow", "Compare with what the existing system did"),
     "simulate": ("tidegate.cli.simulate:simulate", "Live through a rollout in virtual time"),
     "decide": ("tidegate.cli.decide:decide", "Decide for other programs: JSON lines in and out"),
     "completion": ("tidegate.cli.completion:completion", "Print the completion script of a shell"),
@@ -68,9 +82,15 @@ def main() -> None:
 
 
 def _fail(error: Exception) -> int:
-    """What was written is wrong: every problem on a line of its own. Anything else is our bug."""
-    from tidegate.core.errors import UserError
+    """What was written is wrong: every problem on a line of its own. What failed elsewhere: that.
 
+    Anything else is our bug.
+    """
+    from tidegate.core.errors import TidegateError, UserError
+
+    if isinstance(error, TidegateError) and not isinstance(error, UserError):
+        click.echo(f"Error: {error}", err=True)
+        return FAILURE
     if not isinstance(error, UserError):
         if os.environ.get("TIDEGATE_DEBUG"):
             raise error

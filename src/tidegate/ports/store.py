@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from tidegate.core.errors import StaleError
 from tidegate.core.journal.chain import Entry, Note
 from tidegate.core.model.time import Duration, Instant
 
@@ -38,6 +39,15 @@ class Claim(msgspec.Struct, frozen=True):
     at: Instant
 
 
+class LostClaimError(StaleError):
+    """Somebody else has what was claimed: `held` are their claims, for a verdict to name."""
+
+    def __init__(self, held: tuple[Claim, ...]) -> None:
+        self.held = held
+        taken = (f"{c.name}: place {c.place} is held by {c.partition} ({c.key})" for c in held)
+        super().__init__("; ".join(taken))
+
+
 class Store(Protocol):
     """A journal. StaleError wherever the caller's picture of it is out of date."""
 
@@ -54,7 +64,8 @@ class Store(Protocol):
         """Write facts behind the chain's end, all or none.
 
         `after`: only if the chain ends there. `token`: only if no newer lease was given out.
-        `claims`: taken in the same transaction, all or none; `frees`: keys whose claims end.
+        `frees`: keys whose claims end. `claims`: taken after that in the same transaction, all or
+        none; LostClaimError if one is somebody else's.
         """
         ...
 
@@ -94,7 +105,23 @@ class Store(Protocol):
         """All claims there are."""
         ...
 
-    def compact(self, partition: str, note: Note, *, keep_after: int) -> Head:
+    def close(self) -> None:
+        """Let go of whatever it holds open."""
+        ...
+
+    def compact(
+        self,
+        partition: str,
+        note: Note,
+        *,
+        keep_after: int,
+        after: Head | None = None,
+        token: int | None = None,
+    ) -> Head:
         """Append a Folded fact, then drop the entries up to `keep_after`; the chain stays
-        verifiable from the hash of the last dropped one, which is kept."""
+        verifiable from the hash of the last dropped one, which is kept.
+
+        `after` and `token` as for append: without them, a fact written after the state was folded
+        would be lost.
+        """
         ...

@@ -1,0 +1,53 @@
+"""`tidegate journal`: what is remembered, shown, verified, moved and kept small."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from tidegate.cli.shape import LazyGroup
+from tidegate.ports.archive import Archive
+from tidegate.wiring import open_store
+
+_COMMANDS = {
+    "show": ("tidegate.cli.journal.show:show", "Show what happened, by whom and when"),
+    "verify": ("tidegate.cli.journal.verify:verify", "Check that nothing was changed or lost"),
+    "export": ("tidegate.cli.journal.moving:export", "Write it as JSON lines"),
+    "import": ("tidegate.cli.journal.moving:import_", "Read what was exported, or a backup"),
+    "backup": ("tidegate.cli.journal.moving:backup", "Copy its file while it is written to"),
+    "compact": ("tidegate.cli.journal.compact:compact", "Drop what is old, and keep the state"),
+}
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name=_COMMANDS,
+    examples="""
+    tidegate journal show --since 2h --target prod-eu-1
+    tidegate journal verify
+    tidegate journal export > journal.jsonl
+    """,
+)
+def journal() -> None:
+    """Look after the journal: everything that was declared, observed, asked, decided and done."""
+
+
+@contextmanager
+def opened(database: str, *, writes: bool = False) -> Iterator[Archive]:
+    """The journal, for as long as a command needs it; it is not changed unless the command does."""
+    archive = open_store(database, writes=writes)
+    try:
+        yield archive
+    finally:
+        archive.close()
+
+
+def known_partition(archive: Archive, name: str) -> str:
+    """The name of a partition that is there; a mistake is answered with the nearest."""
+    names = archive.partitions()
+    if name in names:
+        return name
+    from tidegate.core.model.problem import nearest
+
+    hint = nearest(name, names) or f"there are {', '.join(names) or 'none yet'}"
+    raise click.UsageError(f'no partition "{name}"; {hint}')

@@ -1,0 +1,33 @@
+"""A moment as people write it: a time, or how long ago."""
+
+import re
+
+import click
+
+from tidegate.core.model.time import SECOND, Instant, parse_duration, parse_instant
+
+# Go's durations have no days, and nobody thinks of a journal in hours.
+_DAYS = re.compile(r"(\d+)d(.*)")
+_DAY = 86_400 * SECOND
+
+
+def moment(option: str, text: str, now: Instant) -> Instant:
+    """A time in RFC 3339, or the moment that lies a duration back: "3d12h", "90m"."""
+    try:
+        return parse_instant(text)
+    except ValueError:
+        pass
+    try:
+        return Instant(now - _duration(text))
+    except ValueError:
+        hint = "like 90m, 3d12h or 2026-01-31T12:00:00Z"
+        what = f'{option} "{text}": neither a duration nor a time; {hint}'
+        raise click.UsageError(what) from None
+
+
+def _duration(text: str) -> int:
+    days = _DAYS.fullmatch(text)
+    if days is None:
+        return parse_duration(text)
+    rest = parse_duration(days[2]) if days[2] else 0
+    return int(days[1]) * _DAY + rest

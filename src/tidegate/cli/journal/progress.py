@@ -1,0 +1,43 @@
+"""How far a long work is: a line on stderr that is overwritten, where somebody watches."""
+
+import sys
+import time
+from types import TracebackType
+
+# Work shorter than this needs no word, and nobody reads faster.
+QUIET_S, EVERY_S = 0.5, 0.1
+
+
+class Progress:
+    """Counts what is done, and says so now and then."""
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self._what = what
+        # None: nobody knows beforehand.
+        self._total = total
+        self._done = 0
+        self._say_at = time.monotonic() + QUIET_S
+        self._said = False
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave no half line behind."""
+        if self._said:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def tell(self, count: int) -> None:
+        """So much more is done."""
+        self._done += count
+        now = time.monotonic()
+        if now < self._say_at or not sys.stderr.isatty():
+            return
+        self._say_at, self._said = now + EVERY_S, True
+        of = f" of {self._total:,}" if self._total is not None else ""
+        print(f"\r\x1b[K{self._what} {self._done:,}{of}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,98 @@
+"""What the journal knows, for commands that read or ask: rollouts by name, targets by name."""
+
+import getpass
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Asked
+from tidegate.core.journal.rollout_state import RolloutState, world_of
+from tidegate.core.model.problem import nearest
+from tidegate.core.model.time import Instant
+from tidegate.core.rollout.decide import RolloutPlan, decide
+from tidegate.core.rollout.world import RolloutWorld
+from tidegate.engine.desk import Desk
+from tidegate.ports.store import Store
+from tidegate.wiring import clock, open_store
+
+DATABASE = "tidegate.db"
+
+
+def database_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that names the journal's database."""
+    return click.option(
+        "--database",
+        envvar="TIDEGATE_DATABASE",
+        default=DATABASE,
+        show_default=True,
+        help="A file for SQLite, or postgresql://…",
+    )(command)
+
+
+class Live(msgspec.Struct):
+    """One rollout as the journal has it, decided anew for this very moment."""
+
+    partition: str
+    state: RolloutState
+    world: RolloutWorld
+    plan: RolloutPlan
+    now: Instant
+
+
+@contextmanager
+def opened(database: str) -> Iterator[Store]:
+    """The store, for as long as a command needs it."""
+    store = open_store(database)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def rollouts(store: Store) -> list[Live]:
+    """Every rollout in the journal."""
+    now = clock().now()
+    found: list[Live] = []
+    for partition in store.partitions():
+        state = Desk(store, partition).state
+        world = world_of(state)
+        if world is not None:
+            found.append(Live(partition, state, world, decide(world, now), now))
+    return found
+
+
+def find_rollout(store: Store, name: str) -> Live:
+    """One rollout, by its partition or by the end of its name."""
+    every = rollouts(store)
+    wanted = name.removeprefix("rollout/")
+    for live in every:
+        if live.partition == wanted or live.partition.partition("/")[2] == wanted:
+            return live
+    names = [live.partition for live in every]
+    hint = nearest(wanted, names) or f"there are {', '.join(names) or 'none yet'}"
+    raise click.UsageError(f'no rollout "{wanted}"; {hint}')
+
+
+def ask(store: Store, live: Live, fact: Asked) -> None:
+    """Write down what somebody asks for; whoever leads the rollout notices within a second."""
+    store.append(live.partition, [Note(clock().now(), f"user:{whoami()}", fact)])
+
+
+def whoami() -> str:
+    """Who is asking, for the journal."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def confirmed(what: str, reach: int, yes: bool, free: int = 5) -> None:
+    """Show what is reached, and ask where it is more than a handful and somebody can answer."""
+    click.echo(what, err=True)
+    if reach > free and not yes and sys.stdin.isatty():
+        click.confirm("Go on?", abort=True, err=True)

@@ -1,0 +1,77 @@
+"""`tidegate replay` and `shadow`: recorded decisions against today's rules, and against others'."""
+
+import click
+
+from tidegate.cli.live import database_option, opened
+from tidegate.cli.output import emit
+from tidegate.cli.shape import Command
+from tidegate.core.journal.replay import replay as replayed
+from tidegate.core.journal.shadow import shadow as shadowed
+from tidegate.core.model.time import format_age, format_instant
+
+DIFFERENT = 1
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate replay                        every recorded decision, with today's rules
+    tidegate replay simulated/demo
+    """,
+)
+@click.argument("partition", required=False)
+@database_option
+def replay(partition: str | None, database: str) -> None:
+    """Take recorded decisions again: equal, or the first difference with both explanations.
+
+    Exits 1 if something is decided differently now.
+    """
+    decisions = targets = 0
+    with opened(database) as store:
+        for name in [partition] if partition else store.partitions():
+            for one in replayed(store.read(name)):
+                decisions, targets = decisions + 1, targets + one.targets
+                if one.difference is None:
+                    continue
+                click.echo(f"{name}: entry {one.seq}: {one.difference.target} fares differently")
+                for head, lines in (("then", one.difference.then), ("now", one.difference.now)):
+                    for line in lines:
+                        click.echo(f"  {head:<4}  {line}")
+                raise click.exceptions.Exit(DIFFERENT)
+    click.echo(f"{decisions} decisions over {targets} targets: all equal")
+
+
+@click.command(cls=Command, examples="tidegate shadow simulated/demo")
+@click.argument("partition", required=False)
+@database_option
+@click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
+def shadow(partition: str | None, database: str, output: str) -> None:
+    """Compare what was observed and decided with what the existing system did.
+
+    Exits 1 if the two part ways anywhere.
+    """
+    differ = False
+    with opened(database) as store:
+        for name in [partition] if partition else store.partitions():
+            found = shadowed(store.read(name))
+            differ = differ or bool(found.differ)
+            if output != "table":
+                emit({"partition": name, **_doc(found)}, output)
+                continue
+            span = (found.ended_at or 0) - (found.began_at or 0)
+            total, odd = len(found.compared), len(found.differ)
+            click.echo(
+                f"{name}: {format_age(span)}: {total} decisions, {total - odd} equal, {odd} differ"
+            )
+            for one in found.differ:
+                click.echo(f"  {one.target} at {format_instant(one.at)}: {', '.join(one.shut)}")
+            for target, since in found.ours_only.items():
+                click.echo(f"  {target}: ours since {format_instant(since)}, theirs not yet")
+    if differ:
+        raise click.exceptions.Exit(DIFFERENT)
+
+
+def _doc(found: object) -> dict[str, object]:
+    from msgspec import to_builtins
+
+    return dict(to_builtins(found))

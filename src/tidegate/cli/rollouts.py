@@ -1,0 +1,195 @@
+"""`tidegate status`, `get` and `show`: what moves, what waits, what needs somebody."""
+
+import time
+from collections import Counter
+from typing import Any
+
+import click
+
+from tidegate.cli.live import Live, database_option, find_rollout, opened, rollouts
+from tidegate.cli.output import COLOURS, emit, say, terminal_width, wants_colour
+from tidegate.cli.shape import Command
+from tidegate.core.model.reasons import Gate, Outcome
+from tidegate.core.model.time import format_age, format_instant
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.why.table import (
+    GROUP_HEAD,
+    TARGET_HEAD,
+    group_rows,
+    headline,
+    layout,
+    target_rows,
+)
+from tidegate.wire.rollout_answer import answer_rollout
+
+FORMATS = ("table", "wide", "json", "yaml", "name")
+# How often a watched table is drawn anew.
+WATCH_S = 1.0
+# How many entries of its journal `show` ends with.
+HISTORY = 10
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate status                   per kind: moving, waiting, failed; what needs you
+    tidegate status -w                the same, as it changes
+    """,
+)
+@database_option
+@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
+@click.option("-o", "--output", type=click.Choice(FORMATS[:1] + FORMATS[2:4]), default="table")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+def status(database: str, watch: bool, output: str, color: str) -> None:
+    """Say per kind what moves, waits and failed, and what needs somebody."""
+    with opened(database) as store:
+        while True:
+            found = rollouts(store)
+            if output == "table":
+                for line in status_lines(found):
+                    say(line, wants_colour(color))
+            else:
+                emit({"kinds": _kinds(found), "needs": needs(found)}, output)
+            if not watch:
+                return
+            time.sleep(WATCH_S)
+
+
+def status_lines(found: list[Live]) -> list[str]:
+    """The kinds as a table, and what needs somebody."""
+    rows = [
+        (kind, *(str(counts[word]) for word in _STATUS_WORDS))
+        for kind, counts in _kinds(found).items()
+    ]
+    head = ("KIND", *(word.upper() for word in _STATUS_WORDS))
+    wanted = needs(found)
+    text = ", ".join(f"{count} {what}" for what, count in wanted.items() if count)
+    return [*layout(head, rows), f"needs you: {text or 'nothing'}"]
+
+
+_STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
+
+
+def _kinds(found: list[Live]) -> dict[str, Counter[str]]:
+    kinds: dict[str, Counter[str]] = {}
+    for live in found:
+        counts = kinds.setdefault(live.partition.partition("/")[0], Counter())
+        counts["rollouts"] += 1
+        for report in live.plan.groups:
+            tally = report.tally
+            counts["moving"] += tally.in_flight + tally.soaking
+            counts["waiting"] += tally.waiting
+            counts["done"] += tally.done
+            counts["failed"] += tally.failed
+        held = live.plan.summary in (Summary.PAUSED, Summary.ABORTED)
+        counts["held"] += held
+    return kinds
+
+
+def needs(found: list[Live]) -> dict[str, int]:
+    """What only a person can do: approvals to give, failures to look at."""
+    approvals = {
+        (live.partition, verdict.facts[0])
+        for live in found
+        for option in live.plan.options
+        for verdict in option.verdicts
+        if verdict.gate is Gate.APPROVAL and verdict.outcome is not Outcome.PASS
+    }
+    failures = sum(live.plan.summary is Summary.FAILED for live in found)
+    return {"approvals": len(approvals), "failures": failures}
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate get rollouts
+    tidegate get rollouts -o json
+    """,
+)
+@click.argument("what", type=click.Choice(["rollouts"]))
+@click.argument("name", required=False)
+@database_option
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
+@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+def get(
+    what: str,  # noqa: ARG001
+    name: str | None,
+    database: str,
+    output: str,
+    watch: bool,
+    no_headers: bool,
+    color: str,
+) -> None:
+    """List what there is."""
+    with opened(database) as store:
+        while True:
+            found = [find_rollout(store, name)] if name else rollouts(store)
+            _list(found, output, no_headers, wants_colour(color))
+            if not watch:
+                return
+            time.sleep(WATCH_S)
+
+
+def _list(found: list[Live], output: str, no_headers: bool, colour: bool) -> None:
+    if output == "name":
+        for live in found:
+            click.echo(f"rollout/{live.partition}")
+        return
+    if output in ("json", "yaml"):
+        emit({"kind": "RolloutList", "items": [_item(live) for live in found]}, output)
+        return
+    head: tuple[str, ...] = ("NAME", "STATUS", "REVISION", "DONE", "FAILED", "NEXT")
+    rows = [_row(live) for live in found]
+    if output == "wide":
+        head += ("STRATEGY", "LAST GOOD")
+        rows = [
+            (*row, live.world.strategy.type.value, live.world.rollout.last_good or "")
+            for row, live in zip(rows, found, strict=True)
+        ]
+    lines = layout(head, rows, terminal_width())
+    for line in lines[1:] if no_headers else lines:
+        say(line, colour)
+
+
+def _row(live: Live) -> tuple[str, ...]:
+    tallies = [report.tally for report in live.plan.groups]
+    done, counted = sum(t.done for t in tallies), sum(t.counted for t in tallies)
+    recheck = live.plan.recheck_at
+    return (
+        live.partition,
+        live.plan.summary.value,
+        live.plan.course.revision or "",
+        f"{done}/{counted}",
+        str(sum(t.failed for t in tallies)),
+        format_age(recheck - live.now) if recheck is not None else "",
+    )
+
+
+def _item(live: Live) -> dict[str, Any]:
+    answer = answer_rollout(live.partition, live.world, live.plan, live.now)
+    return {key: answer[key] for key in ("id", "summary", "breached", "recheckAfter", "groups")}
+
+
+@click.command(cls=Command, examples="tidegate show rollout/simulated/demo")
+@click.argument("name")
+@database_option
+@click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+def show(name: str, database: str, output: str, color: str) -> None:
+    """Show one rollout in full: groups, targets, and what happened last."""
+    with opened(database) as store:
+        live = find_rollout(store, name)
+        entries = list(store.read(live.partition))[-HISTORY:]
+    if output != "table":
+        emit(answer_rollout(live.partition, live.world, live.plan, live.now), output)
+        return
+    width, colour = terminal_width(), wants_colour(color)
+    lines = [f"{live.partition}  {headline(live.world, live.plan)}", ""]
+    lines += [*layout(GROUP_HEAD, group_rows(live.world, live.plan), width), ""]
+    lines += [*layout(TARGET_HEAD, target_rows(live.world, live.plan, live.now), width), ""]
+    rows = [(str(e.seq), format_instant(e.at), e.actor, e.kind, e.target or "-") for e in entries]
+    lines += layout(("SEQ", "AT", "BY", "WHAT", "TARGET"), rows, width)
+    for line in lines:
+        say(line, colour)
