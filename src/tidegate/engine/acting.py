@@ -74,6 +74,7 @@ class Actor:
         async with self._slots:
             if self.stopping or clock.now() >= lease.until:
                 return None  # whoever leads next finds it without an outcome
+            await asyncio.to_thread(desk.confirm, lease.token)
             outcome, detail = await self._try(desk, fleet, clock, task)
             note = self._note(clock, task, outcome, detail)
             await asyncio.to_thread(desk.write, [note], token=lease.token)

@@ -5,6 +5,7 @@ meanwhile, what was written is folded in before anything else is done.
 """
 
 from collections.abc import Sequence
+from threading import RLock
 
 import msgspec
 
@@ -24,11 +25,14 @@ class Desk:
     def __init__(self, store: Store, partition: str) -> None:
         self.partition = partition
         self._store = store
-        self._projected = 0
+        # Tasks of one round write from several threads; the state is folded by one at a time.
+        self._lock = RLock()
         kept = store.load(partition)
         self.state = _decode(kept[1]) if kept is not None else RolloutState()
-        self._seq = kept[0] if kept is not None else 0
-        self.catch_up()
+        self._seq = self._projected = kept[0] if kept is not None else 0
+        self._hash = b""
+        if self.catch_up().hash == b"":  # nothing behind the projection, or nothing at all
+            self._hash = store.head(partition).hash
 
     @property
     def next_seq(self) -> int:
@@ -36,11 +40,18 @@ class Desk:
         return self._seq + 1
 
     def catch_up(self) -> Head:
-        """Fold in whatever others have written; the end of the chain."""
-        for entry in self._store.read(self.partition, after=self._seq):
-            self.state = fold(self.state, entry.at, entry.fact())
-            self._seq = entry.seq
-        return self._store.head(self.partition)
+        """Fold in whatever others have written; the end of the chain as it is folded."""
+        with self._lock:
+            for entry in self._store.read(self.partition, after=self._seq):
+                self.state = fold(self.state, entry.at, entry.fact())
+                self._seq, self._hash = entry.seq, entry.hash
+            return Head(self._seq, self._hash)
+
+    def confirm(self, token: int) -> None:
+        """See what others have written, and that the lease is still ours; StaleError if not."""
+        with self._lock:
+            self._store.append(self.partition, (), token=token)
+            self.catch_up()
 
     def write(
         self,
@@ -52,16 +63,17 @@ class Desk:
         frees: Sequence[str] = (),
     ) -> Head:
         """Append facts and fold them in; StaleError if the chain moved on or the lease is lost."""
-        head = self._store.append(
-            self.partition, notes, after=after, token=token, claims=claims, frees=frees
-        )
-        if head.seq == self._seq + len(notes):
-            for note in notes:
-                self.state = fold(self.state, note.at, note.fact)
-            self._seq = head.seq
-        else:  # somebody else's entries stand between
-            self.catch_up()
-        if self._seq - self._projected >= PROJECT_EVERY:
-            self._store.save(self.partition, self._seq, msgspec.json.encode(self.state))
-            self._projected = self._seq
-        return head
+        with self._lock:
+            head = self._store.append(
+                self.partition, notes, after=after, token=token, claims=claims, frees=frees
+            )
+            if head.seq == self._seq + len(notes):
+                for note in notes:
+                    self.state = fold(self.state, note.at, note.fact)
+                self._seq, self._hash = head.seq, head.hash
+            else:  # somebody else's entries stand between
+                self.catch_up()
+            if self._seq - self._projected >= PROJECT_EVERY:
+                self._store.save(self.partition, self._seq, msgspec.json.encode(self.state))
+                self._projected = self._seq
+            return head

@@ -1,0 +1,1 @@
+"""The engine, exercised on the simulated fleet in virtual time."""

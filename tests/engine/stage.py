@@ -1,0 +1,146 @@
+"""A stage for the engine: virtual time, a simulated fleet, and a crash wherever it is wanted."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tidegate.core.journal.facts import Mode
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.desk import Desk
+from tidegate.engine.round import Round, run_round
+from tidegate.ports.store import Lease, Store
+from tidegate.simulation.port import SimulatedFleet
+from tidegate.wire.scenario_doc import Scenario, read_scenario
+
+PARTITION = "simulated/demo"
+TERM = Duration(10 * SECOND)
+# No story here is longer.
+STEPS_MAX = 400
+
+DEMO: dict[str, object] = {
+    "revision": "v2",
+    "lastGood": "v1",
+    "groups": [
+        {"name": "canary", "clusters": ["a"]},
+        {"name": "prod", "clusters": ["b", "c", "d"]},
+    ],
+    "strategy": {
+        "type": "ProgressivePerGroup",
+        "progressivePerGroup": {"minSuccessTime": "5m", "progressDeadline": "1h"},
+        "onFailure": "rollback",
+    },
+    "fleet": {"applyTime": "10m"},
+}
+
+
+class Crash(BaseException):
+    """The process dies here; nothing of ours may catch it."""
+
+
+class VirtualClock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self, now: Instant) -> None:
+        self.at = now
+
+    def now(self) -> Instant:
+        """The moment it was moved to."""
+        return self.at
+
+
+class Tripwire:
+    """Counts the points at which a process could die, and dies at one of them."""
+
+    def __init__(self, at: int | None = None) -> None:
+        self.passed = 0
+        self._at = at
+
+    def __call__(self, _where: str = "") -> None:
+        """One point is passed."""
+        self.passed += 1
+        if self.passed == self._at:
+            self._at = None  # it dies once
+            raise Crash
+
+
+class Brittle:
+    """A store with a point to die at before and after every write."""
+
+    def __init__(self, store: Store, trip: Callable[[str], None]) -> None:
+        self._store = store
+        self._trip = trip
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def append(self, *args: object, **kwargs: object) -> object:
+        """Die before, do it, die after."""
+        self._trip("before append")
+        head = self._store.append(*args, **kwargs)  # type: ignore[arg-type]
+        self._trip("after append")
+        return head
+
+
+class Stage(msgspec.Struct):
+    """A fleet, a clock and a store that outlive every process."""
+
+    clock: VirtualClock
+    fleet: SimulatedFleet
+    store: Store
+    trip: Tripwire
+    holder: int = 0
+
+
+def set_up(store: Store, trip: Tripwire, document: dict[str, object] | None = None) -> Stage:
+    """A stage with the fleet of a scenario on it."""
+    scenario: Scenario = read_scenario(document or DEMO)
+    clock = VirtualClock(scenario.start)
+    fleet = SimulatedFleet(clock, trip)
+    fleet.add(PARTITION, scenario)
+    return Stage(clock, fleet, Brittle(store, trip), trip)  # type: ignore[arg-type]
+
+
+class Process:
+    """One life of a worker: whatever it knew is gone when it dies."""
+
+    def __init__(self, stage: Stage) -> None:
+        stage.holder += 1
+        self.name = f"worker-{stage.holder}"
+        self.stage = stage
+        self.desk = Desk(stage.store, PARTITION)
+        self.actor = Actor(Limits(), Breaker())
+        self.lease: Lease | None = None
+
+    async def round(self, mode: Mode = Mode.ACT) -> Round:
+        """One round under a lease."""
+        stage = self.stage
+        lease = stage.store.lease(PARTITION, self.name, stage.clock.now(), TERM)
+        assert lease is not None, "somebody else leads"
+        self.lease = lease
+        return await run_round(self.desk, stage.fleet, stage.clock, self.actor, lease, mode)
+
+
+async def live(stage: Stage, mode: Mode = Mode.ACT) -> list[str]:
+    """Run to rest, starting anew after every crash; the summaries on the way."""
+    process: Process | None = None
+    told: list[str] = []
+    for _ in range(STEPS_MAX):
+        try:
+            process = process or Process(stage)
+            result = await process.round(mode)
+        except Crash:
+            process = None
+            # The dead one's lease runs out before another may lead.
+            stage.clock.at = Instant(stage.clock.at + TERM)
+            continue
+        if result.decided is not None:
+            told.append(result.decided.summary.value)
+        moments = [result.recheck_at, stage.fleet.fleets[PARTITION].next_end()]
+        later = [each for each in moments if each is not None and each > stage.clock.at]
+        if later:
+            stage.clock.at = min(later)
+        elif not result.done:
+            return told
+    raise AssertionError("the story does not end")

@@ -1,0 +1,106 @@
+"""Acting: failures are facts, pauses double, and nobody removes half a fleet by mistake."""
+
+import asyncio
+
+import pytest
+
+from tests.engine.stage import PARTITION, Process, Tripwire, set_up
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.core.errors import OutsideError
+from tidegate.core.journal.facts import Declared, Task
+from tidegate.core.journal.rollout_state import Pending, RolloutState
+from tidegate.core.model.plan import Change, ChangeKind
+from tidegate.core.model.target import Target
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.core.rollout.strategy import Strategy, StrategyType
+from tidegate.core.rollout.world import Membership
+from tidegate.engine.acting import RETRY_FIRST, RETRY_MAX, brake_removals, retry_at
+from tidegate.engine.breaker import Breaker
+
+
+class Refusing(Tripwire):
+    """An outside system that says no so many times."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.left = times
+
+    def __call__(self, where: str = "") -> None:
+        """Refuse to act while it lasts."""
+        if where == "act" and self.left:
+            self.left -= 1
+            raise OutsideError("no quota")
+
+
+def test_a_failed_action_is_a_fact_and_tried_again_under_its_key() -> None:
+    """Two refusals, then it works: one key, three tries, and the round never raised."""
+    stage = set_up(MemoryStore(), Refusing(2))
+    process = Process(stage)
+    results = []
+    for _ in range(3):
+        results.append(asyncio.run(process.round()))
+        pending = process.desk.state.pending.get("a")
+        if pending is not None:
+            assert pending.detail == "no quota"
+            stage.clock.at = retry_at(pending)
+    assert [(each.done, each.failed) for each in results] == [(0, 1), (0, 1), (1, 0)]
+    (key,) = stage.fleet.done
+    assert key.startswith(f"{PARTITION}#")
+
+
+def test_pauses_between_tries_double_up_to_the_limit() -> None:
+    """2 s, 4 s, 8 s … and never more than the limit."""
+    task = Task("k", "a", Change(ChangeKind.APPLY, "v2"))
+    start = Instant(1000 * SECOND)
+    waits = [retry_at(Pending(task, start, n, start)) - start for n in range(1, 30)]
+    assert waits[:3] == [RETRY_FIRST, RETRY_FIRST * 2, RETRY_FIRST * 4]
+    assert max(waits) == RETRY_MAX
+
+
+def test_a_breaker_rests_longer_each_time_and_forgets_on_success() -> None:
+    """Closed, open, half open: by the clock it is given."""
+    breaker = Breaker(2, Duration(SECOND), Duration(3 * SECOND))
+    assert breaker.shut_until(Instant(0)) is None
+    for _ in range(2):
+        breaker.failed(Instant(0))
+    assert breaker.shut_until(Instant(0)) == SECOND
+    assert breaker.shut_until(Instant(SECOND)) is None
+    breaker.failed(Instant(SECOND))
+    assert breaker.shut_until(Instant(SECOND)) == 3 * SECOND
+    breaker.failed(Instant(3 * SECOND))
+    assert breaker.shut_until(Instant(3 * SECOND)) == 6 * SECOND
+    breaker.succeeded()
+    breaker.failed(Instant(9 * SECOND))
+    assert breaker.shut_until(Instant(9 * SECOND)) is None
+
+
+def fleet_state(count: int, *, complete: bool = True, empty: bool = False) -> RolloutState:
+    """A state that manages so many clusters."""
+    names = tuple(f"c{i}" for i in range(count))
+    groups = (Membership("all", 0, () if empty else names),)
+    declared = Declared(strategy=Strategy(StrategyType.ALL), groups=groups)
+    reports = {name: Target(name) for name in names}
+    return RolloutState(declared=declared, reports=reports, complete=complete)
+
+
+@pytest.mark.parametrize(
+    "state, count, allowed, kept",
+    [
+        (fleet_state(100), 10, False, 10),
+        (fleet_state(100), 11, False, 0),
+        (fleet_state(100), 11, True, 11),
+        (fleet_state(3), 1, False, 1),
+        (fleet_state(3), 2, False, 0),
+        (fleet_state(100, complete=False), 1, False, 0),
+        (fleet_state(100, complete=False), 1, True, 0),
+        (fleet_state(100, empty=True), 1, False, 0),
+    ],
+    ids=["a tenth", "more", "allowed", "one of few", "two of few", "partial", "never", "emptied"],
+)
+def test_mass_removal_is_refused(state: RolloutState, count: int, allowed: bool, kept: int) -> None:
+    """More than a tenth at once, or anything on a partial or emptied reading, stays."""
+    tasks = [Task(f"k{i}", f"c{i}", Change(ChangeKind.REMOVE)) for i in range(count)]
+    left, dropped = brake_removals(state, tasks, allowed)
+    assert len(left) == kept
+    assert len(left) + len(dropped) == count
+    assert all(why for _, why in dropped)

@@ -1,0 +1,67 @@
+"""Two that think they lead: the fenced one does nothing."""
+
+import asyncio
+
+import pytest
+
+from tests.engine.stage import PARTITION, TERM, Process, Tripwire, live, set_up
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.core.errors import StaleError
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Asked, Mode, Verb
+from tidegate.core.model.time import Instant
+from tidegate.engine.round import run_round
+
+
+def test_a_worker_whose_lease_was_taken_over_does_nothing() -> None:
+    """The old leader wakes up after its lease ran out: not a write, not an action."""
+    stage = set_up(MemoryStore(), Tripwire())
+    old, new = Process(stage), Process(stage)
+    stale = stage.store.lease(PARTITION, old.name, stage.clock.now(), TERM)
+    assert stale is not None
+    stage.clock.at = Instant(stage.clock.at + TERM)
+    asyncio.run(new.round())
+    done, head = dict(stage.fleet.done), stage.store.head(PARTITION)
+    # It has not looked at its clock: only the token can stop it.
+    forever = type(stale)(stale.partition, stale.holder, stale.token, Instant(2**62))
+    with pytest.raises(StaleError):
+        asyncio.run(run_round(old.desk, stage.fleet, stage.clock, old.actor, forever, Mode.ACT))
+    assert stage.fleet.done == done
+    assert stage.store.head(PARTITION) == head
+
+
+def test_a_lease_is_handed_over_without_a_second_act() -> None:
+    """One leads half of the rollout, another the rest: every target is started once."""
+    stage = set_up(MemoryStore(), Tripwire())
+    first = Process(stage)
+    asyncio.run(first.round())
+    assert first.lease is not None
+    stage.store.release(first.lease)
+    asyncio.run(live(stage))
+    assert sorted(task.target for task in stage.fleet.done.values()) == ["a", "b", "c", "d"]
+
+
+def test_a_pause_between_deciding_and_acting_is_heeded() -> None:
+    """What was decided and not yet begun is dropped when somebody pauses in between."""
+    stage = set_up(MemoryStore(), Tripwire())
+    process = Process(stage)
+
+    async def pausing(_partition: str, _task: object) -> str:
+        return ""
+
+    asyncio.run(process.round(Mode.OBSERVE))
+    process.actor = type(process.actor)(process.actor._limits, process.actor._breaker, pausing)
+
+    note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
+    original = process.desk.confirm
+
+    def confirm(token: int) -> None:
+        if not process.desk.state.rollout.paused:
+            stage.store.append(PARTITION, [note])
+        original(token)
+
+    process.desk.confirm = confirm  # type: ignore[method-assign]
+    asyncio.run(process.round())
+    assert not stage.fleet.done
+    assert not process.desk.state.pending
+    assert process.desk.state.rollout.paused
