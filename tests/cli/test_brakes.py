@@ -1,12 +1,15 @@
-"""Brakes on the command line: seen in trees and stories, refused with their line, files included."""
+"""Brakes on the command line: seen in trees and stories, refused with their line."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from tidegate.cli.main import cli
+from tidegate.config.strict_yaml import read_yaml
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "examples/brakes.yaml"
@@ -14,9 +17,11 @@ FREEZE = ROOT / "examples/freeze.yaml"
 
 
 def run(*args: str) -> tuple[int, str]:
-    """The exit code, and everything that was printed."""
-    result = CliRunner().invoke(cli, list(args))
-    return result.exit_code, result.output
+    """The exit code of a process of its own, and everything it printed."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CI")}
+    command = [sys.executable, "-m", "tidegate", *args]
+    done = subprocess.run(command, capture_output=True, text=True, env=clean, cwd=ROOT, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 def test_why_shows_every_brake() -> None:
@@ -27,16 +32,22 @@ def test_why_shows_every_brake() -> None:
         assert f" {gate} " in printed
 
 
-def test_json_says_who_is_pinned_and_what_to_claim() -> None:
+def test_json_says_who_is_pinned_and_what_to_claim(tmp_path: Path) -> None:
     """A program sees the pin, and which places to claim before it acts."""
-    code, printed = run("why", str(STATE), "-o", "json", "--now", "2026-01-09T15:59:00Z")
+    state: dict[str, Any] = read_yaml("x", STATE.read_text(encoding="utf-8")).data
+    brakes = {name: state["brakes"][name] for name in ("pins", "budgets", "partition")}
+    document = tmp_path / "state.json"
+    document.write_text(json.dumps({**state, "brakes": brakes}), encoding="utf-8")
+    code, printed = run("why", str(document), "-o", "json")
     answer = json.loads(printed)
     assert code == 0
     assert [one["cluster"] for one in answer["targets"] if one.get("pinned")] == ["prod-us-2"]
-    assert answer.get("claims", []) == []
-    code, printed = run("why", str(STATE), "-o", "json", "--now", "2026-01-09T15:20:00Z")
-    answer = json.loads(printed)
-    assert answer["start"] == []
+    assert answer["start"] == ["prod-ap-1", "prod-eu-1", "prod-eu-2"]
+    assert answer["claims"] == [
+        {"name": "budget/blast-radius/ap", "place": 0, "target": "prod-ap-1"},
+        {"name": "budget/blast-radius/eu", "place": 0, "target": "prod-eu-1"},
+        {"name": "budget/blast-radius/eu", "place": 1, "target": "prod-eu-2"},
+    ]
 
 
 def test_a_calendar_file_is_read_beside_its_document(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import re
 from fnmatch import translate
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.property.brake_worlds import NOON, Case, cases, is_in, only, sure_labels
@@ -46,6 +46,9 @@ def test_a_revision_without_a_name_waits(case: Case) -> None:
 patterns = st.text(alphabet="ab*?.", max_size=8)
 
 
+@example("ba", "*a")
+@example("aab", "*ab")
+@example("4.17.2", "4.17.?")
 @given(st.text(alphabet="ab.", max_size=10), patterns)
 def test_a_pattern_means_what_it_means_for_file_names(text: str, pattern: str) -> None:
     """The matcher agrees with the standard library's, which compiles a regular expression."""

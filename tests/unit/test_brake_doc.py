@@ -266,6 +266,9 @@ def event(*lines: str) -> str:
          "America/New_York", ["2026-01-06T01:00:00Z 2026-01-06T02:00:00Z"]),
         ("UID:1\nDTSTART:20260106T100000Z\nDTEND:20260106T110000Z", None,
          ["2026-01-06T10:00:00Z 2026-01-06T11:00:00Z"]),
+        # For ever.
+        ("UID:1\nDTSTART:20260106T100000Z\nDTEND:99991231T235959Z", None,
+         ["2026-01-06T10:00:00Z 9999-12-31T23:59:59Z"]),
         # Extra days and left-out ones.
         (f"{DAY}\nRRULE:FREQ=DAILY;COUNT=3\nEXDATE;VALUE=DATE:20260107\nRDATE;VALUE=DATE:20260110",
          "UTC",
@@ -305,6 +308,8 @@ def test_a_moved_repetition_is_where_it_was_moved_to() -> None:
             "RECURRENCE-ID with RANGE is not read",
         ),
         ("UID:1\nDTSTART:20260106T100000Z\nDURATION:PT1H\nRRULE:FREQ=SECONDLY", "FREQ cannot be"),
+        # The library would go on without a line it cannot read, and the freeze would be once only.
+        ("UID:1\nDTSTART:20260106T100000Z\nDURATION:PT1H\nRRULE:FREQ=WEKLY", "WEKLY"),
     ],
 )
 def test_a_calendar_we_cannot_follow_is_refused(text: str, wrong_with_it: str) -> None:

@@ -35,7 +35,7 @@ def approve(
     name: str, groups: tuple[str, ...], standing: bool, database: str, yes: bool, reason: str
 ) -> None:
     """Let groups in, for the revision under way."""
-    with opened(database) as store:
+    with opened(database, writes=True) as store:
         live = find_rollout(store, name)
         reach = _reach(live, groups)
         version = None if standing else live.plan.course.version
@@ -51,7 +51,7 @@ def approve(
 @_options
 def revoke(name: str, groups: tuple[str, ...], database: str, yes: bool, reason: str) -> None:
     """Take approvals back: nothing new starts in these groups, what is in flight goes on."""
-    with opened(database) as store:
+    with opened(database, writes=True) as store:
         live = find_rollout(store, name)
         reach = _reach(live, groups)
         confirmed(f"{live.partition}: {', '.join(groups)}, {reach} targets", reach, yes)
@@ -69,7 +69,7 @@ def _reach(live: Live, groups: tuple[str, ...]) -> int:
 
 
 def _simple(name: str, database: str, yes: bool, fact: Asked, word: str) -> None:
-    with opened(database) as store:
+    with opened(database, writes=True) as store:
         live = find_rollout(store, name)
         tallies = [report.tally for report in live.plan.groups]
         waiting = sum(tally.waiting for tally in tallies)

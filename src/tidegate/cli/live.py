@@ -45,9 +45,9 @@ class Live(msgspec.Struct):
 
 
 @contextmanager
-def opened(database: str) -> Iterator[Store]:
-    """The store, for as long as a command needs it."""
-    store = open_store(database)
+def opened(database: str, *, writes: bool = False) -> Iterator[Store]:
+    """The store, for as long as a command needs it; one only read is neither made nor changed."""
+    store = open_store(database, writes=writes)
     try:
         yield store
     finally:

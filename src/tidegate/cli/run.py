@@ -56,7 +56,7 @@ def run(
         holder=f"{socket.gethostname()}/{os.getpid()}", act=patterns, kinds=kinds, grace_s=grace_s
     )
     actor = Actor(Limits(allow_mass_removal=allow_mass_delete), Breaker())
-    with opened(database) as store:
+    with opened(database, writes=True) as store:
         asyncio.run(_run(store, fleet, actor, settings, once))
 
 

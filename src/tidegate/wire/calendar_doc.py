@@ -114,7 +114,7 @@ def _events(reader: Reader, field: str, zone: tzinfo | None, files: Files | None
         return []
     try:
         return read_calendar(text, zone)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         wrong = shorten(" ".join(str(error).split()))
         reader.problems.add(reader.at(field), wrong, "write an iCalendar text (RFC 5545)")
         return []

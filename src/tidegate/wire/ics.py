@@ -12,6 +12,7 @@ from tidegate.wire.recurrence import Series
 
 # A longer file is no calendar of freezes.
 LENGTH_MAX = 5_000_000
+EVENTS_MAX = 5_000
 
 
 def read_calendar(text: str, zone: tzinfo | None) -> list[Series]:
@@ -27,11 +28,22 @@ def read_calendar(text: str, zone: tzinfo | None) -> list[Series]:
         calendar = Calendar.from_ical(text)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"not a calendar: {error}") from None
-    events = [event for event in calendar.walk("VEVENT") if event.get("STATUS") != "CANCELLED"]
+    every = list(calendar.walk("VEVENT"))
+    _check(every)
+    events = [event for event in every if event.get("STATUS") != "CANCELLED"]
+    moved = _moved(every, zone)
+    return [_series(event, zone, moved.get(str(event.get("UID")), frozenset())) for event in events]
+
+
+def _check(events: list[Any]) -> None:
+    """The library sets aside a line it cannot read; a freeze without one of its lines is none."""
     if not events:
         raise ValueError("no event in it")
-    moved = _moved(calendar.walk("VEVENT"), zone)
-    return [_series(event, zone, moved.get(str(event.get("UID")), frozenset())) for event in events]
+    if len(events) > EVENTS_MAX:
+        raise ValueError(f"more than {EVENTS_MAX} events")
+    for event in events:
+        for line, wrong in event.errors:
+            raise ValueError(f"{_called(event)}: {line}: {wrong}")
 
 
 def _moved(events: Iterable[Any], zone: tzinfo | None) -> dict[str, frozenset[datetime]]:

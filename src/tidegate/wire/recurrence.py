@@ -65,15 +65,15 @@ def expand(series: Series, begin: Instant, end: Instant) -> tuple[list[Span], bo
     ValueError says what is wrong with the rule.
     """
     # A day more on either side, whatever the zone does.
-    early = wall_clock(begin, series.zone) - series.length - timedelta(days=1)
-    last = wall_clock(end, series.zone) + timedelta(days=1)
+    day = timedelta(days=1)
+    first, last = wall_clock(begin, series.zone), wall_clock(end, series.zone) + day
     starts, goes_on = [*series.also], False
     repeats = iter((series.first,)) if series.rule is None else _starts(series, last)
     for start in repeats:
         goes_on = start > last
         if goes_on:
             break
-        if start >= early:
+        if first - start <= series.length + day:
             starts.append(start)
         if len(starts) > OCCURRENCES_MAX:
             raise ValueError(f"more than {OCCURRENCES_MAX} times")

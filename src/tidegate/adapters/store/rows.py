@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tidegate.core.journal.chain import HASH_BYTES, Break, Entry, verify
+from tidegate.core.journal.chain import HASH_BYTES, SEALED, Break, Entry, verify
 
 # Entries and bytes fetched at once: a transaction of milliseconds, and never all the memory.
 PAGE_ENTRIES_MAX, PAGE_BYTES = 2_048, 4_000_000
@@ -112,7 +112,8 @@ def verify_stretch(
             for at, actor, kind, target, body, found in rows:
                 seq += 1
                 seal = fresh()
-                seal.update(b"%b%d|%d|%b|%b|%b|%b" % (last, seq, at, actor, kind, target, body))
+                who, whom = len(actor), len(target)
+                seal.update(SEALED % (last, seq, at, who, actor, kind, whom, target, body))
                 last = seal.digest()
                 weight += len(body)
                 if last != found:

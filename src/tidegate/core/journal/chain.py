@@ -18,6 +18,9 @@ from tidegate.core.model.time import Instant
 # 128 bits: nobody finds a second preimage, and a million entries cost 16 MB of hashes.
 HASH_BYTES = 16
 
+# What is hashed. Lengths first, so that no two entries look alike, whatever their names hold.
+SEALED = b"%b%d|%d|%d|%b|%b|%d|%b|%b"
+_FRESH = blake2b(digest_size=HASH_BYTES)
 _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], AnyFact] = msgspec.json.Decoder(AnyFact).decode
 
@@ -53,8 +56,10 @@ def genesis(partition: str) -> bytes:
 
 def seal(prev: bytes, seq: int, at: int, actor: str, kind: str, target: str, body: bytes) -> bytes:
     """The hash of an entry."""
-    header = f"{seq}|{at}|{actor}|{kind}|{target}|".encode()
-    return blake2b(prev + header + body, digest_size=HASH_BYTES).digest()
+    who, whom = actor.encode(), target.encode()
+    total = _FRESH.copy()  # half the cost of a new one
+    total.update(SEALED % (prev, seq, at, len(who), who, kind.encode(), len(whom), whom, body))
+    return total.digest()
 
 
 def link(prev: bytes, first_seq: int, notes: Iterable[Note]) -> Iterator[Entry]:

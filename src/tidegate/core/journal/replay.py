@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tidegate.core.journal.chain import Entry
-from tidegate.core.journal.facts import Decided, Stand
+from tidegate.core.journal.facts import Decided, Folded, Stand
 from tidegate.core.journal.minutes import digest, stands_of
 from tidegate.core.journal.rollout_state import RolloutState, fold, world_of
 from tidegate.core.model.plan import Change, ChangeKind
@@ -33,9 +33,13 @@ class Difference(msgspec.Struct, frozen=True):
 
 def replay(entries: Iterable[Entry], state: RolloutState | None = None) -> Iterator[Replayed]:
     """Take every recorded decision again, in order."""
+    known = state is not None
     state = state if state is not None else RolloutState()
     for entry in entries:
         fact = entry.fact()
+        if entry.seq > 1 and not known and not isinstance(fact, Folded):
+            continue  # what came before was dropped: there is no state to decide on yet
+        known = True
         if not isinstance(fact, Decided):
             state = fold(state, entry.at, fact)
             continue
