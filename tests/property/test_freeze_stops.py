@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tests.property.brake_worlds import HOUR, NOON, Case, at, cases, is_in, only, sure_labels
 from tidegate.core.gates.block import is_like
-from tidegate.core.gates.freeze import Freeze, Span, freeze_verdicts, joined
-from tidegate.core.gates.scope import in_force
+from tidegate.core.gates.freeze import Exemption, Freeze, Span, freeze_verdicts, joined
+from tidegate.core.gates.scope import EVERYTHING, in_force
 from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.reasons import Gate, Outcome
+from tidegate.core.model.reasons import Gate, Outcome, Reason
 from tidegate.core.model.time import Duration, Instant
 from tidegate.core.rollout.course import Mode
 from tidegate.core.rollout.decide import RolloutPlan, decide
@@ -112,6 +112,25 @@ def test_until_is_honest(freeze: Freeze, need: Duration | None, now: Instant) ->
             assert (then.reason, then.until) != (said.reason, said.until)
 
 
+@given(freezes, needs, instants, st.lists(st.integers(-7, 7).map(at), max_size=3))
+def test_an_exception_lasts_as_long_as_the_longest(
+    freeze: Freeze, need: Duration | None, now: Instant, ends: list[Instant]
+) -> None:
+    """It opens what is shut, until the last exception or the freeze itself is over."""
+    shut = freeze_verdicts([(freeze, ())], "r2", need, now)[0]
+    exempt = tuple(
+        Exemption(scope=EVERYTHING, owner="boss", why="hotfix", expires_at=end) for end in ends
+    )
+    (said,) = freeze_verdicts([(freeze, exempt)], "r2", need, now)
+    last = max(ends, default=now)
+    if shut.outcome is Outcome.PASS or last <= now:
+        assert said == shut
+    else:
+        assert shut.until is not None
+        assert said.reason is Reason.FreezeExcepted
+        assert said.until == min(last, shut.until)
+
+
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), max_size=6))
 def test_joined_spans_cover_the_same_time(pairs: list[tuple[int, int]]) -> None:
     """Joining moves nothing: every instant is in some span before if and only if after."""
@@ -121,6 +140,7 @@ def test_joined_spans_cover_the_same_time(pairs: list[tuple[int, int]]) -> None:
         was = any(span.start <= moment < span.end for span in spans)
         assert was == any(span.start <= moment < span.end for span in found)
     assert all(one.end < two.start for one, two in pairwise(found))
+    assert all(span.start < span.end for span in found)
 
 
 @given(frozen_cases, instants)
