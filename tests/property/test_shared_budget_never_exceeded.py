@@ -36,19 +36,24 @@ def limits_of(case: Case) -> dict[str, int]:
     return found
 
 
-def users_of(case: Case, world: RolloutWorld, plan: RolloutPlan) -> dict[str, set[str]]:
-    """Who has a place of what before the plan: everybody's claims, and our own targets."""
+Users = dict[str, set[tuple[str, str]]]
+
+
+def users_of(case: Case, world: RolloutWorld, plan: RolloutPlan) -> Users:
+    """Who has a place of what before the plan, as (target, whose): claims, and our own targets."""
     assert case.brakes is not None
-    users: dict[str, set[str]] = defaultdict(set)
+    users: Users = defaultdict(set)
     for claim in case.brakes.claims:
-        # Where nobody says whose claims are ours, a claim on a target of ours is taken for it.
-        ours = claim.partition == case.brakes.partition or not case.brakes.partition
-        users[claim.name].add(claim.target if ours else f"{claim.target} {claim.partition}")
+        users[claim.name].add((claim.target, claim.partition))
+    claimed = {name: {target for target, _ in some} for name, some in users.items()}
     for budget in case.brakes.budgets:
         for target, state in zip(world.targets, plan.states, strict=True):
             place = place_of(case, budget, target.name)
-            if place is not None and unsoaked(case, target, state):
-                users[place].add(target.name)
+            if place is None or not unsoaked(case, target, state):
+                continue
+            # Where nobody says whose claims are ours, a claim on a target of ours is taken for it.
+            if case.brakes.partition or target.name not in claimed.get(place, ()):
+                users[place].add((target.name, case.brakes.partition))
     return users
 
 
@@ -66,8 +71,9 @@ def test_no_plan_goes_over_a_budget(case: Case) -> None:
             if place is not None and action.change.kind is not ChangeKind.REMOVE:
                 after[place].add(action.target)
         for place, names in after.items():
-            fresh = names - before[place]
-            assert not fresh or len(before[place] | names) <= limits[place]
+            mine = {(name, case.brakes.partition) for name in names}
+            fresh = mine - before[place]
+            assert not fresh or len(before[place] | mine) <= limits[place]
 
 
 @given(shared_cases)

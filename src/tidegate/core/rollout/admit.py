@@ -130,14 +130,15 @@ class _Braked:
         plain: dict[int, Verdicts | None] = {}
         for i in late:
             gates, target = gates_of(i), targets[i]
-            if target.ignored or states[i] is State.HOLDING or target.name in owners:
-                self._note(i, gates, gates.shared(target.name), slot_of(i))
-                continue
-            known = plain.get(id(gates))
+            alone = target.ignored or states[i] is State.HOLDING or target.name in owners
+            known = None if alone else plain.get(id(gates))
             if known is None:
-                self._note(i, gates, gates.shared(target.name), slot_of(i))
-                known = plain[id(gates)] = own[i]
-            own[i] = known
+                shared = gates.shared(target.name)
+                self._note(i, gates, shared, slot_of(i, gates.passes and all_pass(shared)))
+                if not alone:
+                    plain[id(gates)] = own[i]
+            else:
+                own[i] = known
 
     def _let_in(self, i: int, gates: Gates) -> bool:
         """Start a target, if everything passes: it gets its slot, its places and its verdicts."""
@@ -170,21 +171,21 @@ class _Braked:
             return None
         return (taken,)
 
-    def _slots_of_the_late(self, may_start: bool) -> Callable[[int], Verdicts]:
-        """What the slots say to those who do not start, whatever holds them."""
+    def _slots_of_the_late(self, may_start: bool) -> Callable[[int, bool], Verdicts]:
+        """What the slots say to those who do not start, and whom nothing else may hold."""
         slots = self._slots
         if slots is None:
-            return lambda _: ()
+            return lambda *_: ()
         full, held = (slots.standing(),), (slots.held,)
-        ignored = full
-        if may_start and slots.limit:
-            ignored = (behind_in_rank(full[0]),) if self._queued else (_NO_SLOT_NEEDED,)
+        behind = (behind_in_rank(full[0]),)
         targets, states = self._world.targets, self._census.states
 
-        def slot_of(i: int) -> Verdicts:
+        def slot_of(i: int, brakes_pass: bool) -> Verdicts:
             if states[i] is State.HOLDING and not (may_start and slots.exhausted):
                 return held
-            return ignored if targets[i].ignored else full
+            if targets[i].ignored and may_start and slots.limit:
+                return behind if brakes_pass else (_NO_SLOT_NEEDED,)
+            return full
 
         return slot_of
 
