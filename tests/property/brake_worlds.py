@@ -25,6 +25,7 @@ from tidegate.core.model.problem import Problems
 from tidegate.core.model.selector import Operator, Requirement, Selector
 from tidegate.core.model.target import State, Status, Target
 from tidegate.core.model.time import SECOND, Duration, Instant, parse_instant
+from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.strategy import (
     Approvals,
     GroupRef,
@@ -282,12 +283,12 @@ def cases(draw: st.DrawFn, under: st.SearchStrategy[Any] = brakes) -> Case:
 UNSOAKED = (State.IN_FLIGHT, State.SOAKING, State.HOLDING, State.FAILED, State.TIMED_OUT)
 
 
-def unsoaked(case: Case, target: Target, state: State) -> bool:
+def unsoaked(case: Case, plan: RolloutPlan, target: Target, state: State) -> bool:
     """Whether a target is changed and not yet soaked; a retry makes nobody unchanged."""
     if state in UNSOAKED:
         return True
-    retried = case.rollout.retry is not Retry.NOTHING and state is State.WAITING
-    if not retried or target.revision != (case.rollout.revision or case.revision):
+    retried = plan.course.retry is not Retry.NOTHING and state is State.WAITING
+    if not retried or target.revision != plan.course.revision:
         return False
     if target.status is Status.Succeeded:
         return target.since is None or target.since + case.strategy.soak > NOON

@@ -24,7 +24,7 @@ def holders(case: Case, world: RolloutWorld, plan: RolloutPlan) -> dict[str, set
     for mutex in case.brakes.mutexes:
         claimed = {target for target, _ in found[mutex.name]}
         for target, state in zip(world.targets, plan.states, strict=True):
-            if not unsoaked(case, target, state) or not is_in(mutex.scope, case, target.name):
+            if not unsoaked(case, plan, target, state) or not is_in(mutex.scope, case, target.name):
                 continue
             if case.brakes.partition or target.name not in claimed:
                 found[mutex.name].add((target.name, case.brakes.partition))

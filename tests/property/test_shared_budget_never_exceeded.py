@@ -49,7 +49,7 @@ def users_of(case: Case, world: RolloutWorld, plan: RolloutPlan) -> Users:
     for budget in case.brakes.budgets:
         for target, state in zip(world.targets, plan.states, strict=True):
             place = place_of(case, budget, target.name)
-            if place is None or not unsoaked(case, target, state):
+            if place is None or not unsoaked(case, plan, target, state):
                 continue
             # Where nobody says whose claims are ours, a claim on a target of ours is taken for it.
             if case.brakes.partition or target.name not in claimed.get(place, ()):

@@ -93,7 +93,7 @@ def freezes_that_spare(freezes: Iterable[Frozen], now: Instant) -> list[Verdict]
     for freeze, _ in freezes:
         span = _span_at(freeze, now) if in_force(freeze, now) else None
         if span is not None:
-            end = _first(span.end, freeze.expires_at)
+            end = _first(freeze, span.end)
             found.append(verdict(Reason.FreezeSpares, freeze.name, freeze.owner, until=end))
     return found
 
@@ -117,13 +117,13 @@ def _shut(freeze: Freeze, need: Duration | None, now: Instant) -> Verdict | None
     span = _span_at(freeze, now)
     if span is not None:
         # What is cut off at the horizon may well go on behind it.
-        end, cut = _first(span.end, freeze.expires_at), span.end == known
+        end, cut = _first(freeze, span.end), span.end == known
         said = (freeze.name, freeze.why, freeze.owner)
         return verdict(Reason.Frozen, *said, until=end, estimate=cut)
     ahead = _next_span(freeze, now) if freeze.finish_before else None
     if ahead is None:
         return None
-    end = _first(ahead.end, freeze.expires_at)
+    end = _first(freeze, ahead.end)
     if need is None:
         said_begin = (freeze.name, freeze.why, freeze.owner, ahead.start)
         return verdict(Reason.FinishUnknown, *said_begin, until=end)
@@ -158,12 +158,12 @@ def _is_for(exemption: Exemption, revision: str | None) -> bool:
 
 def _next_shut(freeze: Freeze, need: Duration | None, now: Instant) -> list[Instant]:
     """When it will be on next, as far as the calendar is known."""
-    ahead = _next_span(freeze, now)
-    if ahead is None:
-        known, expiry = freeze.known_until, freeze.expires_at
-        ends = known is not None and (expiry is None or known < expiry)
-        return [known] if ends and known is not None else []
-    return [Instant(ahead.start - (need or 0)) if freeze.finish_before else ahead.start]
+    ahead, known, expiry = _next_span(freeze, now), freeze.known_until, freeze.expires_at
+    moments = [known] if known is not None and (expiry is None or known < expiry) else []
+    if ahead is not None:
+        early = need or 0 if freeze.finish_before else 0
+        moments.append(Instant(ahead.start - early))
+    return [min(moments)] if moments else []
 
 
 def _span_at(freeze: Freeze, now: Instant) -> Span | None:
@@ -180,5 +180,7 @@ def _next_span(freeze: Freeze, now: Instant) -> Span | None:
     return span if expiry is None or span.start < expiry else None
 
 
-def _first(end: Instant, expires_at: Instant | None) -> Instant:
-    return end if expires_at is None else min(end, expires_at)
+def _first(freeze: Freeze, end: Instant) -> Instant:
+    """What comes first: the end of a span, of the freeze, or of what is known of it."""
+    others = (freeze.expires_at, freeze.known_until)
+    return min(end, *(moment for moment in others if moment is not None))
