@@ -14,7 +14,8 @@ from tidegate.core.journal.facts import Acted, Decided, Mode, Outcome, Task
 from tidegate.core.journal.minutes import minutes
 from tidegate.core.journal.rollout_state import world_of
 from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import decide
+from tidegate.core.rollout.decide import RolloutPlan, decide
+from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.acting import Actor, due_tasks, next_retry, overdue_tasks
 from tidegate.engine.desk import Desk
 from tidegate.engine.noticing import notice
@@ -26,12 +27,14 @@ ACTOR = "tidegate"
 
 
 class Round(msgspec.Struct, frozen=True):
-    """What came of a round."""
+    """What came of a round: what was written down, and what it was decided from."""
 
     decided: Decided | None
     done: int = 0
     failed: int = 0
     recheck_at: Instant | None = None
+    world: RolloutWorld | None = None
+    plan: RolloutPlan | None = None
 
 
 async def run_round(
@@ -58,7 +61,7 @@ async def run_round(
         tasks = due_tasks(desk.state, now)
         done, failed = await actor.carry_out(desk, fleet, clock, lease, tasks)
     moments = [each for each in (plan.recheck_at, next_retry(desk.state)) if each is not None]
-    return Round(decided, done, failed, min(moments, default=None))
+    return Round(decided, done, failed, min(moments, default=None), world, plan)
 
 
 def drop(now: Instant, task: Task, why: str) -> Note:
