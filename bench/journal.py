@@ -131,7 +131,7 @@ def _read(store: Archive, partition: str) -> None:
 def _fold(store: Archive, partition: str) -> None:
     state = RolloutState()
     for entry in store.read(partition):
-        state = fold(state, entry.at, entry.fact())
+        state = fold(state, entry.at, entry.fact(), entry.actor)
 
 
 def _verify(store: Archive, partition: str) -> None:

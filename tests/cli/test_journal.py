@@ -321,7 +321,7 @@ def state(folder: Path) -> RolloutState:
     folded = RolloutState()
     store = open_store(str(folder / "tidegate.db"), writes=False)
     for entry in store.read("policies/r1"):
-        folded = fold(folded, entry.at, entry.fact())
+        folded = fold(folded, entry.at, entry.fact(), entry.actor)
     store.close()
     return folded
 

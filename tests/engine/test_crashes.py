@@ -54,7 +54,7 @@ def check(stage: Stage) -> None:
     assert all(one.difference is None for one in replay(entries))
     state = RolloutState()
     for entry in entries:
-        state = fold(state, entry.at, entry.fact())
+        state = fold(state, entry.at, entry.fact(), entry.actor)
     assert state == Desk(stage.store, PARTITION).state
     assert not state.pending
     decided = [fact for entry in entries if isinstance(fact := entry.fact(), Decided)]

@@ -45,13 +45,7 @@ def test_a_pause_between_deciding_and_acting_is_heeded() -> None:
     """What was decided and not yet begun is dropped when somebody pauses in between."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
-
-    async def pausing(_partition: str, _task: object) -> str:
-        return ""
-
     asyncio.run(process.round(Mode.OBSERVE))
-    process.actor = type(process.actor)(process.actor._limits, process.actor._breaker, pausing)
-
     note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
     original = process.desk.confirm
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Asked
 from tidegate.core.journal.rollout_state import RolloutState, world_of
@@ -16,6 +17,7 @@ from tidegate.core.model.problem import nearest
 from tidegate.core.model.time import Instant
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.rollout.world import RolloutWorld
+from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.ports.store import Store
 from tidegate.wiring import clock, open_store
@@ -57,10 +59,13 @@ def opened(database: str, *, writes: bool = False) -> Iterator[Store]:
 def rollouts(store: Store) -> list[Live]:
     """Every rollout in the journal."""
     now = clock().now()
+    book = BrakeBook(store)
     found: list[Live] = []
     for partition in store.partitions():
-        state = Desk(store, partition).state
-        world = world_of(state)
+        if partition == BRAKES:
+            continue
+        state = Desk(store, partition, book).state
+        world = world_of(state, book.brakes_of(partition, state, now))
         if world is not None:
             found.append(Live(partition, state, world, decide(world, now), now))
     return found

@@ -6,7 +6,6 @@ after a pause that doubles; it ends nobody else's.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -16,6 +15,7 @@ from tidegate.core.journal.facts import Acted, Outcome, Task
 from tidegate.core.journal.rollout_state import Pending, RolloutState
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.core.why.sentence import sentence
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
 from tidegate.ports.clock import Clock
@@ -33,8 +33,6 @@ RETRY_MAX = Duration(300 * SECOND)
 # A task nobody got round to for this long belongs to another day: it is decided anew.
 UNTRIED_MAX = Duration(300 * SECOND)
 
-Recheck = Callable[[str, Task], Awaitable[str]]
-
 
 class Limits(msgspec.Struct, frozen=True):
     """How hard one outside system may be pressed."""
@@ -47,10 +45,9 @@ class Limits(msgspec.Struct, frozen=True):
 class Actor:
     """Carries tasks out on one outside system."""
 
-    def __init__(self, limits: Limits, breaker: Breaker, recheck: Recheck | None = None) -> None:
+    def __init__(self, limits: Limits, breaker: Breaker) -> None:
         self._limits = limits
         self._breaker = breaker
-        self._recheck = recheck
         self._slots = asyncio.Semaphore(limits.concurrency_max)
         self.stopping = False
 
@@ -74,21 +71,20 @@ class Actor:
         async with self._slots:
             if self.stopping or clock.now() >= lease.until:
                 return None  # whoever leads next finds it without an outcome
-            await asyncio.to_thread(desk.confirm, lease.token)
-            outcome, detail = await self._try(desk, fleet, clock, task)
+            why = await asyncio.to_thread(_refusal, desk, lease, task, clock)
+            outcome, detail = await self._try(desk, fleet, clock, task, why)
             note = self._note(clock, task, outcome, detail)
             await asyncio.to_thread(desk.write, [note], token=lease.token)
             return outcome
 
-    async def _try(self, desk: Desk, fleet: Fleet, clock: Clock, task: Task) -> tuple[Outcome, str]:
+    async def _try(
+        self, desk: Desk, fleet: Fleet, clock: Clock, task: Task, why: str
+    ) -> tuple[Outcome, str]:
+        if why:
+            return Outcome.DROPPED, why
         shut = self._breaker.shut_until(clock.now())
         if shut is not None:
             return Outcome.FAILED, "the outside system is given a rest"
-        why = unwanted(desk.state, task)
-        if not why and self._recheck is not None:
-            why = await self._recheck(desk.partition, task)
-        if why:
-            return Outcome.DROPPED, why
         try:
             async with asyncio.timeout(self._limits.timeout_s):
                 detail = await fleet.act(desk.partition, task)
@@ -104,6 +100,19 @@ class Actor:
     def _note(clock: Clock, task: Task, outcome: Outcome, detail: str) -> Note:
         fact = Acted(key=task.key, target=task.target, outcome=outcome, detail=detail)
         return Note(clock.now(), "tidegate", fact)
+
+
+def _refusal(desk: Desk, lease: Lease, task: Task, clock: Clock) -> str:
+    """Why a task is not carried out after all, as of this very moment; empty if it is.
+
+    StaleError if the lease was lost: then nothing is, and nothing is written either.
+    """
+    desk.confirm(lease.token)
+    why = unwanted(desk.state, task)
+    if why:
+        return why
+    shut = desk.book.shut(desk.partition, desk.state, task, clock.now())
+    return "" if shut is None else sentence(shut)
 
 
 def due_tasks(state: RolloutState, now: Instant) -> list[Task]:

@@ -11,6 +11,7 @@ import msgspec
 
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.rollout_state import RolloutState, fold
+from tidegate.engine.brake_book import BrakeBook
 from tidegate.ports.store import Claim, Head, Store
 
 # A projection is kept every so many entries: a restart folds at most that many again.
@@ -22,8 +23,10 @@ _decode = msgspec.json.Decoder(RolloutState).decode
 class Desk:
     """The state of a partition, and the way to write to it."""
 
-    def __init__(self, store: Store, partition: str) -> None:
+    def __init__(self, store: Store, partition: str, book: BrakeBook | None = None) -> None:
         self.partition = partition
+        # The brakes of all rollouts; one book can serve many desks.
+        self.book = book if book is not None else BrakeBook(store)
         self._store = store
         # Tasks of one round write from several threads; the state is folded by one at a time.
         self._lock = RLock()
@@ -43,7 +46,7 @@ class Desk:
         """Fold in whatever others have written; the end of the chain as it is folded."""
         with self._lock:
             for entry in self._store.read(self.partition, after=self._seq):
-                self.state = fold(self.state, entry.at, entry.fact())
+                self.state = fold(self.state, entry.at, entry.fact(), entry.actor)
                 self._seq, self._hash = entry.seq, entry.hash
             return Head(self._seq, self._hash)
 
@@ -69,7 +72,7 @@ class Desk:
             )
             if head.seq == self._seq + len(notes):
                 for note in notes:
-                    self.state = fold(self.state, note.at, note.fact)
+                    self.state = fold(self.state, note.at, note.fact, note.actor)
                 self._seq, self._hash = head.seq, head.hash
             else:  # somebody else's entries stand between
                 self.catch_up()

@@ -11,14 +11,13 @@ import msgspec
 
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Acted, Decided, Mode, Outcome, Task
-from tidegate.core.journal.minutes import minutes
-from tidegate.core.journal.rollout_state import world_of
 from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import RolloutPlan, decide
+from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.acting import Actor, due_tasks, next_retry, overdue_tasks
 from tidegate.engine.desk import Desk
 from tidegate.engine.noticing import notice
+from tidegate.engine.recording import decide_and_record
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease
@@ -48,28 +47,20 @@ async def run_round(
     news += [drop(now, task, "left undone too long") for task in overdue_tasks(desk.state, now)]
     if news:
         head = await to_thread(desk.write, news, after=head, token=lease.token)
-    world = world_of(desk.state)
-    if world is None:
+    recorded = await to_thread(decide_and_record, desk, lease, head, now, mode, ACTOR)
+    if recorded is None:
         return Round(None)
-    plan = decide(world, now)
-    decided = minutes(desk.partition, desk.next_seq, desk.state, world, plan, now, mode)
-    if _says_something(decided):
-        note = Note(now, ACTOR, decided)
-        await to_thread(desk.write, [note], after=head, token=lease.token)
     done, failed = 0, 0
     if mode is Mode.ACT:
         tasks = due_tasks(desk.state, now)
         done, failed = await actor.carry_out(desk, fleet, clock, lease, tasks)
-    moments = [each for each in (plan.recheck_at, next_retry(desk.state)) if each is not None]
-    return Round(decided, done, failed, min(moments, default=None), world, plan)
+    plan, again = recorded.plan, next_retry(desk.state)
+    moments = [each for each in (plan.recheck_at, again) if each is not None]
+    look_again = min(moments, default=None)
+    return Round(recorded.decided, done, failed, look_again, recorded.world, plan)
 
 
 def drop(now: Instant, task: Task, why: str) -> Note:
     """The note that a task is not carried out."""
     fact = Acted(key=task.key, target=task.target, outcome=Outcome.DROPPED, detail=why)
     return Note(now, ACTOR, fact)
-
-
-def _says_something(decided: Decided) -> bool:
-    """A round in which nothing changed and nothing is done is not worth a line."""
-    return bool(decided.changed or decided.tasks or decided.events or decided.forgotten)

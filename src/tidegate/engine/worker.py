@@ -15,9 +15,11 @@ from typing import Any
 import msgspec
 
 from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.facts import Mode
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor
+from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import Round, run_round
 from tidegate.ports.clock import Clock
@@ -61,12 +63,14 @@ class Worker:
         actor: Actor,
         settings: Settings,
         report: Report | None = None,
+        book: BrakeBook | None = None,
     ) -> None:
         self._store = store
         self._fleet = fleet
         self._clock = clock
         self._actor = actor
         self._settings = settings
+        self._book = book if book is not None else BrakeBook(store)
         self._report = report or (lambda _partition, _outcome: None)
         self._wakes: dict[str, asyncio.Event] = {}
         self._tended: dict[str, asyncio.Task[None]] = {}
@@ -78,6 +82,11 @@ class Worker:
         """Something happened to a partition: look at it soon."""
         event = self._wakes.get(partition)
         if event is not None:
+            event.set()
+
+    def wake_all(self) -> None:
+        """Something happened that concerns everybody: a brake was set or lifted, a place freed."""
+        for event in self._wakes.values():
             event.set()
 
     def stop(self) -> None:
@@ -123,6 +132,8 @@ class Worker:
             except (OutsideError, OSError) as error:
                 self._report("", error)
                 heads = known
+            if known.get(BRAKES) != heads.get(BRAKES):
+                self.wake_all()
             for partition, seq in heads.items():
                 if known.get(partition) != seq:
                     self.wake(partition)
@@ -142,11 +153,13 @@ class Worker:
                         await self._pause(partition, self._clock.now() + SECOND)
                         continue
                     if desk is None:
-                        desk = await asyncio.to_thread(Desk, self._store, partition)
+                        desk = await asyncio.to_thread(Desk, self._store, partition, self._book)
                     async with self._rounds:
                         result = await self._round(desk, lease)
                     failures = 0
                     self._report(partition, result)
+                    if result.plan is not None and result.plan.freed:
+                        self.wake_all()
                     await self._pause(partition, result.recheck_at)
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
                     failures += 1

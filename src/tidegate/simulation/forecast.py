@@ -48,7 +48,7 @@ def forecast(
     plan: RolloutPlan | None = None
     for _ in range(STEPS_MAX):
         _settle(ahead, ends, now)
-        world = world_of(ahead)
+        world = world_of(ahead, ahead.brakes)
         if world is None:
             return []
         plan = decide(world, now)
@@ -90,7 +90,7 @@ def _settle(state: RolloutState, ends: dict[str, Instant], now: Instant) -> None
 
 
 def _next(state: RolloutState, ends: dict[str, Instant], now: Instant) -> Instant | None:
-    world = world_of(state)
+    world = world_of(state, state.brakes)
     again = decide(world, now).recheck_at if world is not None else None
     later = [moment for moment in (again, *ends.values()) if moment is not None and moment > now]
     return min(later, default=None)

@@ -86,7 +86,8 @@ class SimulatedFleet:
                 Membership(group.name, at, tuple(members[at]))
                 for at, group in enumerate(scenario.groups)
             ),
-            labels={each.name: each.labels for each in fleet.clusters.values() if each.labels},
+            # Without labels is known to have none: a brake by labels must not be in doubt of it.
+            labels={each.name: each.labels for each in fleet.clusters.values()},
             revision=self._revisions[partition],
             last_good=scenario.last_good,
         )

@@ -99,7 +99,7 @@ def _fold(archive: Archive, chain: Chain, before: Instant) -> Folding | None:
         fact = entry.fact()
         if not isinstance(fact, _OF_ROLLOUTS):
             return None
-        state = fold(state, entry.at, fact)
+        state = fold(state, entry.at, fact, entry.actor)
         old = old and entry.at < before
         keep_after = entry.seq if old else keep_after
     return Folding(chain, keep_after, msgspec.json.encode(state))

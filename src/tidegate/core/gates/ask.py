@@ -97,6 +97,24 @@ def say(brakes: Brakes, coverage: Coverage, ask: Ask) -> Verdicts:
     return tuple(said)
 
 
+# What is looked at again right before a change is made; the other gates speak of the plan.
+_AT_ONCE = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN))
+
+
+def shut_now(coverage: Coverage, ask: Ask) -> Verdict | None:
+    """The first brake that keeps a change from being made at this very moment; None: none does."""
+    doubts = _doubts(coverage, ask)
+    names = tuple(name for gate in _AT_ONCE for name in doubts.get(gate, ()))
+    if names:
+        return verdict(Reason.CoverUnclear, _first(tuple(sorted(names))))
+    for gate in _BINDING[ask.purpose]:
+        if gate in _AT_ONCE:
+            for each in _SPEAK[gate](coverage.surely, ask):
+                if each.outcome is not Outcome.PASS:
+                    return each
+    return None
+
+
 _NOTHING = frozenset((Reason.NoHold, Reason.NotFrozen, Reason.NotBlocked, Reason.NotPinned))
 
 

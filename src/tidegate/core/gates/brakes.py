@@ -6,7 +6,7 @@ once for each combination of the labels any brake asks for, and once for each na
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -156,6 +156,40 @@ class Coverages:
             approvals=these(brakes.approvals),
             health=these(brakes.health),
         )
+
+
+def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes | None:
+    """The brakes that cover any of these targets, or may, with the claims on them; None: none."""
+    coverages = {id(each): each for each in Coverages(brakes, labels).of_all(names)}.values()
+    found: dict[str, dict[int, object]] = {field: {} for field in _LISTS}
+    for coverage in coverages:
+        for covered in (coverage.surely, coverage.perhaps):
+            for field in _LISTS:
+                for each in getattr(covered, field):
+                    one = each[0] if isinstance(each, tuple) else each
+                    found[field][id(one)] = one
+    kept: dict[str, Any] = {
+        field: tuple(each for each in getattr(brakes, field) if id(each) in found[field])
+        for field in _LISTS
+    }
+    shared = {f"budget/{each.name}" for each in kept["budgets"]}
+    shared |= {f"mutex/{each.name}" for each in kept["mutexes"]}
+    claims = tuple(
+        each
+        for each in brakes.claims
+        if each.partition == brakes.partition or _is_of(each.name, shared)
+    )
+    if not claims and not any(kept.values()):
+        return None
+    return in_order(msgspec.structs.replace(brakes, claims=claims, **kept))
+
+
+_LISTS = tuple(field for field in Covered.__struct_fields__)
+
+
+def _is_of(claim: str, shared: set[str]) -> bool:
+    """Whether a claim is a place of one of these: budget/eu-cap/eu is one of budget/eu-cap."""
+    return claim in shared or any(claim.startswith(f"{name}/") for name in shared)
 
 
 def _identity(it: Covered) -> tuple[object, ...]:

@@ -183,4 +183,4 @@ def _next_span(freeze: Freeze, now: Instant) -> Span | None:
 def _first(freeze: Freeze, end: Instant) -> Instant:
     """What comes first: the end of a span, of the freeze, or of what is known of it."""
     others = (freeze.expires_at, freeze.known_until)
-    return min(end, *(moment for moment in others if moment is not None))
+    return min([end, *(moment for moment in others if moment is not None)])

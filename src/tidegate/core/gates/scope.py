@@ -14,12 +14,21 @@ from tidegate.core.model.time import Instant
 
 
 class KindOfChange(enum.Enum):
-    """The four kinds of change Tidegate lets into a fleet."""
+    """The four kinds of change Tidegate lets into a fleet, and the rehearsal of one."""
 
     INTEGRATIONS = "integrations"
     POLICIES = "policies"
     UPGRADES = "upgrades"
     PROMOTIONS = "promotions"
+    SIMULATED = "simulated"
+
+
+def kind_of(partition: str) -> KindOfChange | None:
+    """The kind a rollout is of: what stands before the first slash of its name; None: no kind."""
+    return _KINDS.get(partition.partition("/")[0])
+
+
+_KINDS = {kind.value: kind for kind in KindOfChange}
 
 
 class Scope(msgspec.Struct, frozen=True):

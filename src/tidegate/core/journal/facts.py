@@ -4,8 +4,9 @@
     Observed   what targets report, where it differs from what they reported before
     Asked      what a person did: approve, revoke, pause, resume, abort, retry
     Decided    a plan: what is done now, whose verdicts changed, what became true of the rollout
+    Bound      the brakes a rollout is under from here on, where they differ from before
     Acted      what came of one action
-    Braked     a brake was set: a hold, a freeze, a block, a pin, a budget
+    Braked     a brake was set: a hold, a freeze, a block, a pin
     Lifted     a brake was taken away
     Folded     the state up to here, where older facts were dropped
 
@@ -18,6 +19,8 @@ from typing import Any
 
 import msgspec
 
+from tidegate.core.gates.ask import Purpose
+from tidegate.core.gates.brakes import Brakes
 from tidegate.core.model.plan import Change, Event
 from tidegate.core.model.target import Target
 from tidegate.core.model.time import Instant
@@ -56,6 +59,7 @@ class Verb(enum.Enum):
     """What a person can do to a rollout."""
 
     APPROVE = "approve"
+    REJECT = "reject"
     REVOKE = "revoke"
     PAUSE = "pause"
     RESUME = "resume"
@@ -69,8 +73,12 @@ class Asked(Fact, frozen=True, tag="asked", kw_only=True, omit_defaults=True):
 
     verb: Verb
     groups: tuple[str, ...] = ()
+    # The approval gates it answers, beside groups.
+    gates: tuple[str, ...] = ()
     # What an approval is for; None: a standing one.
     version: str | None = None
+    # None: for as long as the revision is rolled out.
+    expires_at: Instant | None = None
     reason: str = ""
 
 
@@ -80,6 +88,8 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str
     target: str
     change: Change
+    # What it is for: the brakes that bind it are looked at again right before it is done.
+    purpose: Purpose = Purpose.ROLL_OUT
 
 
 class Stand(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -110,10 +120,18 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
     # Targets whose reports a retry made void.
     forgotten: tuple[str, ...] = ()
     recheck_at: Instant | None = None
-    # How many facts about brakes it took into account.
-    brakes: int = 0
     # Of all verdicts of the plan, so that a replay can tell whether it decides the same.
     digest: str = ""
+
+
+class Bound(Fact, frozen=True, tag="bound", kw_only=True, omit_defaults=True):
+    """What may hold this rollout from here on; written with the decision it first mattered to.
+
+    It is all a replay needs to know of brakes, wherever they were set.
+    """
+
+    # None: nothing.
+    brakes: Brakes | None = None
 
 
 class Outcome(enum.Enum):
@@ -136,7 +154,7 @@ class Acted(Fact, frozen=True, tag="acted", kw_only=True, omit_defaults=True):
 class Braked(Fact, frozen=True, tag="braked", kw_only=True, omit_defaults=True):
     """A brake was set, or set anew under the same name."""
 
-    brake: str  # hold, freeze, block, pin, budget
+    brake: str  # hold, freeze, block, pin
     name: str
     document: dict[str, Any]
     reason: str = ""
@@ -157,4 +175,4 @@ class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
     facts: int
 
 
-AnyFact = Declared | Observed | Asked | Decided | Acted | Braked | Lifted | Folded
+AnyFact = Declared | Observed | Asked | Decided | Bound | Acted | Braked | Lifted | Folded

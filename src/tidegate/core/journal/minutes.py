@@ -7,10 +7,13 @@ key, whoever carries it out and however often it is tried.
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from tidegate.core.journal.facts import Decided, Mode, Stand, Task
+from tidegate.core.gates.ask import Purpose
+from tidegate.core.journal.facts import Bound, Decided, Mode, Stand, Task
 from tidegate.core.journal.rollout_state import RolloutState
+from tidegate.core.model.plan import Action, ChangeKind
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import Verdict
+from tidegate.core.rollout.braking import PURPOSES
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.remember import forgotten, remember
 from tidegate.core.rollout.world import RolloutWorld
@@ -34,10 +37,7 @@ def minutes(
         for stand in stands
         if (known := state.stands.get(stand.target)) is None or known.verdicts != stand.verdicts
     )
-    tasks = tuple(
-        Task(f"{partition}#{seq}/{action.target}", action.target, action.change)
-        for action in plan.actions
-    )
+    tasks = tuple(_task(partition, seq, plan, action) for action in plan.actions)
     acting = mode is Mode.ACT
     return Decided(
         now=now,
@@ -52,6 +52,24 @@ def minutes(
         recheck_at=plan.recheck_at,
         digest=digest(stands, tasks),
     )
+
+
+def bound(state: RolloutState, world: RolloutWorld) -> Bound | None:
+    """The brakes of a decision, where they are not those of the one before; else None."""
+    return None if world.brakes == state.brakes else Bound(brakes=world.brakes)
+
+
+def _task(partition: str, seq: int, plan: RolloutPlan, action: Action) -> Task:
+    purpose = _PURPOSES.get(action.change.kind, PURPOSES[plan.course.mode])
+    return Task(f"{partition}#{seq}/{action.target}", action.target, action.change, purpose)
+
+
+_PURPOSES = {ChangeKind.RETURN: Purpose.RETURN, ChangeKind.REMOVE: Purpose.REMOVE}
+
+
+def target_of(partition: str, key: str) -> str:
+    """Whom a task is for: the end of its key."""
+    return key[len(partition) + 1 :].partition("/")[2]
 
 
 def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[Stand]:

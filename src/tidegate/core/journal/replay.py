@@ -41,11 +41,11 @@ def replay(entries: Iterable[Entry], state: RolloutState | None = None) -> Itera
             continue  # what came before was dropped: there is no state to decide on yet
         known = True
         if not isinstance(fact, Decided):
-            state = fold(state, entry.at, fact)
+            state = fold(state, entry.at, fact, entry.actor)
             continue
-        world = world_of(state)
+        world = world_of(state, state.brakes)
         before = dict(state.stands)
-        state = fold(state, entry.at, fact)
+        state = fold(state, entry.at, fact, entry.actor)
         if world is None:
             continue
         plan = decide(world, fact.now)

@@ -12,10 +12,13 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
+from tidegate.core.gates.approval import Response
+from tidegate.core.gates.brakes import Brakes, concerning
 from tidegate.core.journal.facts import (
     Acted,
     AnyFact,
     Asked,
+    Bound,
     Decided,
     Declared,
     Folded,
@@ -60,12 +63,21 @@ class RolloutState(msgspec.Struct):
     summary: Summary = Summary.WAITING
     recheck_at: Instant | None = None
     decided_at: Instant | None = None
+    # When the revision under way was first given to anybody; None: not yet.
+    began_at: Instant | None = None
+    # The brakes of the decision recorded last.
+    brakes: Brakes | None = None
+    # What people said at approval gates, by gate.
+    responses: dict[str, tuple[Response, ...]] = {}
 
 
-def fold(state: RolloutState, at: Instant, fact: AnyFact) -> RolloutState:
+def fold(state: RolloutState, at: Instant, fact: AnyFact, actor: str) -> RolloutState:
     """Take one fact into account; facts that are not about rollouts change nothing."""
     if isinstance(fact, Folded):
         return msgspec.json.decode(fact.state, type=RolloutState)
+    if isinstance(fact, Asked):
+        _asked(state, at, actor, fact)
+        return state
     step = _STEPS.get(type(fact))
     if step is not None:
         step(state, at, fact)
@@ -88,11 +100,41 @@ def _observed(state: RolloutState, _: Instant, fact: Observed) -> None:
         state.reports[report.name] = report
 
 
-def _asked(state: RolloutState, _: Instant, fact: Asked) -> None:
-    state.rollout = _ASKED[fact.verb](state.rollout, fact)
+def _asked(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
+    if fact.gates:
+        _answered(state, at, actor, fact)
+    if fact.groups or not fact.gates:
+        state.rollout = _ASKED[fact.verb](state.rollout, fact)
+
+
+def _answered(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
+    """Somebody spoke at approval gates; taking one's word back is saying nothing any more."""
+    for gate in fact.gates:
+        others = tuple(
+            each
+            for each in state.responses.get(gate, ())
+            if (each.who, each.revision) != (actor, fact.version)
+        )
+        mine = Response(
+            who=actor,
+            at=at,
+            revision=fact.version or "",
+            why=fact.reason,
+            rejects=fact.verb is Verb.REJECT,
+            expires_at=fact.expires_at,
+        )
+        state.responses[gate] = others if fact.verb is Verb.REVOKE else (*others, mine)
+
+
+def _bound(state: RolloutState, _: Instant, fact: Bound) -> None:
+    state.brakes = fact.brakes
 
 
 def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
+    if fact.rollout.revision != state.rollout.revision or fact.rollout.uid != state.rollout.uid:
+        state.began_at = None
+    if fact.tasks and fact.mode is Mode.ACT and state.began_at is None:
+        state.began_at = at
     state.rollout = fact.rollout
     state.summary, state.recheck_at, state.decided_at = fact.summary, fact.recheck_at, at
     for stand in fact.changed:
@@ -131,7 +173,7 @@ def _done(state: RolloutState, at: Instant, task: Task) -> None:
 _STEPS: dict[type, Callable[[RolloutState, Instant, AnyFact], None]] = {
     Declared: _declared,  # type: ignore[dict-item]
     Observed: _observed,  # type: ignore[dict-item]
-    Asked: _asked,  # type: ignore[dict-item]
+    Bound: _bound,  # type: ignore[dict-item]
     Decided: _decided,  # type: ignore[dict-item]
     Acted: _acted,  # type: ignore[dict-item]
 }
@@ -156,6 +198,7 @@ def _revoke(rollout: Rollout, fact: Asked) -> Rollout:
 
 _ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
     Verb.APPROVE: _approve,
+    Verb.REJECT: _revoke,  # a group has no quorum: a no takes the yes away
     Verb.REVOKE: _revoke,
     Verb.PAUSE: lambda rollout, _: replace(rollout, paused=True),
     Verb.RESUME: lambda rollout, _: replace(rollout, paused=False),
@@ -165,8 +208,8 @@ _ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
 }
 
 
-def world_of(state: RolloutState) -> RolloutWorld | None:
-    """The world as the facts have it; None while nothing is declared."""
+def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
+    """The world as the facts have it, under brakes; None while nothing is declared."""
     declared = state.declared
     if declared is None:
         return None
@@ -189,4 +232,11 @@ def world_of(state: RolloutState) -> RolloutWorld | None:
         revision=declared.revision,
         rollout=rollout,
         complete=state.complete,
+        brakes=brakes if brakes is None else _concerning(brakes, declared, reports),
     )
+
+
+def _concerning(brakes: Brakes, declared: Declared, reports: dict[str, Target]) -> Brakes | None:
+    """The brakes that concern this rollout: others must not fill its journal."""
+    names = {name for group in declared.groups for name in group.clusters} | reports.keys()
+    return concerning(brakes, sorted(names), declared.labels)

@@ -60,7 +60,7 @@ def shadow(entries: Iterable[Entry]) -> Shadow:
                     compared.append(Compared(report.name, entry.at, _shut(state, report.name)))
         elif isinstance(fact, Decided):
             would = {task.target: would.get(task.target, entry.at) for task in fact.tasks}
-        state = fold(state, entry.at, fact)
+        state = fold(state, entry.at, fact, entry.actor)
     return Shadow(tuple(compared), would, began, ended)
 
 

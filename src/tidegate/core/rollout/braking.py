@@ -14,6 +14,7 @@ from tidegate.core.gates.ask import Ask, Purpose, Verdicts, moments, pins_of, sa
 from tidegate.core.gates.brakes import Brakes, Coverage, Coverages
 from tidegate.core.gates.claims import Claim, Holder
 from tidegate.core.gates.shared import Ledger, Share
+from tidegate.core.model.plan import Action
 from tidegate.core.model.target import State, Status, Target
 from tidegate.core.model.time import Duration, Instant
 from tidegate.core.model.verdict import Verdict, all_pass
@@ -22,7 +23,8 @@ from tidegate.core.rollout.course import Course, Mode
 from tidegate.core.rollout.strategy import Retry
 from tidegate.core.rollout.world import RolloutWorld
 
-_PURPOSES = {
+# What a start is for, on each course.
+PURPOSES = {
     Mode.FORWARD: Purpose.ROLL_OUT,
     Mode.REVERT: Purpose.REVERT,
     Mode.SETTLED: Purpose.JOIN,
@@ -60,13 +62,14 @@ class Braking:
         self._coverages = Coverages(brakes, world.labels)
         self._by_target = self._coverages.of_all(target.name for target in world.targets)
         self._asks = {ask.purpose: ask for ask in _asks(world, brakes, course, now)}
-        self._purpose = _PURPOSES[course.mode]
+        self._purpose = PURPOSES[course.mode]
         self._known: dict[tuple[int, Purpose], Gates] = {}
         self._of_start: dict[int, Gates] = {}  # the same for starts, found without a tuple
         self._spared: dict[int, Verdicts] = {}
         self._moments: set[Instant] = set()
         self._pins = self._pinned() if brakes.pins else {}
         self._ledger: Ledger | None = None
+        self._changed: frozenset[str] = frozenset()  # names: changed and not yet soaked
         # Names of targets that may have places of what is shared already.
         self.owners: frozenset[str] = frozenset()
         self.pinned = frozenset(self._pins)
@@ -82,9 +85,14 @@ class Braking:
         """Tell whoever is pinned or under way, and see who has places of what is shared."""
         self._tell_pinned(census)
         self._tell_under_way(census)
-        if self._brakes.budgets or self._brakes.mutexes:
+        shared = self._brakes.budgets or self._brakes.mutexes
+        if not shared and not self._brakes.claims:
+            return
+        exposed = list(self._exposed(census))
+        self._changed = frozenset(holder.target for holder, _ in exposed)
+        if shared:
             everybody = chain(self._by_target, self._elsewhere())
-            self._ledger = Ledger(self._brakes, everybody, self._exposed(census))
+            self._ledger = Ledger(self._brakes, everybody, exposed)
             self.owners = self._ledger.owners()
 
     def _tell_pinned(self, census: Census) -> None:
@@ -190,6 +198,24 @@ class Braking:
         """The places the plan takes of what is shared."""
         return self._ledger.wanted() if self._ledger is not None else ()
 
+    def freed(self, actions: Sequence[Action]) -> tuple[Claim, ...]:
+        """The places this rollout has and needs no more: soaked, dropped, or gone for good.
+
+        Of a target that was not read nothing is known, so that it keeps its places.
+        """
+        mine = [each for each in self._brakes.claims if each.partition == self._brakes.partition]
+        if not mine or not self._brakes.partition:
+            return ()
+        kept = self._changed.union(action.target for action in actions)
+        here = {target.name for target in self.world.targets}
+        left = {each.name for each in self.world.departed if each.status is Status.Progressing}
+        return tuple(
+            each
+            for each in mine
+            if each.target not in kept
+            and (each.target in here or (self.world.complete and each.target not in left))
+        )
+
 
 def brake(world: RolloutWorld, course: Course, now: Instant) -> Braking | None:
     """The brakes of one decision; None where there are none."""
@@ -200,7 +226,7 @@ def _asks(world: RolloutWorld, brakes: Brakes, course: Course, now: Instant) -> 
     """One question for what the course does, one for the way back, one for removals."""
     apply = brakes.apply_time if brakes.apply_time is not None else world.strategy.deadline
     soaked = None if apply is None else Duration(apply + world.strategy.soak)
-    for purpose in (_PURPOSES[course.mode], Purpose.RETURN, Purpose.REMOVE):
+    for purpose in (PURPOSES[course.mode], Purpose.RETURN, Purpose.REMOVE):
         back = purpose is Purpose.RETURN
         yield Ask(
             purpose=purpose,

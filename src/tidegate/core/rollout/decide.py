@@ -45,6 +45,8 @@ class RolloutPlan(Plan, frozen=True, kw_only=True):
     pinned: frozenset[int] = frozenset()
     # Places of budgets and mutexes to be claimed before the plan is acted on.
     claims: tuple[Claim, ...] = ()
+    # Places this rollout has and needs no more.
+    freed: tuple[Claim, ...] = ()
 
 
 def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
@@ -166,6 +168,7 @@ def _braked(plan: RolloutPlan, braking: Braking) -> RolloutPlan:
         recheck_at=braking.recheck_at(plan.recheck_at),
         pinned=braking.pinned,
         claims=braking.wanted(),
+        freed=braking.freed(plan.actions),
     )
 
 

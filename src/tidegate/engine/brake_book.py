@@ -1,0 +1,157 @@
+"""All brakes there are, wherever they stand, as one decision needs them.
+
+From the journal (`tidegate hold add`), from files of the bundle, from a file on this disk. What
+cannot be read holds everything, and says so: a brake nobody understands may be about anything.
+Calendars are worked out from the first day of a quarter, so that two workers, or one that was
+restarted, come to the same spans.
+"""
+
+from collections.abc import Iterable, Sequence
+from threading import Lock
+
+import msgspec
+
+from tidegate.core.gates.ask import Ask, shut_now
+from tidegate.core.gates.brakes import Brakes, Coverages
+from tidegate.core.gates.claims import Claim
+from tidegate.core.gates.hold import Hold
+from tidegate.core.gates.scope import EVERYTHING, kind_of
+from tidegate.core.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
+from tidegate.core.journal.facts import Task
+from tidegate.core.journal.minutes import target_of
+from tidegate.core.journal.rollout_state import RolloutState
+from tidegate.core.model.problem import Problems, shorten
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.core.model.verdict import Verdict
+from tidegate.ports.brakes import BrakeSource, Written
+from tidegate.ports.store import Store
+from tidegate.wire.brake_doc import read_brakes
+from tidegate.wire.calendar_doc import Stretch, stretch_from
+from tidegate.wire.reader import Reader
+
+# Calendars are worked out anew this often; they reach much further ahead.
+QUARTER = Duration(90 * 24 * 3600 * SECOND)
+JOURNAL = "journal"
+_LISTS = ("holds", "freezes", "blocks", "pins", "budgets", "mutexes", "approvals", "health")
+
+
+class BrakeBook:
+    """Reads brakes from everywhere, and again only what changed."""
+
+    def __init__(self, store: Store, sources: Sequence[BrakeSource] = ()) -> None:
+        self._store = store
+        self._sources = sources
+        self._lock = Lock()
+        self._state = BrakeState()
+        self._seq = 0
+        self._written: tuple[Written, ...] = ()
+        self._quarter = -1
+        self._brakes = Brakes()
+
+    def state(self) -> BrakeState:
+        """The brakes in the journal, as they were set."""
+        self._catch_up()
+        return self._state
+
+    def read(self, now: Instant) -> Brakes:
+        """All brakes that are on, as of now; no claims yet."""
+        with self._lock:
+            moved = self._catch_up()
+            written = tuple(each for source in self._sources for each in source.read())
+            known = len(written) == len(self._written)
+            same = known and all(a is b for a, b in zip(written, self._written, strict=True))
+            quarter = now // QUARTER
+            if moved or not same or quarter != self._quarter:
+                self._written, self._quarter = written, quarter
+                stretch = stretch_from(Instant(quarter * QUARTER), QUARTER)
+                self._brakes = put_together((*self._set(), *written), stretch)
+            return self._brakes
+
+    def brakes_of(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
+        """What binds one rollout, with the claims there are and what people said; None: nothing."""
+        brakes = self.read(now)
+        claims: tuple[Claim, ...] = ()
+        if brakes.budgets or brakes.mutexes or state.brakes is not None:
+            claims = tuple(
+                Claim(
+                    name=each.name,
+                    target=target_of(each.partition, each.key),
+                    partition=each.partition,
+                    key=each.key,
+                    since=each.at,
+                    place=each.place,
+                )
+                for each in self._store.claims()
+            )
+        if not claims and not any(getattr(brakes, field) for field in _LISTS):
+            return None
+        approvals = tuple(
+            msgspec.structs.replace(
+                each, responses=(*each.responses, *state.responses.get(each.name, ()))
+            )
+            for each in brakes.approvals
+        )
+        return msgspec.structs.replace(
+            brakes,
+            approvals=approvals,
+            claims=claims,
+            kind=kind_of(partition),
+            partition=partition,
+        )
+
+    def shut(self, partition: str, state: RolloutState, task: Task, now: Instant) -> Verdict | None:
+        """The brake that keeps a task from being carried out now; None: none does."""
+        brakes = msgspec.structs.replace(self.read(now), kind=kind_of(partition))
+        labels = state.declared.labels if state.declared is not None else {}
+        known = {task.target: labels[task.target]} if task.target in labels else {}
+        coverage = Coverages(brakes, known).of(task.target)
+        # That it can be done before a freeze was weighed when it was decided, a moment ago.
+        ask = Ask(purpose=task.purpose, now=now, revision=task.change.revision, need=Duration(0))
+        return shut_now(coverage, ask)
+
+    def _catch_up(self) -> bool:
+        before = self._seq
+        for entry in self._store.read(PARTITION, after=self._seq):
+            self._state = fold_brake(self._state, entry.at, entry.fact(), entry.actor)
+            self._seq = entry.seq
+        return self._seq != before
+
+    def _set(self) -> Iterable[Written]:
+        """Each brake of the journal by itself, so that one that cannot be read is named."""
+        for kind, name in sorted(self._state.on):
+            document = self._state.on[kind, name].document
+            yield Written(f"{JOURNAL}: {kind} {name}", {FIELDS.get(kind, kind): [document]})
+
+
+def put_together(written: Iterable[Written], stretch: Stretch) -> Brakes:
+    """One set of brakes from many places."""
+    found: dict[str, list[object]] = {field: [] for field in _LISTS}
+    holds: list[Hold] = []
+    for each in written:
+        problem = each.problem
+        if not problem:
+            problems = Problems()
+            brakes = read_brakes(Reader(each.document, "", problems), stretch, each.files)
+            if problems.errors:
+                problem = problems.errors[0].text()
+            else:
+                for field in _LISTS:
+                    found[field] += getattr(brakes, field)
+        if problem:
+            holds.append(held_by(each.origin, problem))
+    for field in ("budgets", "mutexes", "approvals", "health"):
+        seen: set[str] = set()
+        for brake in found[field]:
+            name = str(getattr(brake, "name", ""))
+            if name in seen:
+                holds.append(held_by(f"{field} {name}", "stands in two places; keep one of them"))
+            seen.add(name)
+    lists = {field: tuple(some) for field, some in found.items()}
+    lists["holds"] = (*lists["holds"], *holds)
+    return Brakes(**lists)  # type: ignore[arg-type]
+
+
+def held_by(origin: str, problem: str) -> Hold:
+    """The hold that stands for brakes nobody can read."""
+    why = shorten(f"{origin} cannot be read: {problem}".replace("\n", " "))
+    return Hold(name=origin, scope=EVERYTHING, owner="tidegate", why=why)
