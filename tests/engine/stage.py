@@ -7,6 +7,7 @@ import msgspec
 from tidegate.core.journal.facts import Mode
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import Round, run_round
@@ -105,18 +106,20 @@ def set_up(store: Store, trip: Tripwire, document: dict[str, object] | None = No
 class Process:
     """One life of a worker: whatever it knew is gone when it dies."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(
+        self, stage: Stage, partition: str = PARTITION, book: BrakeBook | None = None
+    ) -> None:
         stage.holder += 1
         self.name = f"worker-{stage.holder}"
         self.stage = stage
-        self.desk = Desk(stage.store, PARTITION)
+        self.desk = Desk(stage.store, partition, book)
         self.actor = Actor(Limits(), Breaker())
         self.lease: Lease | None = None
 
     async def round(self, mode: Mode = Mode.ACT) -> Round:
         """One round under a lease."""
         stage = self.stage
-        lease = stage.store.lease(PARTITION, self.name, stage.clock.now(), TERM)
+        lease = stage.store.lease(self.desk.partition, self.name, stage.clock.now(), TERM)
         assert lease is not None, "somebody else leads"
         self.lease = lease
         return await run_round(self.desk, stage.fleet, stage.clock, self.actor, lease, mode)

@@ -20,7 +20,7 @@ from tidegate.core.journal.brake_state import FIELDS, PARTITION, BrakeState, fol
 from tidegate.core.journal.facts import Task
 from tidegate.core.journal.minutes import target_of
 from tidegate.core.journal.rollout_state import RolloutState
-from tidegate.core.model.problem import Problems, shorten
+from tidegate.core.model.problem import Problems
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.model.verdict import Verdict
 from tidegate.ports.brakes import BrakeSource, Written
@@ -153,5 +153,5 @@ def put_together(written: Iterable[Written], stretch: Stretch) -> Brakes:
 
 def held_by(origin: str, problem: str) -> Hold:
     """The hold that stands for brakes nobody can read."""
-    why = shorten(f"{origin} cannot be read: {problem}".replace("\n", " "))
+    why = f"it cannot be read: {' '.join(problem.split())}"
     return Hold(name=origin, scope=EVERYTHING, owner="tidegate", why=why)
