@@ -3,14 +3,19 @@
 Each shows what it reaches before it does anything, and writes one fact, with who and why.
 """
 
+import functools
 from typing import Any
 
 import click
+import msgspec
 
 from tidegate.cli.live import Live, ask, confirmed, database_option, find_rollout, opened
+from tidegate.cli.moment import ahead
 from tidegate.cli.shape import Command
 from tidegate.core.journal.facts import Asked, Verb
 from tidegate.core.model.problem import nearest
+from tidegate.core.model.time import Instant
+from tidegate.wiring import clock
 
 
 def _options(command: Any) -> Any:
@@ -20,52 +25,134 @@ def _options(command: Any) -> Any:
     return database_option(command)
 
 
+class Whom(msgspec.Struct, frozen=True):
+    """What an answer is about: groups of the rollout, or approval gates over it."""
+
+    groups: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+
+
+def _whom(command: Any) -> Any:
+    """The options that say what an answer is about."""
+
+    @functools.wraps(command)
+    def with_whom(groups: tuple[str, ...], gates: tuple[str, ...], **rest: Any) -> Any:
+        if not groups and not gates:
+            raise click.UsageError("what is it about? --group NAME or --gate NAME")
+        return command(whom=Whom(groups, gates), **rest)
+
+    with_whom = click.option("--gate", "gates", multiple=True, help="An approval gate.")(with_whom)
+    return click.option("--group", "groups", multiple=True, help="A group; repeatable.")(with_whom)
+
+
 @click.command(
     cls=Command,
     examples="""
     tidegate approve simulated/demo --group prod --reason "stage looks good"
     tidegate approve simulated/demo --group prod --standing
+    tidegate approve simulated/demo --gate change-board --expires 2h
     """,
 )
 @click.argument("name")
-@click.option("--group", "groups", multiple=True, required=True, help="Which group; repeatable.")
+@_whom
 @click.option("--standing", is_flag=True, help="For every revision to come, not only this one.")
+@click.option("--expires", metavar="WHEN", help="Of an answer at a gate: 2h, 3d, or a time.")
 @_options
 def approve(
-    name: str, groups: tuple[str, ...], standing: bool, database: str, yes: bool, reason: str
+    name: str,
+    whom: Whom,
+    standing: bool,
+    expires: str | None,
+    database: str,
+    yes: bool,
+    reason: str,
 ) -> None:
-    """Let groups in, for the revision under way."""
-    with opened(database, writes=True) as store:
-        live = find_rollout(store, name)
-        reach = _reach(live, groups)
-        version = None if standing else live.plan.course.version
-        what = "every revision" if standing else str(version)
-        confirmed(f"{live.partition}: {', '.join(groups)}, {reach} targets, {what}", reach, yes)
-        ask(store, live, Asked(verb=Verb.APPROVE, groups=groups, version=version, reason=reason))
-    click.echo(f"approved {', '.join(groups)} for {what}")
+    """Let groups in, or say yes at an approval gate, for the revision under way."""
+    if standing and whom.gates:
+        raise click.UsageError("--standing is for groups; at a gate every revision is asked anew")
+    if expires and whom.groups:
+        raise click.UsageError("--expires is for gates; take a group's approval back with `revoke`")
+    until = ahead("--expires", expires, clock().now()) if expires else None
+    _answer(name, whom, Verb.APPROVE, database, yes, reason, standing=standing, expires_at=until)
 
 
-@click.command(cls=Command, examples="tidegate revoke simulated/demo --group prod")
+@click.command(
+    cls=Command,
+    examples='tidegate reject simulated/demo --gate change-board --reason "not on a Friday"',
+)
 @click.argument("name")
-@click.option("--group", "groups", multiple=True, required=True, help="Which group; repeatable.")
+@_whom
 @_options
-def revoke(name: str, groups: tuple[str, ...], database: str, yes: bool, reason: str) -> None:
-    """Take approvals back: nothing new starts in these groups, what is in flight goes on."""
+def reject(name: str, whom: Whom, database: str, yes: bool, reason: str) -> None:
+    """Say no to the revision under way: one no at a gate stops it, whoever said yes."""
+    _answer(name, whom, Verb.REJECT, database, yes, reason)
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate revoke simulated/demo --group prod
+    tidegate revoke simulated/demo --gate change-board
+    """,
+)
+@click.argument("name")
+@_whom
+@_options
+def revoke(name: str, whom: Whom, database: str, yes: bool, reason: str) -> None:
+    """Take your word back: nothing new starts, what is in flight goes on."""
+    _answer(name, whom, Verb.REVOKE, database, yes, reason)
+
+
+def _answer(
+    name: str,
+    whom: Whom,
+    verb: Verb,
+    database: str,
+    yes: bool,
+    reason: str,
+    *,
+    standing: bool = False,
+    expires_at: Instant | None = None,
+) -> None:
+    """Show what an answer reaches, and write it down for the revision under way."""
     with opened(database, writes=True) as store:
         live = find_rollout(store, name)
-        reach = _reach(live, groups)
-        confirmed(f"{live.partition}: {', '.join(groups)}, {reach} targets", reach, yes)
-        ask(store, live, Asked(verb=Verb.REVOKE, groups=groups, reason=reason))
-    click.echo(f"revoked {', '.join(groups)}")
+        reach = _reach(live, whom)
+        version = None if standing else live.plan.course.version
+        names = ", ".join((*whom.groups, *whom.gates))
+        what = "every revision" if standing else f"{version or 'a revision without a name'}"
+        confirmed(f"{live.partition}: {names}, {reach} targets, {what}", reach, yes)
+        fact = Asked(
+            verb=verb,
+            groups=whom.groups,
+            gates=whom.gates,
+            version=version,
+            expires_at=expires_at,
+            reason=reason,
+        )
+        ask(store, live, fact)
+    click.echo(f"{_DONE[verb]} {names} for {what}")
 
 
-def _reach(live: Live, groups: tuple[str, ...]) -> int:
-    known = {group.name or "ungrouped": group.size for group in live.world.groups}
-    for group in groups:
-        if group not in known:
-            hint = nearest(group, known) or f"there are {', '.join(sorted(known))}"
+_DONE = {Verb.APPROVE: "approved", Verb.REJECT: "rejected", Verb.REVOKE: "revoked"}
+
+
+def _reach(live: Live, whom: Whom) -> int:
+    """How many targets an answer is about; a misspelt name gets the nearest one."""
+    groups = {group.name or "ungrouped": group.size for group in live.world.groups}
+    for group in whom.groups:
+        if group not in groups:
+            hint = nearest(group, groups) or f"there are {', '.join(sorted(groups))}"
             raise click.UsageError(f'no group "{group}" in {live.partition}; {hint}')
-    return sum(known[group] for group in groups)
+    asked = live.world.brakes.approvals if live.world.brakes is not None else ()
+    gates = {gate.name for gate in asked}
+    for gate in whom.gates:
+        if gate not in gates:
+            hint = nearest(gate, gates) or f"there are {', '.join(sorted(gates)) or 'none'}"
+            raise click.UsageError(f'no approval gate "{gate}" over {live.partition}; {hint}')
+    if whom.gates:
+        return len(live.world.targets)
+    return sum(groups[group] for group in whom.groups)
 
 
 def _simple(name: str, database: str, yes: bool, fact: Asked, word: str) -> None:

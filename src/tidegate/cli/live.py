@@ -16,6 +16,7 @@ from tidegate.core.journal.rollout_state import RolloutState, world_of
 from tidegate.core.model.problem import nearest
 from tidegate.core.model.time import Instant
 from tidegate.core.rollout.decide import RolloutPlan, decide
+from tidegate.core.rollout.summary import Summary
 from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
@@ -65,7 +66,7 @@ def rollouts(store: Store) -> list[Live]:
         if partition == BRAKES:
             continue
         state = Desk(store, partition, book).state
-        world = world_of(state, book.brakes_of(partition, state, now))
+        world = world_of(state, book.seen_by_others(partition, state, now))
         if world is not None:
             found.append(Live(partition, state, world, decide(world, now), now))
     return found
@@ -81,6 +82,26 @@ def find_rollout(store: Store, name: str) -> Live:
     names = [live.partition for live in every]
     hint = nearest(wanted, names) or f"there are {', '.join(names) or 'none yet'}"
     raise click.UsageError(f'no rollout "{wanted}"; {hint}')
+
+
+def find_target(store: Store, name: str) -> tuple[Live, str | None]:
+    """The rollout of this name, or the one a target of this name is in, and the target.
+
+    A target of several rollouts is that of the first that is not done with it.
+    """
+    every = rollouts(store)
+    wanted = name.removeprefix("rollout/")
+    for live in every:
+        if wanted in (live.partition, live.partition.partition("/")[2]):
+            return live, None
+    wanted = name.removeprefix("cluster/")
+    found = [live for live in every if wanted in {target.name for target in live.world.targets}]
+    for live in sorted(found, key=lambda one: one.plan.summary is Summary.SUCCEEDED):
+        return live, wanted
+    names = {target.name for live in every for target in live.world.targets}
+    names |= {live.partition for live in every}
+    hint = nearest(wanted, names) or f"`tidegate get rollouts` lists {len(every)} rollouts"
+    raise click.UsageError(f'no rollout or target "{wanted}"; {hint}')
 
 
 def ask(store: Store, live: Live, fact: Asked) -> None:

@@ -7,7 +7,7 @@ from tidegate.cli.output import emit
 from tidegate.cli.shape import Command
 from tidegate.core.journal.replay import replay as replayed
 from tidegate.core.journal.shadow import shadow as shadowed
-from tidegate.core.model.time import format_age, format_instant
+from tidegate.core.model.time import format_age, format_second
 
 DIFFERENT = 1
 
@@ -64,9 +64,9 @@ def shadow(partition: str | None, database: str, output: str) -> None:
                 f"{name}: {format_age(span)}: {total} decisions, {total - odd} equal, {odd} differ"
             )
             for one in found.differ:
-                click.echo(f"  {one.target} at {format_instant(one.at)}: {', '.join(one.shut)}")
+                click.echo(f"  {one.target} at {format_second(one.at)}: {', '.join(one.shut)}")
             for target, since in found.ours_only.items():
-                click.echo(f"  {target}: ours since {format_instant(since)}, theirs not yet")
+                click.echo(f"  {target}: ours since {format_second(since)}, theirs not yet")
     if differ:
         raise click.exceptions.Exit(DIFFERENT)
 

@@ -10,7 +10,8 @@ from tidegate.cli.live import Live, database_option, find_rollout, opened, rollo
 from tidegate.cli.output import COLOURS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.core.model.reasons import Gate, Outcome
-from tidegate.core.model.time import format_age, format_instant
+from tidegate.core.model.target import State
+from tidegate.core.model.time import format_age, format_second
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.why.table import (
     GROUP_HEAD,
@@ -27,6 +28,8 @@ FORMATS = ("table", "wide", "json", "yaml", "name")
 WATCH_S = 1.0
 # How many entries of its journal `show` ends with.
 HISTORY = 10
+# What `get` lists besides rollouts, by the word people use.
+BRAKES = ("holds", "freezes", "blocks", "pins")
 
 
 @click.command(
@@ -62,9 +65,12 @@ def status_lines(found: list[Live]) -> list[str]:
         for kind, counts in _kinds(found).items()
     ]
     head = ("KIND", *(word.upper() for word in _STATUS_WORDS))
-    wanted = needs(found)
-    text = ", ".join(f"{count} {what}" for what, count in wanted.items() if count)
-    return [*layout(head, rows), f"needs you: {text or 'nothing'}"]
+    words = [
+        f"{count} {what.removesuffix('s') if count == 1 else what}"
+        for what, count in needs(found).items()
+        if count
+    ]
+    return [*layout(head, rows), f"needs you: {', '.join(words) or 'nothing'}"]
 
 
 _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
@@ -81,9 +87,23 @@ def _kinds(found: list[Live]) -> dict[str, Counter[str]]:
             counts["waiting"] += tally.waiting
             counts["done"] += tally.done
             counts["failed"] += tally.failed
-        held = live.plan.summary in (Summary.PAUSED, Summary.ABORTED)
-        counts["held"] += held
+        counts["held"] += _held(live)
     return kinds
+
+
+def _held(live: Live) -> int:
+    """How many targets wait because somebody said so: a brake, or a pause."""
+    said = {id(option.verdicts): option.verdicts for option in live.plan.options}
+    shut = {
+        at
+        for at, verdicts in said.items()
+        if any(each.gate in _BRAKES and each.outcome is not Outcome.PASS for each in verdicts)
+    }
+    waiting = (i for i, state in enumerate(live.plan.states) if state is State.WAITING)
+    return sum(id(live.plan.options[i].verdicts) in shut for i in waiting)
+
+
+_BRAKES = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN, Gate.RUNNING))
 
 
 def needs(found: list[Live]) -> dict[str, int]:
@@ -104,9 +124,12 @@ def needs(found: list[Live]) -> dict[str, int]:
     examples="""
     tidegate get rollouts
     tidegate get rollouts -o json
+    tidegate get holds
+    tidegate get freezes -o wide
+    tidegate get claims                  who holds what of budgets and mutexes
     """,
 )
-@click.argument("what", type=click.Choice(["rollouts"]))
+@click.argument("what", type=click.Choice(["rollouts", *BRAKES, "claims"]))
 @click.argument("name", required=False)
 @database_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -114,7 +137,7 @@ def needs(found: list[Live]) -> dict[str, int]:
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
 def get(
-    what: str,  # noqa: ARG001
+    what: str,
     name: str | None,
     database: str,
     output: str,
@@ -125,8 +148,13 @@ def get(
     """List what there is."""
     with opened(database) as store:
         while True:
-            found = [find_rollout(store, name)] if name else rollouts(store)
-            _list(found, output, no_headers, wants_colour(color))
+            if what == "rollouts":
+                found = [find_rollout(store, name)] if name else rollouts(store)
+                _list(found, output, no_headers, wants_colour(color))
+            else:
+                from tidegate.cli.brake_list import list_brakes
+
+                list_brakes(store, what, name, output, no_headers)
             if not watch:
                 return
             time.sleep(WATCH_S)
@@ -189,7 +217,7 @@ def show(name: str, database: str, output: str, color: str) -> None:
     lines = [f"{live.partition}  {headline(live.world, live.plan)}", ""]
     lines += [*layout(GROUP_HEAD, group_rows(live.world, live.plan), width), ""]
     lines += [*layout(TARGET_HEAD, target_rows(live.world, live.plan, live.now), width), ""]
-    rows = [(str(e.seq), format_instant(e.at), e.actor, e.kind, e.target or "-") for e in entries]
+    rows = [(str(e.seq), format_second(e.at), e.actor, e.kind, e.target or "-") for e in entries]
     lines += layout(("SEQ", "AT", "BY", "WHAT", "TARGET"), rows, width)
     for line in lines:
         say(line, colour)

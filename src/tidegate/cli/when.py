@@ -2,13 +2,19 @@
 
 import click
 
-from tidegate.cli.live import Live, database_option, opened, rollouts
+from tidegate.cli.live import Live, database_option, find_target, opened
 from tidegate.cli.output import emit, terminal_width
 from tidegate.cli.shape import Command
 from tidegate.core.journal.facts import Acted, Observed, Outcome
-from tidegate.core.model.problem import nearest
 from tidegate.core.model.target import Status
-from tidegate.core.model.time import SECOND, Duration, Instant, format_instant, parse_duration
+from tidegate.core.model.time import (
+    SECOND,
+    Duration,
+    Instant,
+    format_instant,
+    format_second,
+    parse_duration,
+)
 from tidegate.core.why.table import layout
 from tidegate.ports.store import Store
 from tidegate.simulation.forecast import Expected, forecast, usual_time
@@ -34,13 +40,13 @@ def when(name: str, database: str, apply_time: str | None, output: str) -> None:
     Runs the rules ahead on the present world, with the time changes usually took here. What no
     clock opens has no date: it is named.
     """
-    wanted = name.removeprefix("cluster/").removeprefix("rollout/")
     with opened(database) as store:
-        live = _find(store, wanted)
+        live, target = find_target(store, name)
         usual, known = _usual(store, live, apply_time)
+    live.state.brakes = live.world.brakes  # as they are now, not as they were recorded last
     expected = forecast(live.state, live.now, {}, usual)
-    if live.partition != wanted and live.partition.partition("/")[2] != wanted:
-        expected = [one for one in expected if one.target == wanted]
+    if target is not None:
+        expected = [one for one in expected if one.target == target]
     if output != "table":
         emit([_doc(one) for one in expected], output)
         return
@@ -48,18 +54,6 @@ def when(name: str, database: str, apply_time: str | None, output: str) -> None:
     head = ("GROUP", "TARGET", "STARTS", "DONE", "DEPENDS ON")
     for line in layout(head, [_row(one) for one in expected], terminal_width()):
         click.echo(line)
-
-
-def _find(store: Store, wanted: str) -> Live:
-    every = rollouts(store)
-    for live in every:
-        names = {target.name for target in live.world.targets}
-        if wanted in (live.partition, live.partition.partition("/")[2]) or wanted in names:
-            return live
-    names = {target.name for live in every for target in live.world.targets}
-    raise click.UsageError(
-        f'no rollout or target "{wanted}"; {nearest(wanted, names)}'.rstrip("; ")
-    )
 
 
 def _usual(store: Store, live: Live, given: str | None) -> tuple[Duration, str]:
@@ -91,8 +85,8 @@ def _durations(store: Store, partition: str) -> list[Duration]:
 
 
 def _row(one: Expected) -> tuple[str, ...]:
-    starts = format_instant(one.starts_at) if one.starts_at is not None else ""
-    done = format_instant(one.done_at) if one.done_at is not None else "no date"
+    starts = format_second(one.starts_at) if one.starts_at is not None else ""
+    done = format_second(one.done_at) if one.done_at is not None else "no date"
     return (one.group, one.target, starts, done, one.held_by or ", ".join(one.depends_on))
 
 

@@ -1,13 +1,16 @@
-"""`tidegate why`: a saved state, decided and explained."""
+"""`tidegate why`: what is under way, or a saved state, decided and explained."""
+
+from pathlib import Path
 
 import click
 
 from tidegate.cli.documents import files_beside, located, read_document
+from tidegate.cli.live import database_option, find_rollout, find_target, opened
 from tidegate.cli.output import COLOURS, FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
-from tidegate.core.model.time import format_age, parse_instant
+from tidegate.core.model.time import Instant, format_age, parse_instant
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.why.table import (
     GROUP_HEAD,
@@ -17,7 +20,8 @@ from tidegate.core.why.table import (
     layout,
     target_rows,
 )
-from tidegate.core.why.tree import find_target, target_tree
+from tidegate.core.why.tree import find_target as position_of
+from tidegate.core.why.tree import target_tree
 from tidegate.wire.rollout_answer import answer_rollout
 from tidegate.wire.rollout_doc import Reading, read_rollout
 from tidegate.wiring import clock
@@ -26,23 +30,32 @@ from tidegate.wiring import clock
 @click.command(
     cls=Command,
     examples="""
-    tidegate why state.yaml               every target, and the gate that holds it
+    tidegate why prod-eu-1                a target of what is under way: every gate
+    tidegate why simulated/demo           every target of a rollout
+    tidegate why state.yaml               every target of a saved state
     tidegate why state.yaml prod-eu-1     one target: every gate, and what would open it
     tidegate why state.json -o json       the same, for a program
     """,
 )
-@click.argument("file")
+@click.argument("what")
 @click.argument("target", required=False)
+@database_option
 @click.option("--now", "at", metavar="TIME", help="Decide as of this moment (RFC 3339).")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
-def why(file: str, target: str | None, at: str | None, output: str, color: str) -> None:
-    """Say why each target of a saved state starts or waits.
+def why(
+    what: str, target: str | None, database: str, at: str | None, output: str, color: str
+) -> None:
+    """Say why each target starts or waits.
 
-    FILE is a rollout document in YAML or JSON ("-" reads stdin): groups, strategy, statuses, and
-    `now`, the moment it was taken. TARGET is one cluster in it.
+    WHAT is a target or a rollout in the journal, or a file: a rollout document in YAML or JSON
+    ("-" reads stdin) with groups, strategy, statuses, and `now`, the moment it was taken. TARGET is
+    one cluster in it.
     """
-    reading = _read(file, at)
+    if _is_file(what):
+        reading = _read(what, at)
+    else:
+        reading, target = _live(what, target, database, at)
     plan = decide(reading.world, reading.now)
     for warning in sorted({each.text() for each in reading.warnings}):
         click.echo(f"Warning: {warning}", err=True)
@@ -54,12 +67,34 @@ def why(file: str, target: str | None, at: str | None, output: str, color: str) 
         _show_one(reading, plan, target, output, wants_colour(color))
 
 
-def _read(file: str, at: str | None) -> Reading:
-    document = read_document(file)
+def _is_file(what: str) -> bool:
+    """Files have a known ending, or are there; anything else is a name."""
+    return what == "-" or what.endswith((".yaml", ".yml", ".json")) or Path(what).exists()
+
+
+def _live(
+    what: str, target: str | None, database: str, at: str | None
+) -> tuple[Reading, str | None]:
+    """What the journal knows of a rollout, or of the one a target is in."""
+    moment = _moment(at)
+    with opened(database) as store:
+        live, found = (
+            find_target(store, what) if target is None else (find_rollout(store, what), target)
+        )
+    reading = Reading(live.partition, moment or live.now, live.world, ())
+    return reading, found
+
+
+def _moment(at: str | None) -> Instant | None:
     try:
-        moment = parse_instant(at) if at else None
+        return parse_instant(at) if at else None
     except ValueError as error:
         raise click.UsageError(f'--now "{at}": {error}; like 2026-01-31T12:00:00Z') from None
+
+
+def _read(file: str, at: str | None) -> Reading:
+    document = read_document(file)
+    moment = _moment(at)
     data = document.data
     if moment is not None and isinstance(data, dict):
         data = {**data, "now": at}
@@ -87,7 +122,7 @@ def _show_all(reading: Reading, plan: RolloutPlan, colour: bool) -> None:
 def _show_one(reading: Reading, plan: RolloutPlan, target: str, output: str, colour: bool) -> None:
     world = reading.world
     name = target.removeprefix("cluster/")
-    position = find_target(world, name)
+    position = position_of(world, name)
     if position is None:
         names = [each.name for each in world.targets + world.departed]
         hint = nearest(name, names) or f"`tidegate why` without it lists all {len(names)}"

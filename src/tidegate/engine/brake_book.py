@@ -8,9 +8,11 @@ restarted, come to the same spans.
 
 from collections.abc import Iterable, Sequence
 from threading import Lock
+from typing import Any
 
 import msgspec
 
+from tidegate.core.gates.approval import ApprovalGate
 from tidegate.core.gates.ask import Ask, shut_now
 from tidegate.core.gates.brakes import Brakes, Coverages
 from tidegate.core.gates.claims import Claim
@@ -32,6 +34,7 @@ from tidegate.wire.reader import Reader
 # Calendars are worked out anew this often; they reach much further ahead.
 QUARTER = Duration(90 * 24 * 3600 * SECOND)
 JOURNAL = "journal"
+_KINDS = {field: kind for kind, field in FIELDS.items()}
 _LISTS = ("holds", "freezes", "blocks", "pins", "budgets", "mutexes", "approvals", "health")
 
 
@@ -69,7 +72,32 @@ class BrakeBook:
 
     def brakes_of(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
         """What binds one rollout, with the claims there are and what people said; None: nothing."""
-        brakes = self.read(now)
+        return self._bind(self.read(now), partition, state)
+
+    def seen_by_others(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
+        """The same for whoever does not have the worker's files: those are known from its journal.
+
+        What the journal of brakes says is as of now; anything else is as it was recorded last.
+        """
+        brakes, recorded = self.read(now), state.brakes
+        if recorded is not None:
+            ours = self._state.on.keys() | self._state.lifted
+            kept: dict[str, Any] = {
+                field: tuple(
+                    each
+                    for each in getattr(recorded, field)
+                    if (_KINDS.get(field, field), each.name) not in ours
+                )
+                for field in _LISTS
+            }
+            names = {field: {each.name for each in some} for field, some in kept.items()}
+            for field in _LISTS:
+                mine = getattr(brakes, field)
+                kept[field] += tuple(each for each in mine if each.name not in names[field])
+            brakes = Brakes(**kept)
+        return self._bind(brakes, partition, state)
+
+    def _bind(self, brakes: Brakes, partition: str, state: RolloutState) -> Brakes | None:
         claims: tuple[Claim, ...] = ()
         if brakes.budgets or brakes.mutexes or state.brakes is not None:
             claims = tuple(
@@ -85,12 +113,7 @@ class BrakeBook:
             )
         if not claims and not any(getattr(brakes, field) for field in _LISTS):
             return None
-        approvals = tuple(
-            msgspec.structs.replace(
-                each, responses=(*each.responses, *state.responses.get(each.name, ()))
-            )
-            for each in brakes.approvals
-        )
+        approvals = tuple(_answered(each, state) for each in brakes.approvals)
         return msgspec.structs.replace(
             brakes,
             approvals=approvals,
@@ -121,6 +144,12 @@ class BrakeBook:
         for kind, name in sorted(self._state.on):
             document = self._state.on[kind, name].document
             yield Written(f"{JOURNAL}: {kind} {name}", {FIELDS.get(kind, kind): [document]})
+
+
+def _answered(gate: ApprovalGate, state: RolloutState) -> ApprovalGate:
+    """An approval gate with what people said at it, each word once."""
+    said = (*gate.responses, *state.responses.get(gate.name, ()))
+    return msgspec.structs.replace(gate, responses=tuple(dict.fromkeys(said)))
 
 
 def put_together(written: Iterable[Written], stretch: Stretch) -> Brakes:

@@ -43,6 +43,10 @@ def forecast(
 ) -> list[Expected]:
     """Run a rollout ahead; one line a target, in group, then rank order."""
     ahead = copy.deepcopy(state)
+    if ahead.brakes is not None:  # our own places are told by who is under way, as that changes
+        own = ahead.brakes.partition
+        others = tuple(each for each in ahead.brakes.claims if each.partition != own)
+        ahead.brakes = replace(ahead.brakes, claims=others)
     ends = _ends(ahead, now, apply_times, usual)
     found: dict[str, Expected] = {}
     plan: RolloutPlan | None = None

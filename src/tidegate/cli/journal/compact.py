@@ -8,10 +8,10 @@ import click
 import msgspec
 
 from tidegate.cli.journal import known_partition, opened
-from tidegate.cli.journal.moment import moment
 from tidegate.cli.journal.progress import Progress
 from tidegate.cli.live import confirmed, database_option, whoami
 from tidegate.cli.main import FAILURE
+from tidegate.cli.moment import moment
 from tidegate.cli.shape import Command
 from tidegate.core.errors import StaleError
 from tidegate.core.journal.chain import Note

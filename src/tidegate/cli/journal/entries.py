@@ -11,7 +11,7 @@ import msgspec
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.core.journal.chain import Entry
 from tidegate.core.journal.selection import Wanted
-from tidegate.core.model.time import SECOND, format_instant
+from tidegate.core.model.time import format_instant, format_second
 from tidegate.core.why.fact import fact_line
 
 __all__ = ("FORMATS", "Row", "Writer", "make_writer")
@@ -126,7 +126,7 @@ class _Stream:
 
 def _cells(partition: str, entry: Entry, wanted: Wanted) -> tuple[str, ...]:
     # People compare seconds; data has every nanosecond.
-    moment = format_instant(entry.at // SECOND * SECOND)
+    moment = format_second(entry.at)
     who = (entry.actor, entry.kind, entry.target or "-")
     return (moment, partition, str(entry.seq), *who, _what(entry, wanted))
 

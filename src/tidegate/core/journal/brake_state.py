@@ -29,9 +29,10 @@ class Brake(msgspec.Struct, frozen=True):
 
 
 class BrakeState(msgspec.Struct):
-    """All brakes that are on, by kind and name."""
+    """All brakes that are on, by kind and name, and the names of those that were."""
 
     on: dict[tuple[str, str], Brake] = {}
+    lifted: set[tuple[str, str]] = set()
 
 
 def fold_brake(state: BrakeState, at: Instant, fact: AnyFact, actor: str) -> BrakeState:
@@ -39,6 +40,8 @@ def fold_brake(state: BrakeState, at: Instant, fact: AnyFact, actor: str) -> Bra
     if isinstance(fact, Braked):
         key = (fact.brake, fact.name)
         state.on[key] = Brake(fact.brake, fact.name, fact.document, at, actor)
+        state.lifted.discard(key)
     elif isinstance(fact, Lifted):
         state.on.pop((fact.brake, fact.name), None)
+        state.lifted.add((fact.brake, fact.name))
     return state

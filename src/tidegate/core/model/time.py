@@ -125,6 +125,11 @@ def format_instant(instant: int) -> str:
     return f"{text}.{below:09d}".rstrip("0") + "Z" if below else text + "Z"
 
 
+def format_second(instant: int) -> str:
+    """An instant as people read it: to the second."""
+    return format_instant(instant // SECOND * SECOND)
+
+
 def after(instant: Instant, duration: Duration) -> Instant:
     """The instant that lies a duration later."""
     return Instant(instant + duration)

@@ -17,7 +17,7 @@ from tidegate.core.journal.facts import (
     Task,
 )
 from tidegate.core.model.reasons import Outcome
-from tidegate.core.model.time import SECOND, Instant, format_instant
+from tidegate.core.model.time import Instant, format_second
 
 # A line names this many; the others are counted.
 NAMES_MAX = 3
@@ -123,7 +123,7 @@ _LINES: dict[type, Callable[[Any], str]] = {
 
 def _moment(instant: Instant) -> str:
     """People compare seconds."""
-    return format_instant(instant // SECOND * SECOND)
+    return format_second(instant)
 
 
 def _names(names: Iterable[str]) -> str:

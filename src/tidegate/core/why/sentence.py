@@ -7,7 +7,7 @@ dozen verdicts, and each becomes text once.
 from collections.abc import Callable
 
 from tidegate.core.model.reasons import REASONS, Kind, Outcome
-from tidegate.core.model.time import Instant, format_age, format_duration, format_instant
+from tidegate.core.model.time import Instant, format_age, format_duration, format_second
 from tidegate.core.model.verdict import FactValue, Verdict
 
 MARKS = {Outcome.PASS: "✓", Outcome.WAIT: "…", Outcome.STOP: "✗"}
@@ -46,7 +46,7 @@ def _plain(kind: Kind, value: FactValue) -> FactValue:
 
 _PLAIN: dict[Kind, Callable[[int], FactValue]] = {
     Kind.DURATION: format_duration,
-    Kind.INSTANT: format_instant,
+    Kind.INSTANT: format_second,
 }
 
 
@@ -65,7 +65,7 @@ def _word(kind: Kind, value: FactValue) -> object:
 
 _SPOKEN: dict[Kind, Callable[[int], object]] = {
     Kind.DURATION: format_age,
-    Kind.INSTANT: format_instant,
+    Kind.INSTANT: format_second,
 }
 
 
@@ -75,4 +75,4 @@ def until_text(verdict: Verdict, now: Instant) -> str:
         return ""
     about = "about " if verdict.estimate else ""
     left = format_age(verdict.until - now)
-    return f"until {about}{format_instant(verdict.until)} (in {left})"
+    return f"until {about}{format_second(verdict.until)} (in {left})"

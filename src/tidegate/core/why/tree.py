@@ -2,7 +2,7 @@
 
 from tidegate.core.model.plan import ChangeKind, Option
 from tidegate.core.model.reasons import Outcome
-from tidegate.core.model.time import Instant, format_age, format_instant
+from tidegate.core.model.time import Instant, format_age, format_second
 from tidegate.core.model.verdict import Verdict, all_pass
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
@@ -37,7 +37,7 @@ def _title(world: RolloutWorld, plan: RolloutPlan, position: int, now: Instant) 
     parts = [target.name, state_word(world, plan, position), f"in {group.label}"]
     if target.since is not None:
         age = format_age(now - target.since)
-        parts.append(f"{target.status.name} since {format_instant(target.since)} ({age})")
+        parts.append(f"{target.status.name} since {format_second(target.since)} ({age})")
     if target.revision is not None:
         parts.append(f"on {target.revision}")
     if position in plan.started:

@@ -1,4 +1,4 @@
-"""A moment as people write it: a time, or how long ago."""
+"""A moment as people write it: a time, how long ago, or how long from now."""
 
 import re
 
@@ -13,12 +13,24 @@ _DAY = 86_400 * SECOND
 
 def moment(option: str, text: str, now: Instant) -> Instant:
     """A time in RFC 3339, or the moment that lies a duration back: "3d12h", "90m"."""
+    return _moment(option, text, now, -1)
+
+
+def ahead(option: str, text: str, now: Instant) -> Instant:
+    """A time in RFC 3339 that is still to come, or the moment that lies a duration ahead."""
+    found = _moment(option, text, now, 1)
+    if found <= now:
+        raise click.UsageError(f'{option} "{text}" is past; write one to come, like 2h or 3d')
+    return Instant(found // SECOND * SECOND)  # nobody means the nanoseconds
+
+
+def _moment(option: str, text: str, now: Instant, sign: int) -> Instant:
     try:
         return parse_instant(text)
     except ValueError:
         pass
     try:
-        return Instant(now - _duration(text))
+        return Instant(now + sign * _duration(text))
     except ValueError:
         hint = "like 90m, 3d12h or 2026-01-31T12:00:00Z"
         what = f'{option} "{text}": neither a duration nor a time; {hint}'

@@ -1,0 +1,218 @@
+"""What the commands that set brakes share: whom one covers, what it reaches, writing it down."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from tidegate.cli.live import Live, confirmed, rollouts, whoami
+from tidegate.cli.moment import ahead
+from tidegate.core.errors import UserError
+from tidegate.core.gates.brakes import Brakes, Coverages
+from tidegate.core.gates.scope import kind_of
+from tidegate.core.journal.brake_state import FIELDS, PARTITION, Brake
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Braked, Lifted
+from tidegate.core.model.problem import Problem, Problems, nearest
+from tidegate.core.model.target import State
+from tidegate.core.model.time import Instant, format_age, format_instant
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.ports.store import Store
+from tidegate.wire.brake_doc import read_brakes
+from tidegate.wire.calendar_doc import stretch_from
+from tidegate.wire.reader import Reader
+from tidegate.wire.selector_text import parse_selector
+
+_WAITING = frozenset((State.WAITING, State.HOLDING))
+
+
+class Reach(msgspec.Struct):
+    """Whom a brake covers in one rollout, as it stands now."""
+
+    live: Live
+    waiting: list[str] = []
+    moving: list[str] = []
+    others: int = 0
+
+    @property
+    def targets(self) -> int:
+        """How many targets it covers."""
+        return len(self.waiting) + len(self.moving) + self.others
+
+
+def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Whom a brake covers."""
+    for option in (
+        click.option("--everything", is_flag=True, help="Cover everything."),
+        click.option("-l", "--selector", metavar="LABELS", help="By labels: 'env=prod,!canary'."),
+        click.option("--target", "targets", multiple=True, help="By name; repeatable."),
+        click.option(
+            "--kind", "kinds", multiple=True, help="This kind of change only; repeatable."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Who sets a brake, why, and until when."""
+    for option in (
+        click.option("--reason", required=True, help="Why; everybody who waits reads it."),
+        click.option("--owner", help="Whom to ask about it; you, if left out."),
+        click.option("--expires", metavar="WHEN", help="A time, or from now on: 2h, 3d."),
+        click.option("--replace", is_flag=True, help="Set it anew if there is one of this name."),
+        click.option("--yes", is_flag=True, help="Do not ask."),
+    ):
+        command = option(command)
+    return command
+
+
+def scope_document(
+    everything: bool, selector: str | None, targets: tuple[str, ...], kinds: tuple[str, ...]
+) -> dict[str, Any]:
+    """The scope as a document has it; what is wrong with it is found where documents are read."""
+    scope: dict[str, Any] = {}
+    if everything:
+        scope["everything"] = True
+    if selector is not None:
+        try:
+            scope["selector"] = parse_selector(selector)
+        except ValueError as error:
+            raise click.UsageError(f"--selector: {error}") from None
+    if targets:
+        scope["targets"] = [name.removeprefix("cluster/") for name in targets]
+    if kinds:
+        scope["kinds"] = list(kinds)
+    if not scope:
+        raise click.UsageError("whom does it cover? --everything, -l, --target or --kind")
+    return scope
+
+
+def common(
+    name: str,
+    scope: dict[str, Any],
+    reason: str,
+    owner: str | None,
+    expires: str | None,
+    now: Instant,
+) -> dict[str, Any]:
+    """What every brake's document has."""
+    document: dict[str, Any] = {
+        "name": name,
+        "scope": scope,
+        "owner": owner or whoami(),
+        "reason": reason,
+    }
+    if expires:
+        document["expires"] = format_instant(ahead("--expires", expires, now))
+    return document
+
+
+def read_one(kind: str, document: dict[str, Any], now: Instant) -> Brakes:
+    """The brake as the rules will see it; UserError lists all that is wrong with it."""
+    problems = Problems()
+    brakes = read_brakes(Reader({FIELDS[kind]: [document]}, "", problems), stretch_from(now))
+    if problems.errors:
+        field = f"{FIELDS[kind]}[0]"
+        raise UserError(
+            tuple(
+                Problem(each.path.removeprefix(field).lstrip("."), each.message, each.remedy)
+                for each in problems.errors
+            )
+        )
+    return brakes
+
+
+def reach_of(store: Store, kind: str, brakes: Brakes) -> list[Reach]:
+    """Whom a brake covers, rollout by rollout; a target that may be covered counts as covered."""
+    found = [_reach(live, kind, brakes) for live in rollouts(store)]
+    return [each for each in found if each.targets]
+
+
+def _reach(live: Live, kind: str, brakes: Brakes) -> Reach:
+    brakes = msgspec.structs.replace(brakes, kind=kind_of(live.partition))
+    coverages = Coverages(brakes, live.state.declared.labels if live.state.declared else {})
+    names = [target.name for target in live.world.targets]
+    reach, field = Reach(live), FIELDS[kind]
+    for name, coverage, state in zip(names, coverages.of_all(names), live.plan.states, strict=True):
+        if not getattr(coverage.surely, field) and not getattr(coverage.perhaps, field):
+            continue
+        if state in _WAITING:
+            reach.waiting.append(name)
+        elif state is State.IN_FLIGHT:
+            reach.moving.append(name)
+        else:
+            reach.others += 1
+    return reach
+
+
+def add(
+    store: Store,
+    kind: str,
+    document: dict[str, Any],
+    now: Instant,
+    *,
+    replace: bool,
+    yes: bool,
+    tell: Callable[[list[Reach]], Iterator[str]],
+) -> None:
+    """Show what a brake reaches, ask if it is much, and write it down."""
+    name = str(document["name"])
+    brakes = read_one(kind, document, now)
+    known = BrakeBook(store).state().on.get((kind, name))
+    if known is not None and not replace:
+        raise click.UsageError(
+            f'{kind} "{name}" is on already ({_said(known, now)}); --replace, or another name'
+        )
+    reached = reach_of(store, kind, brakes)
+    lines = [*_strangers(store, brakes, kind), *tell(reached)]
+    lines = lines or ["covers no target of any rollout known here"]
+    for line in lines[:-1]:
+        click.echo(line, err=True)
+    confirmed(lines[-1], sum(each.targets for each in reached), yes)
+    fact = Braked(brake=kind, name=name, document=document, reason=str(document["reason"]))
+    store.append(PARTITION, [Note(now, f"user:{whoami()}", fact)])
+    click.echo(f"{kind} {name} is on{' anew' if known is not None else ''}{_until(document)}")
+
+
+def _strangers(store: Store, brakes: Brakes, kind: str) -> Iterator[str]:
+    """A word on each target it names that no rollout knows."""
+    names = getattr(brakes, FIELDS[kind])[0].scope.targets or frozenset()
+    if not names:
+        return
+    known = {target.name for live in rollouts(store) for target in live.world.targets}
+    for name in sorted(names - known):
+        hint = nearest(name, known) or "it is covered once there is one"
+        yield f'Warning: no target "{name}" in any rollout; {hint}'
+
+
+def lift(store: Store, kind: str, names: tuple[str, ...], reason: str, now: Instant) -> None:
+    """Take brakes away; a misspelt name gets the nearest one, and nothing is lifted."""
+    on = BrakeBook(store).state().on
+    there = [name for known, name in on if known == kind]
+    for name in names:
+        if (kind, name) not in on:
+            hint = nearest(name, there) or f"there are {', '.join(sorted(there)) or 'none'}"
+            raise click.UsageError(f'no {kind} "{name}"; {hint}')
+    facts = [Lifted(brake=kind, name=name, reason=reason) for name in names]
+    store.append(PARTITION, [Note(now, f"user:{whoami()}", fact) for fact in facts])
+    for name in names:
+        click.echo(f"{kind} {name} is lifted; it was on for {_age(on[kind, name], now)}")
+
+
+def _said(brake: Brake, now: Instant) -> str:
+    return f"{brake.by.removeprefix('user:')}, {_age(brake, now)} ago: {brake.document['reason']}"
+
+
+def _age(brake: Brake, now: Instant) -> str:
+    return format_age(now - brake.at)
+
+
+def _until(document: dict[str, Any]) -> str:
+    return f" until {document['expires']}" if "expires" in document else ""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: 1 target, 2 targets."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,183 @@
+"""Setting and lifting brakes, and answering gates, as people do it: on a journal, by commands."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
+from tidegate.adapters.system_clock import SystemClock
+from tidegate.config.brake_file import BrakeFile
+from tidegate.core.model.time import SECOND, Instant
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.wiring import open_store
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a journal in it: the demo, with a in flight."""
+    stage = staged(tmp_path)
+    asyncio.run(Process(stage).round())
+    return tmp_path
+
+
+def staged(folder: Path) -> Stage:
+    """The demo at this very moment, on the journal of a folder."""
+    stage = set_up(open_store(str(folder / "tidegate.db")), Tripwire())
+    stage.clock.at = SystemClock().now()
+    return stage
+
+
+def tidegate(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """A command in a folder."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CI")}
+    command = [sys.executable, "-m", "tidegate", *args]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=clean, cwd=folder, check=False
+    )
+
+
+def test_a_hold_says_what_it_reaches_and_then_holds(folder: Path) -> None:
+    """Before: how many start from now, and what finishes. After: why, status and get say it."""
+    done = tidegate(folder, "hold", "add", "inc", "--everything", "--reason", "incident 42")
+    assert done.returncode == 0, done.stderr
+    assert "0 starts from now, 1 target in flight finish" in done.stderr
+    assert "3 targets waiting in 1 rollout held" in done.stderr
+    assert done.stdout == "hold inc is on\n"
+    assert "hold inc: incident 42" in tidegate(folder, "why", "b").stdout
+    table = tidegate(folder, "status").stdout
+    assert table.splitlines()[1].split() == ["simulated", "1", "1", "3", "0", "0", "3"]
+    held = json.loads(tidegate(folder, "get", "holds", "-o", "json").stdout)["items"]
+    assert [(item["name"], item["reason"], item["inForce"]) for item in held] == [
+        ("inc", "incident 42", True)
+    ]
+    lifted = tidegate(folder, "hold", "remove", "inc")
+    assert lifted.stdout.startswith("hold inc is lifted")
+    assert "hold inc" not in tidegate(folder, "why", "b").stdout
+    assert "no holds" in tidegate(folder, "get", "holds").stderr
+
+
+def test_a_brake_binds_whoever_leads(folder: Path) -> None:
+    """Set by the command, heeded by the next round: the canary is done, and nobody follows."""
+    tidegate(folder, "hold", "add", "inc", "-l", "!canary", "--reason", "incident 42")
+    stage = staged(folder)
+    stage.clock.at = Instant(stage.clock.at + 3600 * SECOND)
+    asyncio.run(Process(stage).round())
+    assert not stage.fleet.done
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (("hold", "add", "x", "--reason", "r"), "whom does it cover?"),
+        (("hold", "add", "x", "--everything"), "Missing option '--reason'"),
+        (("hold", "add", "x", "--kind", "upgrade", "--reason", "r"), 'did you mean "upgrades"?'),
+        (("hold", "add", "x", "-l", "a b", "--reason", "r"), '"a b" is no requirement'),
+        (("hold", "add", "x", "-l", "", "--reason", "r"), "an empty selector"),
+        (
+            ("hold", "add", "x", "--everything", "--reason", "r", "--expires", "soon"),
+            "neither a duration nor a time",
+        ),
+        (
+            (
+                "hold",
+                "add",
+                "x",
+                "--everything",
+                "--reason",
+                "r",
+                "--expires",
+                "2020-01-01T00:00:00Z",
+            ),
+            "is past",
+        ),
+        (
+            ("hold", "add", "x", "--everything", "--target", "a", "--reason", "r"),
+            "write one of them",
+        ),
+        (("hold", "remove", "x"), 'no hold "x"; there are none'),
+        (("freeze", "add", "x", "--everything", "--reason", "r"), "from: missing"),
+        (("freeze", "exempt", "x", "--target", "a", "--until", "1h", "--reason", "r"), "no freeze"),
+        (("hodl", "add"), 'no command "hodl"; did you mean "hold"?'),
+        (("hold", "ad"), 'no command "ad"; did you mean "add"?'),
+        (("approve", "demo"), "--group NAME or --gate NAME"),
+        (("approve", "demo", "--gate", "board"), 'no approval gate "board"'),
+        (("get", "holds", "x"), 'no hold "x"'),
+        (("why", "bb"), 'no rollout or target "bb"'),
+    ],
+)
+def test_mistakes_exit_2_and_change_nothing(
+    folder: Path, args: tuple[str, ...], words: str
+) -> None:
+    """What is wrong, with the value and what to write; the journal of brakes stays empty."""
+    done = tidegate(folder, *args)
+    assert done.returncode == 2, done.stdout
+    assert words in done.stderr
+    assert "brakes" not in tidegate(folder, "journal", "verify").stdout
+
+
+def test_a_name_is_set_anew_only_when_asked(folder: Path) -> None:
+    """Two people with one name do not overwrite each other unawares."""
+    hold = ("hold", "add", "inc", "--everything", "--reason")
+    assert tidegate(folder, *hold, "first").returncode == 0
+    again = tidegate(folder, *hold, "second")
+    assert again.returncode == 2
+    assert "is on already" in again.stderr
+    assert tidegate(folder, *hold, "second", "--replace").stdout == "hold inc is on anew\n"
+    assert "second" in tidegate(folder, "get", "holds").stdout
+
+
+def test_a_freeze_shows_its_times_and_takes_exceptions(folder: Path) -> None:
+    """The times to come are shown; an exception lets its target pass."""
+    times = ("--from", "2020-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
+    add = ("freeze", "add", "f", "--everything", *times, "--reason", "quiet")
+    done = tidegate(folder, *add)
+    assert "frozen from now to 2099-01-01T00:00:00Z" in done.stderr
+    assert "simulated/demo is under way: 3 waiting, 1 in flight" in done.stderr
+    assert "freeze f: quiet" in tidegate(folder, "why", "b").stdout
+    exempt = ("freeze", "exempt", "f", "--target", "b", "--until", "1h", "--reason", "fix")
+    assert tidegate(folder, *exempt).returncode == 0
+    assert "✓ freeze" in tidegate(folder, "why", "b").stdout
+    assert "… freeze" in tidegate(folder, "why", "c").stdout
+    assert tidegate(folder, "freeze", "remove", "f").returncode == 0
+
+
+def test_a_block_and_a_pin_say_whom_they_stop(folder: Path) -> None:
+    """The block stops the revision under way; the pinned target stays, and nobody waits for it."""
+    done = tidegate(folder, "block", "add", "v*", "--reason", "bad")
+    assert "simulated/demo: stops v2: 3 waiting never get it, 1 have it" in done.stderr
+    assert "✗ block" in tidegate(folder, "why", "b").stdout
+    pinned = tidegate(folder, "pin", "cluster/b", "--reason", "demo", "--expires", "2h")
+    assert "1 target stay, 0 restarts" in pinned.stderr
+    assert "pin b: demo" in tidegate(folder, "why", "b").stdout
+    stranger = tidegate(folder, "pin", "bb", "--reason", "demo")
+    assert 'no target "bb" in any rollout' in stranger.stderr
+    assert tidegate(folder, "unpin", "cluster/b", "bb").returncode == 0
+
+
+def test_people_answer_the_gates_of_a_file_they_do_not_have(folder: Path) -> None:
+    """The gate stands in the worker's file; its journal tells everybody else."""
+    file = folder / "brakes.yaml"
+    file.write_text(
+        "approvals: [{name: board, scope: {targets: [b, c, d]}, quorum: 1}]", encoding="utf-8"
+    )
+    stage = staged(folder)
+    stage.clock.at = Instant(stage.clock.at + 60 * SECOND)
+    book = BrakeBook(stage.store, [BrakeFile(file, must_exist=True)])
+    asyncio.run(Process(stage, PARTITION, book).round())
+    file.unlink()
+    assert "1 approval" in tidegate(folder, "status").stdout
+    assert "0 of 1" in tidegate(folder, "why", "b").stdout
+    wrong = tidegate(folder, "approve", "demo", "--gate", "bored")
+    assert 'did you mean "board"?' in wrong.stderr
+    said = tidegate(folder, "reject", "demo", "--gate", "board", "--reason", "no")
+    assert said.stdout == "rejected board for v2\n"
+    assert "✗ approval" in tidegate(folder, "why", "b").stdout
+    tidegate(folder, "approve", "demo", "--gate", "board", "--expires", "2h")
+    assert "✓ approval" in tidegate(folder, "why", "b").stdout
+    tidegate(folder, "revoke", "demo", "--gate", "board")
+    assert "… approval" in tidegate(folder, "why", "b").stdout
