@@ -15,7 +15,7 @@ from tidegate.cli.moment import moment
 from tidegate.cli.shape import Command
 from tidegate.core.errors import StaleError
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Acted, Asked, Decided, Declared, Folded, Observed
+from tidegate.core.journal.facts import Acted, Asked, Bound, Decided, Declared, Folded, Observed
 from tidegate.core.journal.rollout_state import RolloutState, fold
 from tidegate.core.model.time import Instant
 from tidegate.ports.archive import Archive
@@ -26,7 +26,7 @@ from tidegate.wiring import clock
 # Whoever writes to a rollout while it is folded makes the fold stale; then it is folded again.
 TRIES_MAX = 5
 # Facts that a rollout's state holds.
-_OF_ROLLOUTS = (Declared, Observed, Asked, Decided, Acted, Folded)
+_OF_ROLLOUTS = (Declared, Observed, Asked, Bound, Decided, Acted, Folded)
 
 
 class Folding(msgspec.Struct, frozen=True):
@@ -54,10 +54,11 @@ class Folding(msgspec.Struct, frozen=True):
 @click.argument("partitions", nargs=-1)
 @click.option("--keep", default="30d", show_default=True, help="Keep what is younger: 90d, 12h.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
+@click.option("--reason", default="", help="Why; kept in the journal.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @database_option
 def compact(
-    partitions: tuple[str, ...], keep: str, dry_run: bool, yes: bool, database: str
+    partitions: tuple[str, ...], keep: str, dry_run: bool, reason: str, yes: bool, database: str
 ) -> None:
     """Drop old entries of rollouts, and keep the state they led to.
 
@@ -78,7 +79,7 @@ def compact(
         _confirm(foldings, yes or dry_run)
         if not dry_run:
             for folding in foldings:
-                _carry_out(archive, folding, before, now)
+                _carry_out(archive, folding, before, now, reason)
 
 
 def _verify(archive: Archive, chains: list[Chain]) -> None:
@@ -122,11 +123,13 @@ def _confirm(foldings: list[Folding], yes: bool) -> None:
     confirmed(text, sum(each.dropped for each in foldings), yes)
 
 
-def _carry_out(archive: Archive, folding: Folding, before: Instant, now: Instant) -> None:
+def _carry_out(
+    archive: Archive, folding: Folding, before: Instant, now: Instant, reason: str
+) -> None:
     """Compact a chain as it was folded; if it moved on meanwhile, fold it again."""
     for left in reversed(range(TRIES_MAX)):
         chain = folding.chain
-        fact = Folded(state=msgspec.Raw(folding.state), facts=chain.seq)
+        fact = Folded(state=msgspec.Raw(folding.state), facts=chain.seq, reason=reason)
         note = Note(now, f"user:{whoami()}", fact)
         after = Head(chain.seq, chain.hash)
         try:

@@ -173,6 +173,7 @@ class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
 
     state: msgspec.Raw
     facts: int
+    reason: str = ""
 
 
 AnyFact = Declared | Observed | Asked | Decided | Bound | Acted | Braked | Lifted | Folded
