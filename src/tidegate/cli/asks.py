@@ -9,8 +9,9 @@ from typing import Any
 import click
 import msgspec
 
-from tidegate.cli.live import Live, ask, confirmed, database_option, find_rollout, opened
+from tidegate.cli.live import Live, ask, confirmed, find_rollout, opened
 from tidegate.cli.moment import ahead
+from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.facts import Asked, Verb
 from tidegate.core.model.problem import nearest

@@ -21,8 +21,9 @@ from tidegate.cli.braking import (
     scope_document,
     scope_options,
 )
-from tidegate.cli.live import database_option, opened, whoami
+from tidegate.cli.live import opened, whoami
 from tidegate.cli.moment import ahead
+from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.core.gates.block import is_like
 from tidegate.core.journal.brake_state import PARTITION

@@ -2,9 +2,8 @@
 
 import getpass
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 import msgspec
@@ -22,19 +21,6 @@ from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.ports.store import Store
 from tidegate.wiring import clock, open_store
-
-DATABASE = "tidegate.db"
-
-
-def database_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option that names the journal's database."""
-    return click.option(
-        "--database",
-        envvar="TIDEGATE_DATABASE",
-        default=DATABASE,
-        show_default=True,
-        help="A file for SQLite, or postgresql://…",
-    )(command)
 
 
 class Live(msgspec.Struct):

@@ -9,7 +9,6 @@ import click
 import msgspec
 
 FORMATS = ("table", "json", "yaml")
-COLOURS = ("auto", "always", "never")
 
 _BY_WORD = {
     "Waiting": "bright_black",

@@ -2,8 +2,9 @@
 
 import click
 
-from tidegate.cli.live import database_option, opened
+from tidegate.cli.live import opened
 from tidegate.cli.output import emit
+from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.replay import replay as replayed
 from tidegate.core.journal.shadow import shadow as shadowed

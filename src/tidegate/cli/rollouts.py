@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from tidegate.cli.live import Live, database_option, find_rollout, opened, rollouts
-from tidegate.cli.output import COLOURS, emit, say, terminal_width, wants_colour
+from tidegate.cli.live import Live, find_rollout, opened, rollouts
+from tidegate.cli.output import emit, say, terminal_width, wants_colour
+from tidegate.cli.setting_options import color_option, database_option
 from tidegate.cli.shape import Command
 from tidegate.core.model.reasons import Gate, Outcome
 from tidegate.core.model.target import State
@@ -42,7 +43,7 @@ BRAKES = ("holds", "freezes", "blocks", "pins")
 @database_option
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("-o", "--output", type=click.Choice(FORMATS[:1] + FORMATS[2:4]), default="table")
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+@color_option
 def status(database: str, watch: bool, output: str, color: str) -> None:
     """Say per kind what moves, waits and failed, and what needs somebody."""
     with opened(database) as store:
@@ -135,7 +136,7 @@ def needs(found: list[Live]) -> dict[str, int]:
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+@color_option
 def get(
     what: str,
     name: str | None,
@@ -204,7 +205,7 @@ def _item(live: Live) -> dict[str, Any]:
 @click.argument("name")
 @database_option
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+@color_option
 def show(name: str, database: str, output: str, color: str) -> None:
     """Show one rollout in full: groups, targets, and what happened last."""
     with opened(database) as store:

@@ -1,25 +1,20 @@
 """`tidegate run`: the loop, for chosen kinds, observing only until told to act."""
 
 import asyncio
-import os
 import signal
-import socket
-from pathlib import Path
 
 import click
 
-from tidegate.cli.documents import located, read_document
-from tidegate.cli.live import database_option, opened
+from tidegate.cli.live import opened
 from tidegate.cli.shape import Command
-from tidegate.core.errors import UserError
+from tidegate.cli.tending import actor, simulated_fleet, tending_options, worker_settings
+from tidegate.config.settings import Merged
 from tidegate.core.model.time import format_age
-from tidegate.engine.acting import Actor, Limits
-from tidegate.engine.breaker import Breaker
+from tidegate.engine.acting import Actor
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Settings, Worker
 from tidegate.ports.store import Store
 from tidegate.simulation.port import SimulatedFleet
-from tidegate.wire.scenario_doc import Scenario, read_scenario
 from tidegate.wiring import clock
 
 
@@ -30,46 +25,19 @@ from tidegate.wiring import clock
     tidegate run --kind simulated --scenario examples/demo.yaml --act '*'     and act
     """,
 )
-@click.option("--kind", "kinds", multiple=True, default=("simulated",), help="Which kinds to run.")
-@click.option("--scenario", "scenarios", multiple=True, type=click.Path(), help="Simulated fleets.")
-@click.option("--act", "patterns", multiple=True, help="Rollouts to act on: 'simulated/*'.")
 @click.option("--once", is_flag=True, help="Stop when every rollout has come to rest.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulated fleets.")
-@click.option("--allow-mass-delete", is_flag=True, help="Remove more than a tenth at once.")
-@click.option("--grace", "grace_s", default=20.0, show_default=True, help="Seconds to stop within.")
-@database_option
-def run(
-    kinds: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    patterns: tuple[str, ...],
-    once: bool,
-    seed: int,
-    allow_mass_delete: bool,
-    grace_s: float,
-    database: str,
-) -> None:
+@tending_options()
+def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where told to, act. Stops on SIGTERM and Ctrl-C, and exits 0."""
-    fleet = SimulatedFleet(clock())
-    for file in scenarios:
-        fleet.add(f"simulated/{Path(file).stem}", _scenario(file), seed)
-    settings = Settings(
-        holder=f"{socket.gethostname()}/{os.getpid()}", act=patterns, kinds=kinds, grace_s=grace_s
-    )
-    actor = Actor(Limits(allow_mass_removal=allow_mass_delete), Breaker())
-    with opened(database, writes=True) as store:
-        asyncio.run(_run(store, fleet, actor, settings, once))
-
-
-def _scenario(file: str) -> Scenario:
-    document = read_document(file)
-    try:
-        return read_scenario(document.data)
-    except UserError as error:
-        raise located(document, error) from None
+    settings = merged.settings()
+    fleet = simulated_fleet(settings, seed)
+    hands = actor(settings, allow_mass_delete)
+    with opened(settings.database, writes=True) as store:
+        asyncio.run(_run(store, fleet, hands, worker_settings(settings), once))
 
 
 async def _run(
-    store: Store, fleet: SimulatedFleet, actor: Actor, settings: Settings, once: bool
+    store: Store, fleet: SimulatedFleet, hands: Actor, settings: Settings, once: bool
 ) -> None:
     quiet: set[str] = set()
 
@@ -85,7 +53,7 @@ async def _run(
         if once and quiet >= set(fleet.fleets):
             worker.stop()
 
-    worker = Worker(store, fleet, clock(), actor, settings, report)
+    worker = Worker(store, fleet, clock(), hands, settings, report)
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, worker.stop)

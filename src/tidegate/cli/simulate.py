@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from tidegate.cli.documents import files_beside, located, read_document
-from tidegate.cli.output import COLOURS, FORMATS, emit, say, terminal_width, wants_colour
+from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
+from tidegate.cli.setting_options import color_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
@@ -39,7 +40,7 @@ ROLLOUT_FAILED = 3
 @click.option("--svg", type=click.Path(dir_okay=False), help="Write the timeline as a picture.")
 @click.option("--check", is_flag=True, help="Exit 3 unless the rollout succeeds.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+@color_option
 def simulate(
     file: str,
     seed: int,

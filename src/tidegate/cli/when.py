@@ -2,8 +2,9 @@
 
 import click
 
-from tidegate.cli.live import Live, database_option, find_target, opened
+from tidegate.cli.live import Live, find_target, opened
 from tidegate.cli.output import emit, terminal_width
+from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.facts import Acted, Observed, Outcome
 from tidegate.core.model.target import Status

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from tidegate.cli.documents import files_beside, located, read_document
-from tidegate.cli.live import database_option, find_rollout, find_target, opened
-from tidegate.cli.output import COLOURS, FORMATS, emit, say, terminal_width, wants_colour
+from tidegate.cli.live import find_rollout, find_target, opened
+from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
+from tidegate.cli.setting_options import color_option, database_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
@@ -42,7 +43,7 @@ from tidegate.wiring import clock
 @database_option
 @click.option("--now", "at", metavar="TIME", help="Decide as of this moment (RFC 3339).")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True)
+@color_option
 def why(
     what: str, target: str | None, database: str, at: str | None, output: str, color: str
 ) -> None:

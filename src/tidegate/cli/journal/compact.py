@@ -9,9 +9,10 @@ import msgspec
 
 from tidegate.cli.journal import known_partition, opened
 from tidegate.cli.journal.progress import Progress
-from tidegate.cli.live import confirmed, database_option, whoami
+from tidegate.cli.live import confirmed, whoami
 from tidegate.cli.main import FAILURE
 from tidegate.cli.moment import moment
+from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import StaleError
 from tidegate.core.journal.chain import Note

@@ -11,7 +11,7 @@ import click
 
 from tidegate.cli.journal import opened
 from tidegate.cli.journal.progress import Progress
-from tidegate.cli.live import database_option
+from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.chain import Entry
 from tidegate.wire.journal_lines import read_lines, write_lines

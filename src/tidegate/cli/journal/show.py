@@ -10,8 +10,8 @@ import click
 
 from tidegate.cli.journal import known_partition, opened
 from tidegate.cli.journal.entries import FORMATS, Row, Writer, make_writer
-from tidegate.cli.live import database_option
 from tidegate.cli.moment import moment
+from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.facts import AnyFact
 from tidegate.core.journal.selection import Wanted

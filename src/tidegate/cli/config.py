@@ -1,0 +1,75 @@
+"""`tidegate config view`: every setting, its value, and where it comes from."""
+
+import click
+
+from tidegate.cli.output import FORMATS, emit, terminal_width
+from tidegate.cli.setting_options import settings_options
+from tidegate.cli.shape import Command, LazyGroup
+from tidegate.config.setting_table import TABLE, Written
+from tidegate.config.settings import Merged, shown
+from tidegate.core.why.table import layout
+
+_COMMANDS = {"view": ("tidegate.cli.config:view", "Show every setting and where it comes from")}
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name=_COMMANDS,
+    examples="tidegate config view --show-origin",
+)
+def config() -> None:
+    """Look at the settings: flag > TIDEGATE_* > project file > user file > default."""
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate config view                                  what is set to what
+    tidegate config view --show-origin                    and where each comes from
+    tidegate config view --show-origin --lease 1m         as a command with that flag sees it
+    """,
+)
+@click.option("--show-origin", is_flag=True, help="Say where each value comes from.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@settings_options(*TABLE)
+def view(merged: Merged, show_origin: bool, output: str) -> None:
+    """Show every setting; secrets are not shown."""
+    for warning in merged.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    if output != "table":
+        emit(_data(merged, show_origin), output)
+        return
+    head: tuple[str, ...] = ("NAME", "VALUE", "ORIGIN") if show_origin else ("NAME", "VALUE")
+    rows = []
+    for name, value in merged.values.items():
+        row = (name, _text(shown(name, value)))
+        rows.append((*row, merged.origins[name].text()) if show_origin else row)
+    for line in layout(head, rows, terminal_width()):
+        click.echo(line)
+
+
+def _text(value: Written) -> str:
+    return (", ".join(value) if isinstance(value, tuple) else str(value)) or "-"
+
+
+def _data(merged: Merged, show_origin: bool) -> dict[str, object]:
+    """The settings as a file has them; with origins, a list."""
+    if show_origin:
+        return {
+            "settings": [
+                {"name": name, "value": shown(name, value), **_origin(merged, name)}
+                for name, value in merged.values.items()
+            ]
+        }
+    data: dict[str, object] = {}
+    for name, value in merged.values.items():
+        section, _, key = name.rpartition(".")
+        within = data.setdefault(section, {}) if section else data
+        assert isinstance(within, dict)
+        within[key] = shown(name, value)
+    return data
+
+
+def _origin(merged: Merged, name: str) -> dict[str, str]:
+    origin = merged.origins[name]
+    return {"origin": origin.place} | ({"where": origin.where} if origin.where else {})

@@ -1,0 +1,81 @@
+"""What `run` and `serve` share: the flags, the fleet, and a worker made from the settings."""
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tidegate.cli.documents import located, read_document
+from tidegate.cli.setting_options import settings_options
+from tidegate.config.settings import Settings
+from tidegate.core.errors import UserError
+from tidegate.core.model.time import SECOND
+from tidegate.engine import worker
+from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.breaker import Breaker
+from tidegate.simulation.port import SimulatedFleet
+from tidegate.wire.scenario_doc import Scenario, read_scenario
+from tidegate.wiring import clock
+
+_SHARED = (
+    "database", "kinds", "act", "scenarios", "grace", "lease", "resync", "discover",
+    "limits.actions", "limits.actionTime", "limits.rounds", "limits.roundTime",
+)  # fmt: skip
+
+
+def tending_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The flags of whatever tends rollouts; the command is handed `merged` settings."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--allow-mass-delete", is_flag=True, help="Remove over a tenth at once."),
+            click.option("--seed", type=int, default=0, help="Of the simulated fleets."),
+        ):
+            function = option(function)
+        return settings_options(*_SHARED, *more)(function)
+
+    return decorate
+
+
+def simulated_fleet(settings: Settings, seed: int) -> SimulatedFleet:
+    """The clusters of every scenario, each a rollout named by its file."""
+    fleet = SimulatedFleet(clock())
+    for file in settings.scenarios:
+        fleet.add(f"simulated/{Path(file).stem}", _scenario(file), seed)
+    return fleet
+
+
+def _scenario(file: str) -> Scenario:
+    document = read_document(file)
+    try:
+        return read_scenario(document.data)
+    except UserError as error:
+        raise located(document, error) from None
+
+
+def actor(settings: Settings, allow_mass_delete: bool) -> Actor:
+    """Whoever carries tasks out, within the limits that are set."""
+    limits = Limits(
+        concurrency_max=settings.limits_actions,
+        timeout_s=settings.limits_action_time / SECOND,
+        allow_mass_removal=allow_mass_delete,
+    )
+    return Actor(limits, Breaker())
+
+
+def worker_settings(settings: Settings) -> worker.Settings:
+    """How the worker works."""
+    return worker.Settings(
+        holder=f"{socket.gethostname()}/{os.getpid()}",
+        act=settings.act,
+        kinds=settings.kinds,
+        lease_term=settings.lease,
+        resync_s=settings.resync / SECOND,
+        discover_s=settings.discover / SECOND,
+        rounds_max=settings.limits_rounds,
+        observe_timeout_s=settings.limits_round_time / SECOND,
+        grace_s=settings.grace / SECOND,
+    )

@@ -1,0 +1,182 @@
+"""Every setting there is: its name, its form, its default and what it is for.
+
+One table makes the flags, the variables, the reader of files, `config view` and the reference page,
+so that none of them can know a setting the others do not.
+"""
+
+import enum
+import re
+
+import msgspec
+
+Written = str | int | tuple[str, ...]
+
+
+class Form(enum.Enum):
+    """How a setting is written."""
+
+    TEXT = "a text"
+    TEXTS = "a list of texts"
+    CHOICE = "one of"
+    PATH = "a path, seen from the file it is written in"
+    PATHS = "a list of paths, seen from the file they are written in"
+    WHOLE = "a whole number"
+    DURATION = "a duration"
+    ADDRESS = "host:port"
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting."""
+
+    name: str  # where it stands in a file: `log.format`
+    form: Form
+    default: Written
+    help: str
+    flag: str
+    choices: tuple[str, ...] = ()
+    # What a number or a duration must not be below, as written.
+    least: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The name of its environment variable."""
+        return f"TIDEGATE_{self.field.upper()}"
+
+    @property
+    def field(self) -> str:
+        """Its name in `Settings`."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name.replace(".", "_")).lower()
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it has several values; its flag may be repeated, its variable has commas."""
+        return self.form in (Form.TEXTS, Form.PATHS)
+
+
+_ALL = (
+    Setting(
+        name="database",
+        flag="--database",
+        form=Form.PATH,
+        default="tidegate.db",
+        help="A file for SQLite, or postgresql://…",
+    ),
+    Setting(
+        name="kinds",
+        flag="--kind",
+        form=Form.TEXTS,
+        default=("*",),
+        help="Which kinds of change to run: a name or a pattern.",
+    ),
+    Setting(
+        name="act",
+        flag="--act",
+        form=Form.TEXTS,
+        default=(),
+        help="Rollouts to act on, by kind and name: 'simulated/*'. All others are observed.",
+    ),
+    Setting(
+        name="scenarios",
+        flag="--scenario",
+        form=Form.PATHS,
+        default=(),
+        help="Simulated fleets, a file each.",
+    ),
+    Setting(
+        name="color",
+        flag="--color",
+        form=Form.CHOICE,
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="Colour in tables and on terminals; auto heeds NO_COLOR.",
+    ),
+    Setting(
+        name="listen",
+        flag="--listen",
+        form=Form.ADDRESS,
+        default="127.0.0.1:8080",
+        help="Where `serve` answers; port 0 takes a free one.",
+    ),
+    Setting(
+        name="log.format",
+        flag="--log-format",
+        form=Form.CHOICE,
+        choices=("auto", "json", "human"),
+        default="auto",
+        help="Of `serve`: auto is human on a terminal and JSON lines elsewhere.",
+    ),
+    Setting(
+        name="log.level",
+        flag="--log-level",
+        form=Form.CHOICE,
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="The least that `serve` logs.",
+    ),
+    Setting(
+        name="limits.actions",
+        flag="--actions",
+        form=Form.WHOLE,
+        default=10,
+        least="1",
+        help="How many actions are under way at once.",
+    ),
+    Setting(
+        name="limits.actionTime",
+        flag="--action-time",
+        form=Form.DURATION,
+        default="30s",
+        least="1ms",
+        help="How long one action may take.",
+    ),
+    Setting(
+        name="limits.rounds",
+        flag="--rounds",
+        form=Form.WHOLE,
+        default=8,
+        least="1",
+        help="How many rounds are under way at once.",
+    ),
+    Setting(
+        name="limits.roundTime",
+        flag="--round-time",
+        form=Form.DURATION,
+        default="1m",
+        least="1ms",
+        help="How long one round may take.",
+    ),
+    Setting(
+        name="lease",
+        flag="--lease",
+        form=Form.DURATION,
+        default="15s",
+        least="1s",
+        help="How long a rollout stays with a worker that is not heard of.",
+    ),
+    Setting(
+        name="resync",
+        flag="--resync",
+        form=Form.DURATION,
+        default="30s",
+        least="100ms",
+        help="How long a rollout is left alone if nothing calls for it.",
+    ),
+    Setting(
+        name="discover",
+        flag="--discover",
+        form=Form.DURATION,
+        default="5s",
+        least="100ms",
+        help="How often to look for new rollouts.",
+    ),
+    Setting(
+        name="grace",
+        flag="--grace",
+        form=Form.DURATION,
+        default="20s",
+        least="0s",
+        help="How long rounds under way may take to end once told to stop.",
+    ),
+)
+
+TABLE: dict[str, Setting] = {setting.name: setting for setting in _ALL}
