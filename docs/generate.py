@@ -8,6 +8,7 @@ import click
 from tidegate.cli.main import cli
 from tidegate.config.setting_table import TABLE
 from tidegate.core.model.reasons import REASONS, Gate
+from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -32,6 +33,22 @@ file. In a variable, commas part the items of a list; a flag is repeated.
 
 | setting | flag | variable | written as | default | what for |
 |---|---|---|---|---|---|
+"""
+
+METRICS_HEAD = """# Metrics
+
+What `GET /metrics` of `tidegate serve` answers. Names and labels are a public interface. Generated
+by `make docs` from `tidegate.telemetry.metric_table`. What to alert on:
+[serve](../operate/serve.md).
+
+`kind` is what stands before the slash of a rollout's name. `state` is one of `waiting`, `updating`,
+`soaking`, `done`, `failed`, `no_answer`, `ignored`, `joined_later`, `pinned`, `leaving`; over all
+states each target is counted once. `gate` and `reason` are those of [reasons](reasons.md). There is
+never a label for a target. A rollout is counted by whoever leads it, so sums over several processes
+are right. The usual `process_*` metrics are there too.
+
+| metric | type | labels | what |
+|---|---|---|---|
 """
 
 
@@ -93,6 +110,17 @@ def settings_page() -> str:
     return "\n".join([*lines, ""])
 
 
+def metrics_page() -> str:
+    """Every metric with its labels."""
+    lines = METRICS_HEAD.splitlines()
+    for type_, table in (("gauge", GAUGES), ("counter", TOTALS), ("histogram", HISTOGRAMS)):
+        for known in table:
+            word = "counter" if known.name.endswith("_total") else type_
+            labels = ", ".join(f"`{each}`" for each in known.labels) or "none"
+            lines.append(f"| `{known.name}` | {word} | {labels} | {known.help} |")
+    return "\n".join([*lines, ""])
+
+
 def walk(
     name: str, command: click.Command, parent: click.Context | None = None
 ) -> list[click.Context]:
@@ -107,7 +135,12 @@ def walk(
     return found
 
 
-PAGES = {"reasons.md": reasons_page, "cli.md": commands_page, "settings.md": settings_page}
+PAGES = {
+    "reasons.md": reasons_page,
+    "cli.md": commands_page,
+    "settings.md": settings_page,
+    "metrics.md": metrics_page,
+}
 
 
 def main() -> None:

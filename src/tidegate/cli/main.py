@@ -33,6 +33,7 @@ _COMMANDS = {
     "pin": ("tidegate.cli.brakes:pin", "Keep targets where they are"),
     "unpin": ("tidegate.cli.brakes:unpin", "Let pinned targets move again"),
     "run": ("tidegate.cli.run:run", "Observe, decide, record and, where told to, act"),
+    "serve": ("tidegate.cli.serve:serve", "Run rounds for good, with probes, metrics and logs"),
     "config": ("tidegate.cli.config:config", "Look at the settings and where each comes from"),
     "journal": ("tidegate.cli.journal:journal", "Show, verify, move and compact what happened"),
     "replay": ("tidegate.cli.replay:replay", "Take recorded decisions again with today's rules"),

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 import click
 import msgspec
@@ -43,15 +43,15 @@ def emit(data: Any, output: str) -> None:
     click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100), nl=False)
 
 
-def wants_colour(choice: str) -> bool:
-    """Whether stdout gets colour: the flag, then NO_COLOR, then FORCE_COLOR, then the terminal."""
+def wants_colour(choice: str, out: TextIO | None = None) -> bool:
+    """Whether stdout, or another stream, gets colour: the flag, NO_COLOR, FORCE_COLOR, terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     if os.environ.get("FORCE_COLOR", "0") != "0" or os.environ.get("CLICOLOR_FORCE", "0") != "0":
         return True
-    return sys.stdout.isatty()
+    return (out or sys.stdout).isatty()
 
 
 def terminal_width() -> int | None:

@@ -12,7 +12,7 @@ from tidegate.config.settings import Merged
 from tidegate.core.model.time import format_age
 from tidegate.engine.acting import Actor
 from tidegate.engine.round import Round
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Led, Settings, Worker
 from tidegate.ports.store import Store
 from tidegate.simulation.port import SimulatedFleet
 from tidegate.wiring import clock
@@ -41,7 +41,9 @@ async def _run(
 ) -> None:
     quiet: set[str] = set()
 
-    def report(partition: str, outcome: Round | Exception) -> None:
+    def report(partition: str, outcome: Round | Led | Exception) -> None:
+        if isinstance(outcome, Led):
+            return
         if isinstance(outcome, Exception):
             click.echo(f"{partition or 'journal'}: {outcome}", err=True)
             return

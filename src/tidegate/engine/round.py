@@ -34,6 +34,7 @@ class Round(msgspec.Struct, frozen=True):
     recheck_at: Instant | None = None
     world: RolloutWorld | None = None
     plan: RolloutPlan | None = None
+    took_s: float = 0.0
 
 
 async def run_round(

@@ -8,11 +8,13 @@ by the store at every write, so that a worker that lost it without noticing does
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
@@ -48,8 +50,29 @@ class Settings(msgspec.Struct, frozen=True):
     grace_s: float = 20.0
 
 
+class Led(msgspec.Struct, frozen=True):
+    """A partition became ours to lead, or is no longer."""
+
+    leads: bool
+
+
+class Vitals(msgspec.Struct, frozen=True):
+    """How a worker is doing, for probes and metrics."""
+
+    led: frozenset[str]
+    tended: frozenset[str]
+    # Rounds that wait for their turn, and rounds under way.
+    waiting: int
+    under_way: int
+    # Entries in the journal that no round has taken into account yet, where we lead.
+    behind: int
+    discovered: bool
+    # The event loop's time when the journal last answered; None: it has not yet.
+    journal_at: float | None
+
+
 # What happened to a partition: for logs, metrics and tests.
-Report = Callable[[str, "Round | Exception"], None]
+Report = Callable[[str, "Round | Led | Exception"], None]
 
 
 class Worker:
@@ -77,6 +100,26 @@ class Worker:
         self._rounds = asyncio.Semaphore(settings.rounds_max)
         self._jitter = random.Random(settings.holder)
         self._stop = asyncio.Event()
+        self._led: set[str] = set()
+        self._waiting = self._under_way = 0
+        self._heads: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
+        self._discovered = False
+        self._journal_at: float | None = None
+        self._crash: BaseException | None = None
+
+    def vitals(self) -> Vitals:
+        """How it is doing."""
+        behind = (self._heads.get(each, 0) - self._seen.get(each, 0) for each in self._led)
+        return Vitals(
+            led=frozenset(self._led),
+            tended=frozenset(self._tended),
+            waiting=self._waiting,
+            under_way=self._under_way,
+            behind=sum(max(0, entries) for entries in behind),
+            discovered=self._discovered,
+            journal_at=self._journal_at,
+        )
 
     def wake(self, partition: str) -> None:
         """Something happened to a partition: look at it soon."""
@@ -95,8 +138,8 @@ class Worker:
         self._stop.set()
 
     async def run(self) -> None:
-        """Tend everything until told to stop."""
-        listening = asyncio.create_task(self._listen())
+        """Tend everything until told to stop. A bug in any part ends the whole, and is raised."""
+        listening = self._begin(self._listen())
         try:
             while not self._stop.is_set():
                 await self._discover()
@@ -109,6 +152,20 @@ class Worker:
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
+        if self._crash is not None:
+            raise self._crash
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """What ends by an error nobody expected must not end unseen."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None and self._crash is None:
+            self._crash = error
+            self.stop()
 
     async def _discover(self) -> None:
         try:
@@ -121,7 +178,8 @@ class Worker:
             mine = any(fnmatchcase(kind_of(partition), kind) for kind in self._settings.kinds)
             if mine and partition not in self._tended:
                 self._wakes[partition] = asyncio.Event()
-                self._tended[partition] = asyncio.create_task(self._tend(partition))
+                self._tended[partition] = self._begin(self._tend(partition))
+        self._discovered = True
 
     async def _listen(self) -> None:
         """Notice what others write: approvals, holds, another worker's entries."""
@@ -129,6 +187,7 @@ class Worker:
         while True:
             try:
                 heads = await asyncio.to_thread(self._store.heads)
+                self._journal_at = asyncio.get_running_loop().time()
             except (OutsideError, OSError) as error:
                 self._report("", error)
                 heads = known
@@ -137,7 +196,7 @@ class Worker:
             for partition, seq in heads.items():
                 if known.get(partition) != seq:
                     self.wake(partition)
-            known = heads
+            known = self._heads = heads
             await asyncio.sleep(self._settings.listen_s)
 
     async def _tend(self, partition: str) -> None:
@@ -149,14 +208,16 @@ class Worker:
             while not self._stop.is_set():
                 try:
                     lease = await self._lease(partition)
+                    self._lead(partition, lease is not None)
                     if lease is None:
                         await self._pause(partition, self._clock.now() + SECOND)
                         continue
                     if desk is None:
                         desk = await asyncio.to_thread(Desk, self._store, partition, self._book)
-                    async with self._rounds:
+                    async with self._turn():
                         result = await self._round(desk, lease)
                     failures = 0
+                    self._seen[partition] = desk.next_seq - 1
                     self._report(partition, result)
                     if result.plan is not None and result.plan.freed:
                         self.wake_all()
@@ -167,8 +228,29 @@ class Worker:
                     self._report(partition, error)
                     await _first(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
         finally:
+            self._lead(partition, False)
             if lease is not None:
                 await asyncio.shield(asyncio.to_thread(self._store.release, lease))
+
+    def _lead(self, partition: str, leads: bool) -> None:
+        if leads is not (partition in self._led):
+            (self._led.add if leads else self._led.discard)(partition)
+            self._report(partition, Led(leads))
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait until fewer rounds are under way than may be."""
+        self._waiting += 1
+        try:
+            await self._rounds.acquire()
+        finally:
+            self._waiting -= 1
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._rounds.release()
 
     async def _lease(self, partition: str) -> Lease | None:
         now, term = self._clock.now(), self._settings.lease_term
@@ -179,8 +261,11 @@ class Worker:
     async def _round(self, desk: Desk, lease: Lease) -> Round:
         acts = any(fnmatchcase(desk.partition, pattern) for pattern in self._settings.act)
         mode = Mode.ACT if acts else Mode.OBSERVE
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         async with asyncio.timeout(self._settings.observe_timeout_s):
-            return await run_round(desk, self._fleet, self._clock, self._actor, lease, mode)
+            done = await run_round(desk, self._fleet, self._clock, self._actor, lease, mode)
+        return replace(done, took_s=loop.time() - began)
 
     async def _pause(self, partition: str, until: Instant | int | None) -> None:
         """Until something happens, time changes a verdict, or it is time to look anyway."""

@@ -1,0 +1,129 @@
+"""From a worker's reports to lines and numbers: everything `serve` says passes here."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.journal.facts import Acted, AnyFact
+from tidegate.core.model.time import SECOND
+from tidegate.engine.round import Round
+from tidegate.engine.worker import Led, Vitals
+from tidegate.ports.clock import Clock
+from tidegate.telemetry.decisions import acted_record, decision_records
+from tidegate.telemetry.log import Log, Record
+from tidegate.telemetry.metrics import Gauges, Metrics, kind_of
+
+# How often the event loop is asked whether it still turns, and how late it may be.
+BEAT_S = 1.0
+BEAT_LATE_S = 15.0
+# How long the journal may be silent before we are not ready.
+JOURNAL_SILENT_S = 10.0
+
+_ERRORS = (
+    (StaleError, "stale"),
+    (OutsideError, "outside"),
+    (TimeoutError, "timeout"),
+    (OSError, "system"),
+)
+
+
+class Observer:
+    """Hears what happens, logs it and counts it."""
+
+    def __init__(self, log: Log, clock: Clock, version: str, vitals: Callable[[], Vitals]) -> None:
+        self._log = log
+        self._clock = clock
+        self._vitals = vitals
+        self._loop = asyncio.get_running_loop()
+        self._beat_at = self._loop.time()
+        self._late_s = 0.0
+        self.stopping = False
+        self._acts: dict[str, list[Record]] = {}
+        self.metrics = Metrics(version, self._gauges)
+
+    def report(self, partition: str, outcome: Round | Led | Exception) -> None:
+        """Something happened to a partition."""
+        acts = self._acts.pop(partition, [])
+        if isinstance(outcome, Round):
+            self._round(partition, outcome)
+        elif isinstance(outcome, Led):
+            self._led(partition, outcome.leads)
+        else:
+            self._error(partition, outcome)
+        if acts:
+            self._log.later(lambda: acts)
+
+    def written(self, partition: str, fact: AnyFact) -> None:
+        """A fact was written to the journal; told from any thread.
+
+        What came of an action is said after its decision, so it waits for the round to end.
+        """
+        if isinstance(fact, Acted):
+            self.metrics.add("tidegate_actions_total", kind_of(partition), fact.outcome.value)
+            record = acted_record(partition, self._clock.now(), fact)
+            self._acts.setdefault(partition, []).append(record)
+
+    async def beat(self) -> None:
+        """Notice when the loop does not turn: something in it takes too long."""
+        with contextlib.suppress(asyncio.CancelledError):
+            while True:
+                await asyncio.sleep(BEAT_S)
+                now = self._loop.time()
+                self._late_s = max(0.0, now - self._beat_at - BEAT_S)
+                self._beat_at = now
+
+    def ill(self) -> list[str]:
+        """Why the process is better started anew; nothing if it is well."""
+        late_s = self._loop.time() - self._beat_at - BEAT_S
+        late = f"the event loop is {late_s:.0f} s late"
+        return [late] if max(late_s, self._late_s) > BEAT_LATE_S else []
+
+    def missing(self) -> list[str]:
+        """What keeps it from doing its work; nothing if it is ready."""
+        vitals = self._vitals()
+        found = ["stopping"] if self.stopping else []
+        if vitals.journal_at is None:
+            found.append("the journal was not read yet")
+        elif self._loop.time() - vitals.journal_at > JOURNAL_SILENT_S:
+            silent_s = self._loop.time() - vitals.journal_at
+            found.append(f"the journal has not answered for {silent_s:.0f} s")
+        if not vitals.discovered:
+            found.append("rollouts were not looked for yet")
+        return found
+
+    def _round(self, partition: str, done: Round) -> None:
+        at_s = self._clock.now() / SECOND
+        self.metrics.round_ended(partition, done.world, done.plan, done.took_s, at_s)
+        decided, world, plan = done.decided, done.world, done.plan
+        if decided is None or world is None or plan is None:
+            return
+        if decided.changed or decided.events:
+            self._log.later(lambda: decision_records(partition, decided, world, plan))
+
+    def _led(self, partition: str, leads: bool) -> None:
+        if not leads:
+            self.metrics.forget(partition)
+        msg = "we lead it" if leads else "we no longer lead it"
+        self._log.say("info", msg, rollout=partition, what="leader", leads=leads)
+
+    def _error(self, partition: str, error: Exception) -> None:
+        word = next((word for kind, word in _ERRORS if isinstance(error, kind)), "bug")
+        self.metrics.add("tidegate_errors_total", kind_of(partition) or "none", word)
+        about = {"rollout": partition} if partition else {}
+        text = str(error) or type(error).__name__
+        # That somebody else wrote meanwhile is no failure: it is looked at again.
+        level = "info" if word == "stale" else "warning"
+        self._log.say(level, text, **about, what="error", error=word)
+
+    def _gauges(self) -> Gauges:
+        vitals = self._vitals()
+        return Gauges(
+            led=vitals.led,
+            tended=vitals.tended,
+            waiting=vitals.waiting,
+            under_way=vitals.under_way,
+            behind=vitals.behind,
+            loop_lag_s=self._late_s,
+            lines_dropped=self._log.dropped,
+        )

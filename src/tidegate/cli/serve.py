@@ -1,0 +1,138 @@
+"""`tidegate serve`: the rounds of chosen kinds, with probes, numbers and lines about them."""
+
+import asyncio
+import os
+import platform
+import signal
+import socket
+import sys
+
+import click
+
+from tidegate import __version__
+from tidegate.cli.live import opened
+from tidegate.cli.observing import Observer
+from tidegate.cli.output import wants_colour
+from tidegate.cli.shape import Command
+from tidegate.cli.tending import actor, simulated_fleet, tending_options, worker_settings
+from tidegate.config.setting_reader import split_address
+from tidegate.config.settings import Merged, Settings, shown
+from tidegate.engine.acting import Actor
+from tidegate.engine.worker import Worker
+from tidegate.http.app import Probes, make_app
+from tidegate.http.server import Server, address, bind
+from tidegate.ports.fleet import Fleet
+from tidegate.ports.store import Store
+from tidegate.telemetry.log import Log
+from tidegate.telemetry.overheard import overheard
+from tidegate.wiring import clock
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate serve --scenario examples/demo.yaml                       observe only
+    tidegate serve --scenario examples/demo.yaml --act 'simulated/*'   and act
+    curl -s 127.0.0.1:8080/readyz                                      what is missing, if anything
+    """,
+)
+@tending_options("listen", "log.format", "log.level", "color")
+def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
+    """Run rounds for as long as it is left to, and say how they go.
+
+    Answers on /livez, /readyz, /metrics and /version. Logs to stderr. On SIGTERM it starts nothing
+    more, lets what is under way end within --grace, gives its leases back and exits 0.
+    """
+    settings = merged.settings()
+    fleet = simulated_fleet(settings, seed)
+    hands = actor(settings, allow_mass_delete)
+    host, port = split_address(settings.listen) or ("", 0)
+    with bind(host, port) as ear, opened(settings.database, writes=True) as store:
+        log = _log(settings)
+        try:
+            _tell_settings(log, merged)
+            asyncio.run(_serve(store, fleet, hands, settings, log, ear))
+        finally:
+            log.close()
+
+
+def _log(settings: Settings) -> Log:
+    terminal = sys.stderr.isatty()
+    human = settings.log_format == "human" or (settings.log_format == "auto" and terminal)
+    colour = human and wants_colour(settings.color, sys.stderr)
+    out = sys.stderr.fileno()
+
+    def write(line: bytes) -> None:
+        # Past Python's own buffer, whose lock a reader who is stuck would keep to the very end.
+        while line:
+            line = line[os.write(out, line) :]
+
+    log = Log(clock(), write, human=human, level=settings.log_level, colour=colour)
+    log.adopt("uvicorn", "asyncio")
+    return log
+
+
+def _tell_settings(log: Log, merged: Merged) -> None:
+    """What is not as it is by default, and who said so."""
+    for warning in merged.warnings:
+        log.say("warning", warning, what="setting")
+    for name, origin in merged.origins.items():
+        if origin.place != "default":
+            value = shown(name, merged.values[name])
+            msg = f"{name} is set by {origin.text()}"
+            log.say("debug", msg, what="setting", name=name, value=value)
+
+
+async def _serve(
+    store: Store, fleet: Fleet, hands: Actor, settings: Settings, log: Log, ear: socket.socket
+) -> None:
+    # The worker comes next: it reports to the observer, which asks it how it is.
+    observer = Observer(log, clock(), __version__, lambda: worker.vitals())  # noqa: PLW0108
+    worker = Worker(
+        overheard(store, observer.written),
+        fleet,
+        clock(),
+        hands,
+        worker_settings(settings),
+        observer.report,
+    )
+    probes = Probes(
+        ill=observer.ill,
+        missing=observer.missing,
+        metrics=observer.metrics.text,
+        version={"version": __version__, "python": platform.python_version()},
+    )
+    server = Server(make_app(probes))
+
+    def stop(name: str) -> None:
+        observer.stopping = True
+        log.say("info", f"{name}: nothing more is begun", what="stopping")
+        worker.stop()
+
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop, each.name)
+    where = address(*ear.getsockname()[:2])
+    log.say("info", f"serving on {where}", what="serving", listen=where, version=__version__)
+    try:
+        await _together(worker, server, ear, observer)
+    except Exception as error:
+        msg = "a bug ends this process; nothing moves until it is started again"
+        log.say("error", msg, what="crash", error=repr(error))
+        raise
+    log.say("info", "stopped", what="stopped")
+
+
+async def _together(worker: Worker, server: Server, ear: socket.socket, observer: Observer) -> None:
+    """Until the worker ends; if either ends by an error, so does everything."""
+    beating = asyncio.create_task(observer.beat())
+    answering = asyncio.create_task(server.serve([ear]))
+    working = asyncio.create_task(worker.run())
+    await asyncio.wait((answering, working), return_when=asyncio.FIRST_COMPLETED)
+    worker.stop()
+    await asyncio.wait((working,))
+    server.stop()
+    await asyncio.wait((answering,))
+    beating.cancel()
+    working.result()
+    answering.result()

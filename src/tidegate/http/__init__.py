@@ -1,0 +1,1 @@
+"""What programs reach over HTTP: probes, numbers, the version. No page and no API yet."""

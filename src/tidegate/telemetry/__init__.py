@@ -1,0 +1,1 @@
+"""What Tidegate says about itself while it runs: lines and numbers."""

@@ -1,0 +1,34 @@
+"""A journal whose new entries are overheard: what is logged is exactly what was written down."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import AnyFact
+from tidegate.ports.store import Head, Store
+
+# Told a partition and a fact once it is written; from any thread.
+Tell = Callable[[str, AnyFact], None]
+
+
+class _Overheard:
+    """Hands everything on, and tells of facts that were written."""
+
+    def __init__(self, store: Store, tell: Tell) -> None:
+        self._store = store
+        self._tell = tell
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def append(self, partition: str, notes: Sequence[Note], **how: Any) -> Head:
+        """Write facts, then tell of them."""
+        head = self._store.append(partition, notes, **how)
+        for note in notes:
+            self._tell(partition, note.fact)
+        return head
+
+
+def overheard(store: Store, tell: Tell) -> Store:
+    """The same store, with an ear at its door."""
+    return cast("Store", _Overheard(store, tell))

@@ -1,0 +1,120 @@
+"""A worker says how it is, who leads, and does not outlive a bug."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from tests.engine.stage import DEMO, PARTITION
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.adapters.system_clock import SystemClock
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Asked, Verb
+from tidegate.core.model.time import SECOND, Duration
+from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.round import Round
+from tidegate.engine.worker import Led, Settings, Worker
+from tidegate.simulation.port import Fault, SimulatedFleet
+from tidegate.wire.scenario_doc import read_scenario
+
+Told = list[tuple[str, Round | Led | Exception]]
+
+
+def make(told: Told, fault: Fault | None = None, store: MemoryStore | None = None) -> Worker:
+    """A worker over one simulated rollout."""
+    clock = SystemClock()
+    fleet = SimulatedFleet(clock, fault)
+    fleet.add(PARTITION, read_scenario(DEMO))
+    settings = Settings(
+        holder="w", act=("*",), lease_term=Duration(SECOND), discover_s=0.05, listen_s=0.01
+    )
+    return Worker(
+        store or MemoryStore(),
+        fleet,
+        clock,
+        Actor(Limits(), Breaker()),
+        settings,
+        lambda partition, outcome: told.append((partition, outcome)),
+    )
+
+
+async def seen(condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    while not condition():  # noqa: ASYNC110  nothing in there tells when it is
+        await asyncio.sleep(0.005)
+
+
+async def until(worker: Worker, told: Told, rounds: int) -> None:
+    """Let a worker go until so many rounds are told."""
+    running = asyncio.create_task(worker.run())
+    await seen(lambda: running.done() or sum(isinstance(each, Round) for _, each in told) >= rounds)
+    worker.stop()
+    await running
+
+
+def test_leading_is_told_when_it_begins_and_when_it_ends() -> None:
+    """First that we lead, last that we do not; every round says how long it took."""
+    told: Told = []
+    worker = make(told)
+    asyncio.run(until(worker, told, 2))
+    assert told[0] == (PARTITION, Led(True))
+    assert told[-1] == (PARTITION, Led(False))
+    assert all(outcome.took_s > 0 for _, outcome in told if isinstance(outcome, Round))
+    assert not worker.vitals().led
+
+
+def test_vitals_tell_what_is_led_and_read() -> None:
+    """Before: nothing. Under way: who is led, that the journal answers, and nothing is behind."""
+    told: Told = []
+    store = MemoryStore()
+
+    async def look() -> None:
+        worker = make(told, store=store)
+        before = worker.vitals()
+        assert (before.led, before.discovered, before.journal_at) == (frozenset(), False, None)
+        running = asyncio.create_task(worker.run())
+        await seen(
+            lambda: bool(told) and isinstance(told[-1][1], Round) and not worker.vitals().behind
+        )
+        vitals = worker.vitals()
+        assert vitals.led == vitals.tended == {PARTITION}
+        assert vitals.discovered
+        assert vitals.journal_at is not None
+        assert (vitals.waiting, vitals.under_way) == (0, 0)
+        worker.stop()
+        await running
+
+    asyncio.run(look())
+
+
+def test_what_others_write_is_behind_until_a_round_has_seen_it() -> None:
+    """An approval written by somebody else is taken into account, and then nothing is behind."""
+    told: Told = []
+    store = MemoryStore()
+
+    async def look() -> None:
+        worker = make(told, store=store)
+        running = asyncio.create_task(worker.run())
+        await seen(lambda: any(isinstance(outcome, Round) for _, outcome in told))
+        note = Note(SystemClock().now(), "user:ada", Asked(verb=Verb.PAUSE))
+        seq = store.append(PARTITION, [note]).seq
+        await seen(lambda: worker._seen.get(PARTITION, 0) >= seq)
+        worker.stop()
+        await running
+        assert worker.vitals().behind == 0
+
+    asyncio.run(look())
+
+
+def test_a_bug_ends_the_worker_and_is_raised() -> None:
+    """Whatever is no error of ours must not end a rollout's rounds unseen."""
+
+    def fault(where: str) -> None:
+        if where == "observe":
+            raise ZeroDivisionError("a bug")
+
+    told: Told = []
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(until(make(told, fault), told, 1))
+    assert told[-1] == (PARTITION, Led(False)), "the lease is given back all the same"

@@ -1,0 +1,1 @@
+"""The application over real connections on the loopback."""

@@ -1,0 +1,127 @@
+"""Probes and numbers over a real socket: what is answered, and with which code."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from tidegate.core.errors import OutsideError
+from tidegate.http.app import Probes, make_app
+from tidegate.http.server import Server, bind
+
+Use = Callable[[aiohttp.ClientSession], Awaitable[None]]
+
+
+class Answers:
+    """What the process behind the application says of itself."""
+
+    def __init__(self) -> None:
+        self.ill: list[str] = []
+        self.missing: list[str] = []
+
+
+@asynccontextmanager
+async def serving(answers: Answers, *routes: Route) -> AsyncIterator[aiohttp.ClientSession]:
+    """A server on a free port, and a client for it."""
+    probes = Probes(
+        ill=lambda: answers.ill,
+        missing=lambda: answers.missing,
+        metrics=lambda: b"# TYPE x gauge\nx 1\n" * 100,
+        version={"version": "9"},
+    )
+    with bind("127.0.0.1", 0) as ear:
+        server = Server(make_app(probes, routes))
+        task = asyncio.create_task(server.serve([ear]))
+        try:
+            base = "http://{}:{}".format(*ear.getsockname())
+            async with aiohttp.ClientSession(base) as client:
+                yield client
+        finally:
+            server.stop()
+            await task
+
+
+def test_well_is_200_and_says_nothing_is_wrong() -> None:
+    """Alive, ready, and the version."""
+
+    async def ask() -> None:
+        async with serving(Answers()) as client:
+            for path, body in (
+                ("/livez", {"alive": True, "ill": []}),
+                ("/readyz", {"ready": True, "missing": []}),
+                ("/version", {"version": "9"}),
+            ):
+                async with client.get(path) as answer:
+                    assert answer.status == 200
+                    assert await answer.json() == body
+                    assert answer.headers["Cache-Control"] == "no-store"
+
+    asyncio.run(ask())
+
+
+def test_not_ready_is_503_and_says_what_is_missing() -> None:
+    """Both probes say in JSON what they found, and recover by themselves."""
+
+    async def ask() -> None:
+        answers = Answers()
+        async with serving(answers) as client:
+            answers.ill, answers.missing = ["the loop stands"], ["no journal", "stopping"]
+            async with client.get("/livez") as answer:
+                assert answer.status == 503
+                assert (await answer.json())["ill"] == ["the loop stands"]
+            async with client.get("/readyz") as answer:
+                assert answer.status == 503
+                assert (await answer.json())["missing"] == ["no journal", "stopping"]
+            answers.missing = []
+            async with client.get("/readyz") as answer:
+                assert answer.status == 200
+
+    asyncio.run(ask())
+
+
+def test_numbers_are_compressed_for_whoever_can_read_it() -> None:
+    """A scrape of a large fleet is mostly repetition."""
+
+    async def ask() -> None:
+        async with serving(Answers()) as client:
+            async with client.get("/metrics", headers={"Accept-Encoding": "gzip"}) as answer:
+                assert answer.headers["Content-Encoding"] == "gzip"
+                assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+                assert (await answer.read()).count(b"x 1") == 100
+            async with client.get("/metrics", headers={"Accept-Encoding": ""}) as answer:
+                assert "Content-Encoding" not in answer.headers
+
+    asyncio.run(ask())
+
+
+def test_more_routes_can_be_served_beside_the_probes() -> None:
+    """An API or a page is handed in; what nobody serves is 404, a probe cannot be written to."""
+
+    async def page(_: Request) -> PlainTextResponse:
+        return PlainTextResponse("a page")
+
+    async def ask() -> None:
+        async with serving(Answers(), Route("/page", page)) as client:
+            async with client.get("/page") as answer:
+                assert await answer.text() == "a page"
+            async with client.get("/none") as answer:
+                assert answer.status == 404
+            async with client.post("/readyz") as answer:
+                assert answer.status == 405
+
+    asyncio.run(ask())
+
+
+def test_an_address_in_use_is_named() -> None:
+    """The error says which address, what is wrong and what to do."""
+    with bind("127.0.0.1", 0) as ear:
+        port = ear.getsockname()[1]
+        with pytest.raises(OutsideError) as caught:
+            bind("127.0.0.1", port)
+    assert f"127.0.0.1:{port}: address already in use" in str(caught.value)
+    assert "--listen" in str(caught.value)

@@ -1,0 +1,1 @@
+"""What Tidegate says about itself: lines and numbers agree with what was decided."""
