@@ -224,7 +224,7 @@ def over_budget_nothing_starts(world: RolloutWorld, now: Instant, plan: RolloutP
         raise broken(f"breached is {plan.breached}, and should not be", world, now, plan)
     if over and plan.started:
         raise broken("something starts over the failure budget", world, now, plan)
-    if over != (plan.summary is Summary.FAILED) and not plan.course.aborted:
+    if over and plan.summary is not Summary.FAILED and not plan.course.aborted:
         raise broken("the summary does not tell of the breach", world, now, plan)
 
 

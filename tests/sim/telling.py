@@ -91,8 +91,10 @@ def _true_summary(world: RolloutWorld, plan: RolloutPlan) -> Summary:
         return Summary.ABORTED
     if plan.breached:
         return Summary.FAILED
-    if plan.course.mode is Mode.SETTLED or (seen_all and states.isdisjoint(UNFINISHED)):
+    if plan.course.mode is Mode.SETTLED:
         return Summary.SUCCEEDED
+    if seen_all and states.isdisjoint(UNFINISHED):
+        return Summary.SUCCEEDED if State.DONE in states or not states else Summary.FAILED
     if plan.course.paused:
         return Summary.PAUSED
     return Summary.WAITING if states <= WAITING else Summary.PROGRESSING
@@ -117,7 +119,7 @@ def _true_events(world: RolloutWorld, plan: RolloutPlan) -> list[Event]:
         None,
         course.revision,
     )
-    if plan.summary is Summary.FAILED and goes_back:
+    if plan.breached and plan.summary is Summary.FAILED and goes_back:
         found.append(Event.ABORTED)
     counted = [i for i in range(len(world.targets)) if is_counted(world, i)]
     received = any(plan.states[i] is State.DONE for i in counted)

@@ -133,7 +133,7 @@ def _steer(world: RolloutWorld, course: Course, now: Instant) -> RolloutPlan:
     summary = summarise(world, census, course, budget)
     groups = report_groups(world, census, course, budget)
     wanted = world.strategy.on_failure is OnFailure.ROLLBACK
-    rolls_back = wanted and summary in (Summary.FAILED, Summary.ABORTED)
+    rolls_back = wanted and (bool(budget.breached) or summary is Summary.ABORTED)
     started = _walk(world, course, census, budget, braking)
     change = Change(ChangeKind.APPLY, course.revision)
     options = list(map(Option, range(len(census.own)), repeat(change), _complete(census.own)))

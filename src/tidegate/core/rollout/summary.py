@@ -57,7 +57,10 @@ def summarise(world: RolloutWorld, census: Census, course: Course, budget: Budge
         failed=sum(tally.failed for tally in census.tallies),
     )
     seen_all = world.complete and all(group.complete for group in world.groups)
-    return _word(whole, course, False, seen_all)
+    word = _word(whole, course, False, seen_all)
+    # However many may fail: where nobody has it in the end, it did not succeed.
+    in_vain = word is Summary.SUCCEEDED and whole.failed and not whole.done
+    return Summary.FAILED if in_vain else word
 
 
 def _word(tally: Tally, course: Course, failed: bool, seen_all: bool) -> Summary:
