@@ -30,7 +30,7 @@ def test_a_fact_about_brakes_reads_back_equal(case: Case) -> None:
 @given(cases())
 def test_leaving_out_is_idempotent(case: Case) -> None:
     """What is left concerns somebody; looking again leaves out nothing more."""
-    found = concerning(case.brakes, names(case), case.labels)
+    found = concerning(case.brakes or Brakes(), names(case), case.labels)
     if found is not None:
         assert concerning(found, names(case), case.labels) == found
 
@@ -40,7 +40,7 @@ def test_what_is_left_out_would_have_said_nothing(case: Case) -> None:
     """The same targets start, the same claims are wanted: only words of passing gates are gone."""
     world = case.world()
     full = decide(world, NOON)
-    found = concerning(case.brakes, names(case), case.labels)
+    found = concerning(case.brakes or Brakes(), names(case), case.labels)
     part = decide(msgspec.structs.replace(world, brakes=found), NOON)
     assert part.started == full.started
     assert part.actions == full.actions
