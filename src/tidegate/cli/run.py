@@ -7,10 +7,17 @@ import click
 
 from tidegate.cli.live import opened
 from tidegate.cli.shape import Command
-from tidegate.cli.tending import actor, simulated_fleet, tending_options, worker_settings
+from tidegate.cli.tending import (
+    actor,
+    brake_book,
+    simulated_fleet,
+    tending_options,
+    worker_settings,
+)
 from tidegate.config.settings import Merged
 from tidegate.core.model.time import format_age
 from tidegate.engine.acting import Actor
+from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Led, Settings, Worker
 from tidegate.ports.store import Store
@@ -33,11 +40,17 @@ def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     fleet = simulated_fleet(settings, seed)
     hands = actor(settings, allow_mass_delete)
     with opened(settings.database, writes=True) as store:
-        asyncio.run(_run(store, fleet, hands, worker_settings(settings), once))
+        book = brake_book(settings, store)
+        asyncio.run(_run(store, fleet, hands, worker_settings(settings), book, once))
 
 
 async def _run(
-    store: Store, fleet: SimulatedFleet, hands: Actor, settings: Settings, once: bool
+    store: Store,
+    fleet: SimulatedFleet,
+    hands: Actor,
+    settings: Settings,
+    book: BrakeBook,
+    once: bool,
 ) -> None:
     quiet: set[str] = set()
 
@@ -55,7 +68,7 @@ async def _run(
         if once and quiet >= set(fleet.fleets):
             worker.stop()
 
-    worker = Worker(store, fleet, clock(), hands, settings, report)
+    worker = Worker(store, fleet, clock(), hands, settings, report, book)
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, worker.stop)

@@ -14,7 +14,13 @@ from tidegate.cli.live import opened
 from tidegate.cli.observing import Observer
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
-from tidegate.cli.tending import actor, simulated_fleet, tending_options, worker_settings
+from tidegate.cli.tending import (
+    actor,
+    brake_book,
+    simulated_fleet,
+    tending_options,
+    worker_settings,
+)
 from tidegate.config.setting_reader import split_address
 from tidegate.config.settings import Merged, Settings, shown
 from tidegate.engine.acting import Actor
@@ -95,6 +101,7 @@ async def _serve(
         hands,
         worker_settings(settings),
         observer.report,
+        brake_book(settings, store),
     )
     probes = Probes(
         ill=observer.ill,

@@ -10,18 +10,22 @@ import click
 
 from tidegate.cli.documents import located, read_document
 from tidegate.cli.setting_options import settings_options
+from tidegate.config.brake_file import BrakeFile
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
 from tidegate.core.model.time import SECOND
 from tidegate.engine import worker
 from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
+from tidegate.ports.store import Store
 from tidegate.simulation.port import SimulatedFleet
 from tidegate.wire.scenario_doc import Scenario, read_scenario
 from tidegate.wiring import clock
 
 _SHARED = (
-    "database", "kinds", "act", "scenarios", "grace", "lease", "resync", "discover",
+    "database", "kinds", "act", "scenarios", "brakes", "holdFiles",
+    "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionTime", "limits.rounds", "limits.roundTime",
 )  # fmt: skip
 
@@ -54,6 +58,13 @@ def _scenario(file: str) -> Scenario:
         return read_scenario(document.data)
     except UserError as error:
         raise located(document, error) from None
+
+
+def brake_book(settings: Settings, store: Store) -> BrakeBook:
+    """The brakes of the journal, of the bundle's files, and of the file on this disk."""
+    files = [BrakeFile(Path(name), must_exist=True) for name in settings.brakes]
+    files += [BrakeFile(Path(name), must_exist=False) for name in settings.hold_files]
+    return BrakeBook(store, files)
 
 
 def actor(settings: Settings, allow_mass_delete: bool) -> Actor:

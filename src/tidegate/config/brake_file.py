@@ -11,13 +11,6 @@ from tidegate.config.strict_yaml import read_yaml
 from tidegate.core.errors import UserError
 from tidegate.ports.brakes import Written
 
-_EMERGENCY: dict[str, Any] = {
-    "name": "emergency",
-    "scope": {"everything": True},
-    "owner": "whoever made the file",
-    "reason": "an empty file holds everything",
-}
-
 
 class BrakeFile:
     """One file of brakes, read again when it changes."""
@@ -49,7 +42,7 @@ class BrakeFile:
     def _written(self, seen: object) -> tuple[Written, ...]:
         if seen == "missing" and not self._must_exist:
             return ()
-        origin = str(self._path)
+        origin = f"file {self._path}"
         if isinstance(seen, str):
             return (Written(origin, problem=f"the file is {seen}"),)
         try:
@@ -57,10 +50,10 @@ class BrakeFile:
             if not text.strip():
                 if self._must_exist:
                     return ()
-                return (Written(origin, {"holds": [_EMERGENCY]}),)
-            document = read_yaml(origin, text).data
+                return (Written(origin, {"holds": [_emergency(self._path)]}),)
+            document = read_yaml(str(self._path), text).data
         except UserError as error:
-            return (Written(origin, problem=error.problems[0].text()),)
+            return (Written(origin, problem=error.text()),)
         except (OSError, ValueError) as error:
             return (Written(origin, problem=str(error)),)
         if not isinstance(document, dict):
@@ -69,3 +62,13 @@ class BrakeFile:
 
     def _beside(self, name: str) -> str:
         return (self._path.parent / name).read_text(encoding="utf-8")
+
+
+def _emergency(path: Path) -> dict[str, Any]:
+    """The hold an empty file stands for."""
+    return {
+        "name": "emergency",
+        "scope": {"everything": True},
+        "owner": "whoever made it",
+        "reason": f"the empty file {path} holds everything",
+    }

@@ -83,6 +83,20 @@ _ALL = (
         help="Simulated fleets, a file each.",
     ),
     Setting(
+        name="brakes",
+        flag="--brakes",
+        form=Form.PATHS,
+        default=(),
+        help="Files of brakes in the bundle; one that cannot be read holds everything.",
+    ),
+    Setting(
+        name="holdFiles",
+        flag="--hold-file",
+        form=Form.PATHS,
+        default=(),
+        help="Files that hold once they are there; an empty one holds everything.",
+    ),
+    Setting(
         name="color",
         flag="--color",
         form=Form.CHOICE,

@@ -33,6 +33,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     act: tuple[str, ...]
     scenarios: tuple[str, ...]
+    brakes: tuple[str, ...]
+    hold_files: tuple[str, ...]
     color: str
     listen: str
     log_format: str

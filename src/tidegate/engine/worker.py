@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.journal.brake_state import PARTITION as BRAKES
+from tidegate.core.gates.brakes import Brakes
 from tidegate.core.journal.facts import Mode
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor
@@ -184,15 +184,18 @@ class Worker:
     async def _listen(self) -> None:
         """Notice what others write: approvals, holds, another worker's entries."""
         known: dict[str, int] = {}
+        brakes: Brakes | None = None
         while True:
             try:
+                found = await asyncio.to_thread(self._book.read, self._clock.now())
+                if found is not brakes:
+                    self.wake_all()
+                brakes = found
                 heads = await asyncio.to_thread(self._store.heads)
                 self._journal_at = asyncio.get_running_loop().time()
             except (OutsideError, OSError) as error:
                 self._report("", error)
                 heads = known
-            if known.get(BRAKES) != heads.get(BRAKES):
-                self.wake_all()
             for partition, seq in heads.items():
                 if known.get(partition) != seq:
                     self.wake(partition)

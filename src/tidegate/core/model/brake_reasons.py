@@ -23,14 +23,14 @@ BRAKE_REASONS: dict[Reason, Entry] = {
         _STOP,
         "hold {hold}: {why} ({owner})",
         (("hold", _N), ("why", _N), ("owner", _N)),
-        "`hold remove {hold}`",
+        "`hold remove {hold}`, or its file is mended",
     ),
     Reason.HeldUntil: Entry(
         Gate.HOLD,
         _WAIT,
         "hold {hold}: {why} ({owner})",
         (("hold", _N), ("why", _N), ("owner", _N)),
-        "it expires, or `hold remove {hold}`",
+        "it expires, `hold remove {hold}`, or its file is mended",
     ),
     Reason.HoldSpares: Entry(
         Gate.HOLD,
