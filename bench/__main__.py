@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import against_compat, against_peer, command, journal, placement, rollout
+from bench import against_compat, against_peer, command, journal, placement, restart, rollout
 from bench.fleet import LEGEND
 from bench.table import Report
 from bench.timing import Effort
@@ -25,6 +25,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "compat": against_compat.run,
     "placement": placement.run,
     "journal": journal.run,
+    "restart": restart.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }

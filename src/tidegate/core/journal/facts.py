@@ -92,7 +92,7 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     purpose: Purpose = Purpose.ROLL_OUT
 
 
-class Stand(msgspec.Struct, frozen=True, omit_defaults=True):
+class Stand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where a target stands with its gates: what counts as the same verdict."""
 
     target: str

@@ -78,12 +78,13 @@ def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[Stand]:
     names = [target.name for target in world.targets + world.departed]
     by_target: dict[int, Verdicts] = {}
     for option in plan.options:
-        marks = known.get(id(option.verdicts))
+        verdicts, i = option.verdicts, option.target
+        marks = known.get(id(verdicts))
         if marks is None:
-            marks = known[id(option.verdicts)] = tuple(_mark(each) for each in option.verdicts)
-        before = by_target.get(option.target)
-        by_target[option.target] = marks if before is None else before + marks
-    return (Stand(names[i], marks) for i, marks in by_target.items())
+            marks = known[id(verdicts)] = tuple([_mark(each) for each in verdicts])
+        before = by_target.get(i)
+        by_target[i] = marks if before is None else before + marks
+    return [Stand(names[i], marks) for i, marks in by_target.items()]
 
 
 def _mark(verdict: Verdict) -> tuple[str, str, str, Instant | None]:
@@ -92,14 +93,15 @@ def _mark(verdict: Verdict) -> tuple[str, str, str, Instant | None]:
 
 def digest(stands: Iterable[Stand], tasks: Iterable[Task]) -> str:
     """One number for a whole plan: two plans that decide and explain the same have the same."""
-    total = blake2b(digest_size=16)
-    texts: dict[int, bytes] = {}
+    texts: dict[int, str] = {}  # what many share is written out once
+    said: list[str] = []
     for stand in stands:
-        text = texts.get(id(stand.verdicts))
+        verdicts = stand.verdicts
+        text = texts.get(id(verdicts))
         if text is None:
-            text = texts[id(stand.verdicts)] = repr(stand.verdicts).encode()
-        total.update(stand.target.encode())
-        total.update(text)
+            text = texts[id(verdicts)] = repr(verdicts)
+        said.append(stand.target)
+        said.append(text)
     for task in tasks:
-        total.update(f"{task.target}|{task.change.kind.value}|{task.change.revision}".encode())
-    return total.hexdigest()
+        said.append(f"{task.target}|{task.change.kind.value}|{task.change.revision}")
+    return blake2b("\n".join(said).encode(), digest_size=16).hexdigest()
