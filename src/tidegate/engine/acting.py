@@ -55,8 +55,9 @@ class Actor:
         self, desk: Desk, fleet: Fleet, clock: Clock, lease: Lease, tasks: list[Task]
     ) -> tuple[int, int]:
         """Carry out all tasks; how many were done, and how many failed."""
-        kept, dropped = brake_removals(desk.state, tasks, self._limits.allow_mass_removal)
-        notes = [self._note(clock, task, Outcome.DROPPED, why) for task, why in dropped]
+        kept, put_off = brake_removals(desk.state, tasks, self._limits.allow_mass_removal)
+        # Put off, not dropped: what is dropped would be decided anew in every round.
+        notes = [self._note(clock, task, Outcome.FAILED, why) for task, why in put_off]
         if notes:
             await asyncio.to_thread(desk.write, notes, token=lease.token)
         outcomes = await asyncio.gather(
@@ -72,6 +73,8 @@ class Actor:
             if self.stopping or clock.now() >= lease.until:
                 return None  # whoever leads next finds it without an outcome
             why = await asyncio.to_thread(_refusal, desk, lease, task, clock)
+            if clock.now() >= lease.until:
+                return None  # the answer took so long that somebody else may lead by now
             outcome, detail = await self._try(desk, fleet, clock, task, why)
             note = self._note(clock, task, outcome, detail)
             await asyncio.to_thread(desk.write, [note], token=lease.token)
@@ -146,9 +149,16 @@ def unwanted(state: RolloutState, task: Task) -> str:
     known = state.pending.get(task.target)
     if known is None or known.task.key != task.key:
         return "another decision took its place"
+    if task.change.kind is ChangeKind.REMOVE and _is_member(state, task.target):
+        return "it is in a group again"
     if task.change.kind is ChangeKind.APPLY and state.rollout.aborted:
         return "the rollout was aborted"
     return "the rollout is paused" if state.rollout.paused else ""
+
+
+def _is_member(state: RolloutState, target: str) -> bool:
+    groups = state.declared.groups if state.declared is not None else ()
+    return any(target in group.clusters for group in groups)
 
 
 def brake_removals(

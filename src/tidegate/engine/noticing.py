@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tidegate.core.journal.facts import Declared, Observed
-from tidegate.core.journal.rollout_state import RolloutState
+from tidegate.core.journal.rollout_state import RolloutState, is_void
 from tidegate.core.model.target import Status, Target
 from tidegate.ports.fleet import Observation
 
@@ -14,17 +14,25 @@ def notice(state: RolloutState, seen: Observation) -> Iterator[Declared | Observ
         yield seen.declared
     reports = tuple(report for report in seen.reports if _is_news(state, report))
     heard = {report.name for report in seen.reports}
-    # From a partial reading nothing is concluded about those it does not mention.
-    gone = tuple(sorted(state.reports.keys() - heard)) if seen.complete else ()
-    gone = tuple(name for name in gone if name not in state.pending)
+    # From a partial reading nothing is concluded about those it does not mention; nor is it ever
+    # about members: a reading may be from before they reported, and to forget what we had them
+    # begin is to begin it twice. A member that lost what it had has to say so (ToApply).
+    silent = state.reports.keys() - heard if seen.complete else set()
+    if silent:
+        silent -= {name for group in seen.declared.groups for name in group.clusters}
+    gone = tuple(sorted(silent - state.pending.keys()))
     if reports or gone or seen.complete != state.complete:
         yield Observed(reports=reports, gone=gone, complete=seen.complete)
 
 
 def _is_news(state: RolloutState, report: Target) -> bool:
-    if report.status is Status.ToApply:
-        return report.name in state.reports and report.name not in state.pending
     known = state.reports.get(report.name)
+    if report.status is Status.ToApply:
+        # It has nothing. While it is being told, that only means that the reading lags behind.
+        settled = known is not None and known.status not in (Status.ToApply, Status.Progressing)
+        return settled and report.name not in state.pending
+    if is_void(state, report):
+        return False
     if known is not None and _is_older(report, known):
         return False
     return known != report
@@ -38,4 +46,4 @@ def _is_older(report: Target, known: Target) -> bool:
     """
     if report.since is None or known.since is None or report.revision == known.revision:
         return False
-    return report.since < known.since
+    return report.since <= known.since

@@ -81,5 +81,10 @@ def _claims(partition: str, plan: RolloutPlan, decided: Decided, now: Instant) -
 
 
 def _says_something(decided: Decided) -> bool:
-    """A round in which nothing changed and nothing is done is not worth a line."""
+    """A round in which nothing changed and nothing is done is not worth a line.
+
+    What is only observed follows from the verdicts, and would be the same in every round.
+    """
+    if decided.mode is Mode.OBSERVE:
+        return bool(decided.changed)
     return bool(decided.changed or decided.tasks or decided.events or decided.forgotten)

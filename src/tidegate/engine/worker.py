@@ -233,7 +233,14 @@ class Worker:
         finally:
             self._lead(partition, False)
             if lease is not None:
-                await asyncio.shield(asyncio.to_thread(self._store.release, lease))
+                await asyncio.shield(self._release(lease))
+
+    async def _release(self, lease: Lease) -> None:
+        """Give a lease back; where that fails, it runs out by itself."""
+        try:
+            await asyncio.to_thread(self._store.release, lease)
+        except (OutsideError, StaleError, OSError) as error:
+            self._report(lease.partition, error)
 
     def _lead(self, partition: str, leads: bool) -> None:
         if leads is not (partition in self._led):

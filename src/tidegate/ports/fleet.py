@@ -25,7 +25,11 @@ class Fleet(Protocol):
         ...
 
     async def observe(self, partition: str) -> Observation:
-        """Read what is declared and what every target reports."""
+        """Read what is declared and what every target reports.
+
+        A member that is not mentioned is believed to be as it last was: one that has lost what it
+        had is reported as ToApply.
+        """
         ...
 
     async def act(self, partition: str, task: Task) -> str:

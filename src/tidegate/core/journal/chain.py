@@ -21,6 +21,7 @@ HASH_BYTES = 16
 # What is hashed. Lengths first, so that no two entries look alike, whatever their names hold.
 SEALED = b"%b%d|%d|%d|%b|%b|%d|%b|%b"
 _FRESH = blake2b(digest_size=HASH_BYTES)
+# Sets in one order: the same facts make the same chain in every process.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode: Callable[[bytes], AnyFact] = msgspec.json.Decoder(AnyFact).decode
 

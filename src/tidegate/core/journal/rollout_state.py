@@ -57,7 +57,7 @@ class RolloutState(msgspec.Struct):
     rollout: Rollout = Rollout()
     # Decided and without an outcome, by target.
     pending: dict[str, Pending] = {}
-    # Reports from before this moment are void: a retry was taken up.
+    # Reports up to this moment are void: a retry was taken up.
     void: dict[str, Instant] = {}
     stands: dict[str, Stand] = {}
     summary: Summary = Summary.WAITING
@@ -93,11 +93,16 @@ def _observed(state: RolloutState, _: Instant, fact: Observed) -> None:
     for name in fact.gone:
         state.reports.pop(name, None)
     for report in fact.reports:
-        since = state.void.get(report.name)
-        if since is not None and (report.since is None or report.since <= since):
+        if is_void(state, report):
             continue
         state.void.pop(report.name, None)
         state.reports[report.name] = report
+
+
+def is_void(state: RolloutState, report: Target) -> bool:
+    """Whether a report is from before a retry was taken up, and so says nothing any more."""
+    since = state.void.get(report.name)
+    return since is not None and (report.since is None or report.since <= since)
 
 
 def _asked(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
@@ -140,8 +145,9 @@ def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
     for stand in fact.changed:
         state.stands[stand.target] = stand
     for name in fact.forgotten:
-        state.void[name] = at
-        state.reports.pop(name, None)
+        # By the target's own clock, where it said when: ours may be ahead of it.
+        known = state.reports.pop(name, None)
+        state.void[name] = at if known is None or known.since is None else known.since
     if fact.mode is Mode.ACT:
         for task in fact.tasks:
             state.pending[task.target] = Pending(task, at)
@@ -219,9 +225,12 @@ def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
         rollout = replace(rollout, last_good=declared.last_good)
     for one in state.pending.values():
         task = one.task
-        if task.change.kind is not ChangeKind.REMOVE:
+        if task.change.kind is ChangeKind.REMOVE:
+            reports.pop(task.target, None)  # it is being removed: that is not decided again
+        else:
+            # Nobody has told it yet, so its time to answer has not begun: it is in flight, undated.
             reports[task.target] = Target(
-                task.target, Status.Progressing, one.at, task.change.revision
+                task.target, Status.Progressing, None, task.change.revision
             )
     return build_world(
         declared.strategy,
