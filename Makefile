@@ -5,6 +5,7 @@ VENV      ?= .venv
 ARGS      ?=
 SEEDS     ?= 200
 STATES    ?= 20000
+LOOPS     ?= 1200
 LOCK_ARGS ?=
 
 BIN   := $(VENV)/bin
@@ -22,7 +23,7 @@ make test    every test but the end-to-end ones        ARGS="-k soak"
 make check   formatting, lint, types, layers
 make bench   how fast it decides                       ARGS=...
 make e2e     end to end with the real parts            ARGS=...
-make sim     seeded simulation with faults             SEEDS=$(SEEDS) STATES=$(STATES) ARGS=...
+make sim     seeded simulation, faults at every port   SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS)
 make docs    regenerate the reference pages
 make lock    pin and hash the requirements again       LOCK_ARGS=--upgrade
 make clean   remove $(VENV), caches and build output
@@ -97,7 +98,7 @@ else
 endif
 
 sim: $(READY)
-	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) $(ARGS)
+	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) --loops $(LOOPS) $(ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m bench $(ARGS)

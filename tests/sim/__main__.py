@@ -3,6 +3,7 @@
     python -m tests.sim --states 1000000 --jobs 2      states, each held against every law
     python -m tests.sim --seeds 500                    rollouts lived through in virtual time
     python -m tests.sim --seeds 1 --seed 42 --story    one of them, told
+    python -m tests.sim --loops 1200                   the whole loop under faults, some 10⁶ steps
 
 Whatever fails names its seed and the command that brings it back.
 """
@@ -14,13 +15,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from tests.sim.loop import story as loop_story
 from tests.sim.rollouts import live_through
 from tests.sim.states import BrokenStateError, run_states
 
 # Small enough for progress to be seen, large enough for handing them out to cost nothing.
 STATES_A_CHUNK = 2_000
 ROLLOUTS_A_CHUNK = 10
-DEFAULT_STATES, DEFAULT_SEEDS = 20_000, 200
+LOOPS_A_CHUNK = 5
+DEFAULT_STATES, DEFAULT_SEEDS, DEFAULT_LOOPS = 20_000, 200, 100
 
 Span = tuple[int, int]
 
@@ -28,8 +31,9 @@ Span = tuple[int, int]
 def main() -> int:
     """Run what was asked for; 1 if anything is broken."""
     options = _options()
-    if not (options.states or options.seeds):
+    if not (options.states or options.seeds or options.loops):
         options.states, options.seeds = DEFAULT_STATES, DEFAULT_SEEDS
+        options.loops = DEFAULT_LOOPS
     try:
         if options.states:
             spans = _spans(options.seed, options.states, STATES_A_CHUNK)
@@ -41,6 +45,10 @@ def main() -> int:
             print(_rollouts_line(seen, options.seeds, took_s))
             if options.story:
                 print(live_through(options.seed).tell())
+        if options.loops:
+            spans = _spans(options.seed, options.loops, LOOPS_A_CHUNK)
+            seen, took_s = _run(_loops, spans, options.loops, options.jobs, "loops")
+            print(_loops_line(seen, options.loops, took_s))
     except (BrokenStateError, AssertionError) as error:
         print(f"\n{error}")
         return 1
@@ -52,6 +60,7 @@ def _options() -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--states", type=int, default=0, help="how many states to decide")
     parser.add_argument("--seeds", type=int, default=0, help="how many rollouts to live through")
+    parser.add_argument("--loops", type=int, default=0, help="how many stories of the whole loop")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes share the work")
     parser.add_argument("--story", action="store_true", help="tell the rollout of the first seed")
@@ -73,6 +82,13 @@ def _rollouts(span: Span) -> Counter[str]:
         seen["steps"] += story.steps
         seen["completed"] += story.rollout.completed
         seen["aborted"] += story.rollout.aborted
+    return seen
+
+
+def _loops(span: Span) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for seed in range(span[0], span[0] + span[1]):
+        seen += loop_story.counted(loop_story.live_through(seed))
     return seen
 
 
@@ -116,6 +132,13 @@ def _states_line(seen: Counter[str], count: int, took_s: float) -> str:
 def _rollouts_line(seen: Counter[str], count: int, took_s: float) -> str:
     told = f"{seen['steps']} steps · completed {seen['completed']} · aborted {seen['aborted']}"
     return f"{count} rollouts, {count / took_s:.0f} a second: {told}"
+
+
+def _loops_line(seen: Counter[str], count: int, took_s: float) -> str:
+    words = ("steps", "rounds", "faults", "crashes", "carried out")
+    told = " · ".join(f"{seen[word]} {word}" for word in words)
+    hours = seen["seconds"] / 3600
+    return f"{count} loops, {hours:.0f} h lived in {took_s:.0f} s: {told}"
 
 
 if __name__ == "__main__":

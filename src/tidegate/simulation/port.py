@@ -6,7 +6,7 @@ what clusters report and nothing else. Faults are thrown by a plan that a test o
 
 from collections.abc import Callable
 
-from tidegate.core.errors import OutsideError
+from tidegate.core.errors import StaleError
 from tidegate.core.journal.facts import Declared, Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.rollout.world import Membership
@@ -60,19 +60,24 @@ class SimulatedFleet:
         self._fault("act")
         self.calls += 1
         if task.key not in self.done:
+            self._check(partition, task)
             self.done[task.key] = task
             self._apply(partition, task)
         self._fault("answer")
         return "applied"
 
+    def _check(self, partition: str, task: Task) -> None:
+        """Nothing is handed to a cluster that is not there; one that is gone is removed already."""
+        there = task.target in self.fleets[partition].clusters
+        if not there and task.change.kind is not ChangeKind.REMOVE:
+            raise StaleError(f"{task.target} is not there any more")
+
     def _apply(self, partition: str, task: Task) -> None:
         fleet = self.fleets[partition]
-        if task.target not in fleet.clusters:
-            raise OutsideError(f"{task.target} does not answer")
-        if task.change.kind is ChangeKind.REMOVE:
-            fleet.remove(task.target)
-        else:
+        if task.change.kind is not ChangeKind.REMOVE:
             fleet.apply(task.target, task.change.revision or "", self._clock.now())
+        elif task.target in fleet.clusters:
+            fleet.remove(task.target)
 
     def _declared(self, partition: str) -> Declared:
         scenario, fleet = self._scenarios[partition], self.fleets[partition]

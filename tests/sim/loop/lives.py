@@ -1,0 +1,191 @@
+"""One life of a worker: from its start to its stop, or to the call in the middle of which it dies.
+
+A dead life does nothing any more: whatever of it still runs (a `finally`, a thread) finds every
+port closed, as if the process were gone. A frozen one goes on later, and does not know it.
+"""
+
+import asyncio
+import contextvars
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tidegate.core.journal.chain import Entry, Note
+from tidegate.core.journal.facts import Task
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.worker import Settings, Worker
+from tidegate.ports.fleet import Fleet, Observation
+from tidegate.ports.store import Head, Lease, Store
+from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop
+
+if TYPE_CHECKING:
+    from tests.sim.loop.witness import Witness
+
+# Whose call it is: tasks inherit it from the one that started them.
+CURRENT: contextvars.ContextVar["Life | None"] = contextvars.ContextVar("life", default=None)
+
+
+class DeadError(BaseException):
+    """The process is gone; nothing of ours may catch it."""
+
+
+class Life:
+    """A worker, and when it dies."""
+
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        store: Store,
+        fleet: Fleet,
+        witness: "Witness",
+        settings: Settings,
+        *,
+        off: Duration = RIGHT,
+        dies_after: int | None = None,
+        removes: bool = False,
+    ) -> None:
+        self.loop = loop
+        self.name = settings.holder
+        self.clock = VirtualClock(loop, off)
+        self.witness = witness
+        self.dead = False
+        # None: of nothing in particular.
+        self._calls_left = dies_after
+        self._thaws_at = Instant(0)
+        # What this life could know: when it last read a partition, and was last let write to it.
+        self.read_at: dict[str, Instant] = {}
+        self.confirmed_at: dict[str, Instant] = {}
+        self.seen: dict[str, Observation] = {}
+        self.worker = Worker(
+            MortalStore(self, store),
+            MortalFleet(self, fleet),
+            self.clock,
+            Actor(Limits(concurrency_max=4, allow_mass_removal=removes), Breaker()),
+            settings,
+            witness.reported,
+        )
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, self)
+        self.task = context.run(loop.create_task, self.worker.run())
+
+    def step(self) -> None:
+        """A call is about to be made: a point to die at."""
+        self.witness.steps += 1
+        self.call()
+
+    def call(self) -> None:
+        """Something polls, or a call was just made: a point to die at, too."""
+        if self._calls_left is not None:
+            self._calls_left -= 1
+            if self._calls_left <= 0:
+                self.die()
+        if self.dead:
+            raise DeadError
+
+    def die(self) -> None:
+        """From here on nothing reaches the outside."""
+        if not self.dead:
+            self.dead = True
+            self.witness.deaths += 1
+            self.task.cancel()
+
+    def freeze(self, seconds: float) -> None:
+        """Every call is late from now on, until the thaw."""
+        self._thaws_at = Instant(self.loop.now() + round(seconds * SECOND))
+
+    def frozen_s(self) -> float:
+        """How long until it goes on."""
+        return max(0, self._thaws_at - self.loop.now()) / SECOND
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the worker has ended, one way or another."""
+        return self.dead or self.task.done()
+
+    def broken(self) -> BaseException | None:
+        """What ended a part of the worker that should have gone on; None: nothing did."""
+        if self.dead:
+            return None
+        for task in (self.task, *self.worker._tended.values()):
+            if task.done() and not task.cancelled() and task.exception() is not None:
+                return task.exception()
+        return None
+
+
+class MortalFleet:
+    """A fleet as one life sees it."""
+
+    def __init__(self, life: Life, fleet: Fleet) -> None:
+        self._life = life
+        self._fleet = fleet
+
+    async def partitions(self) -> list[str]:
+        """Pass on."""
+        self._life.call()
+        found = await self._fleet.partitions()
+        self._life.call()
+        return found
+
+    async def observe(self, partition: str) -> Observation:
+        """Pass on, and keep what this life has seen."""
+        self._life.step()
+        if wait_s := self._life.frozen_s():
+            await asyncio.sleep(wait_s)
+        seen = await self._fleet.observe(partition)
+        self._life.call()
+        self._life.seen[partition] = seen
+        return seen
+
+    async def act(self, partition: str, task: Task) -> str:
+        """Pass on; the witness is told who calls.
+
+        A process that freezes right here, having asked whether it still leads, acts on the answer
+        when it thaws: no lease can prevent that, so it is not drawn.
+        """
+        self._life.step()
+        self._life.witness.called(self._life, partition, task)
+        answer = await self._fleet.act(partition, task)
+        self._life.call()
+        return answer
+
+
+class MortalStore:
+    """A store as one life sees it."""
+
+    def __init__(self, life: Life, store: Store) -> None:
+        self._life = life
+        self._store = store
+
+    def append(self, partition: str, notes: Sequence[Note], **rest: Any) -> Head:
+        """Pass on; what was acknowledged is the witness's to remember."""
+        life = self._life
+        life.step()
+        head = self._store.append(partition, notes, **rest)
+        if rest.get("token") is not None:
+            life.confirmed_at[partition] = life.loop.now()
+        life.call()
+        life.witness.acknowledged(life, partition, head)
+        return head
+
+    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """Pass on."""
+        self._life.step()
+        yield from self._store.read(partition, after=after, limit=limit)
+        self._life.read_at[partition] = self._life.loop.now()
+
+    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
+        """Pass on."""
+        self._life.step()
+        lease = self._store.lease(partition, holder, now, term)
+        self._life.call()
+        return lease
+
+    def __getattr__(self, name: str) -> Any:
+        def passed_on(*args: Any, **kwargs: Any) -> Any:
+            self._life.call()
+            answer = getattr(self._store, name)(*args, **kwargs)
+            self._life.call()
+            return answer
+
+        return passed_on
