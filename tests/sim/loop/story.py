@@ -46,8 +46,14 @@ def live_through(seed: int, make_store: StoreMaker = MemoryStore) -> Told:
 
     async def main(loop: VirtualLoop) -> Told:
         loop.set_exception_handler(_quiet)
-        scenes.append(Scene(seed, loop, store))
-        return await _tell(scenes[0])
+        scene = Scene(seed, loop, store)
+        scenes.append(scene)
+        try:
+            return await _tell(scene)
+        finally:  # whoever is left over after a failure ends before the loop does
+            for life in scene.living():
+                life.die()
+            await asyncio.sleep(QUIET_MAX_S)
 
     try:
         return run_virtually(main, START)

@@ -1,0 +1,58 @@
+"""What of a reading is news: what is old, void or silent is not."""
+
+import pytest
+
+from tidegate.core.journal.facts import Declared, Observed
+from tidegate.core.journal.rollout_state import RolloutState
+from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import Instant
+from tidegate.core.rollout.strategy import Strategy, StrategyType
+from tidegate.core.rollout.world import Membership
+from tidegate.engine.noticing import notice
+from tidegate.ports.fleet import Observation
+
+DECLARED = Declared(strategy=Strategy(StrategyType.ALL), groups=(Membership("dev", 0, ("a",)),))
+
+
+def known(report: Target) -> RolloutState:
+    """A state in which one cluster has reported something."""
+    return RolloutState(declared=DECLARED, reports={report.name: report})
+
+
+def observed(state: RolloutState, *reports: Target, complete: bool = True) -> list[Observed]:
+    """What a reading adds to what is known."""
+    found = list(notice(state, Observation(DECLARED, reports, complete)))
+    return [fact for fact in found if isinstance(fact, Observed)]
+
+
+@pytest.mark.parametrize("status", [Status.Progressing, Status.Succeeded, Status.Failed])
+def test_a_member_nobody_mentions_is_as_it_was(status: Status) -> None:
+    """A reading may be from before it reported: to forget it would be to begin it twice."""
+    assert not observed(known(Target("a", status, Instant(5), "v2")))
+
+
+def test_who_is_in_no_group_and_not_mentioned_is_gone() -> None:
+    """It was removed, and nothing of it is left to be removed."""
+    (fact,) = observed(known(Target("b", Status.Succeeded, Instant(5), "v2")))
+    assert fact.gone == ("b",)
+
+
+def test_a_reading_that_lags_behind_is_no_news() -> None:
+    """We told it v2 a moment ago; that it has v1, or nothing, was true before that."""
+    state = known(Target("a", Status.Progressing, Instant(5), "v2"))
+    assert not observed(state, Target("a", Status.Succeeded, Instant(5), "v1"))
+    assert not observed(state, Target("a", Status.ToApply))
+
+
+def test_that_a_settled_member_has_nothing_is_news_once() -> None:
+    """It lost what it had, and says so; saying it again is no news."""
+    empty = Target("a", Status.ToApply)
+    assert observed(known(Target("a", Status.Succeeded, Instant(5), "v2")), empty)
+    assert not observed(known(empty), empty)
+
+
+def test_a_report_from_before_a_retry_is_no_news() -> None:
+    """It would be folded into nothing, and written down again in every round."""
+    state = RolloutState(declared=DECLARED, void={"a": Instant(5)})
+    assert not observed(state, Target("a", Status.Failed, Instant(5), "v2"))
+    assert observed(state, Target("a", Status.Progressing, Instant(6), "v2"))

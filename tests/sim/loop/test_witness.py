@@ -1,0 +1,75 @@
+"""The witness is shown able to see: an engine with one rule missing is found out soon."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.sim.loop.story import live_through
+from tidegate.core.journal.rollout_state import world_of
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.verdict import verdict
+from tidegate.core.rollout import decide as deciding
+from tidegate.core.rollout import gates
+from tidegate.core.rollout.budget import Budget
+from tidegate.core.rollout.slots import Slots
+from tidegate.engine import acting, noticing, recording
+
+SEEDS_MAX = 120
+
+
+def never_asks(*_: Any) -> str:
+    """Whether it still leads, and whether somebody said no: who cares."""
+    return ""
+
+
+def no_budget(world: Any, *_: Any) -> Budget:
+    """Failures stop nothing."""
+    return Budget([None] * len(world.phases), frozenset())
+
+
+def no_order(_: Any) -> Any:
+    """Whoever went before is done, always."""
+    return verdict(Reason.EarlierGroupsDone, 1)
+
+
+def endless_slots(self: Slots, _: Any) -> Any:
+    """There is room for everybody."""
+    self.started += 1
+    return self.held
+
+
+def forgets_what_is_under_way(state: Any, brakes: Any) -> Any:
+    """A task without an outcome was never decided."""
+    return world_of(msgspec.structs.replace(state, pending={}), brakes)
+
+
+def believes_every_reading(*_: Any) -> bool:
+    """An old word is as good as a new one."""
+    return False
+
+
+MISSING: dict[str, tuple[object, str, Callable[..., Any], str]] = {
+    "lease": (acting, "_refusal", never_asks, "without asking whether it still leads"),
+    "pause": (acting, "unwanted", lambda *_: "", "although it is (paused|aborted)"),
+    "budget": (deciding, "count_failures", no_budget, "failures of|replayed"),
+    "order": (gates.Order, "verdict", no_order, "a later group starts before"),
+    "slots": (Slots, "take", endless_slots, "change at once"),
+    "tasks": (recording, "world_of", forgets_what_is_under_way, "second time|at once|replayed"),
+    "readings": (noticing, "_is_older", believes_every_reading, "second time|at once"),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_rule_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take one rule out, and some story breaks, in words that say which."""
+    where, what, instead, words = MISSING[name]
+    monkeypatch.setattr(where, what, instead)
+    with pytest.raises(AssertionError, match=words):
+        _live_through_all(range(SEEDS_MAX))
+
+
+def _live_through_all(seeds: Iterable[int]) -> None:
+    for seed in seeds:
+        live_through(seed)
