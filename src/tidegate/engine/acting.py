@@ -73,23 +73,25 @@ class Actor:
             if self.stopping or clock.now() >= lease.until:
                 return None  # whoever leads next finds it without an outcome
             why = await asyncio.to_thread(_refusal, desk, lease, task, clock)
-            if clock.now() >= lease.until:
+            left = Duration(lease.until - clock.now())
+            if left <= 0:
                 return None  # the answer took so long that somebody else may lead by now
-            outcome, detail = await self._try(desk, fleet, clock, task, why)
+            outcome, detail = await self._try(desk, fleet, clock, task, why, left)
             note = self._note(clock, task, outcome, detail)
             await asyncio.to_thread(desk.write, [note], token=lease.token)
             return outcome
 
     async def _try(
-        self, desk: Desk, fleet: Fleet, clock: Clock, task: Task, why: str
+        self, desk: Desk, fleet: Fleet, clock: Clock, task: Task, why: str, left: Duration
     ) -> tuple[Outcome, str]:
+        """Have a task carried out, within what is left of the lease: then others may do it."""
         if why:
             return Outcome.DROPPED, why
         shut = self._breaker.shut_until(clock.now())
         if shut is not None:
             return Outcome.FAILED, "the outside system is given a rest"
         try:
-            async with asyncio.timeout(self._limits.timeout_s):
+            async with asyncio.timeout(min(self._limits.timeout_s, left / SECOND)):
                 detail = await fleet.act(desk.partition, task)
         except StaleError as error:
             return Outcome.DROPPED, str(error)

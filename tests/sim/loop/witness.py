@@ -210,7 +210,8 @@ class Witness:
                     names = [world.targets[i].name for i in left]
                     waiting = [name for name in names if self._is_unfinished(here, name, decision)]
                     self.claim(
-                        not waiting, f"{decision.seq}: a later group starts before {waiting}"
+                        not waiting,
+                        f"{here.name}#{decision.seq}: a later group starts before {waiting}",
                     )
 
     def _is_unfinished(self, here: Partition, name: str, decision: Decision) -> bool:
@@ -307,7 +308,7 @@ class Witness:
         }
         for failed, counted, mandatory in _failures(world, failures):
             allowed = 0 if mandatory else min(limit.of(counted), counted)
-            what = f"{decision.seq}: starts with {failed} failures of {allowed} allowed"
+            what = f"{here.name}#{decision.seq}: starts with {failed} failures of {allowed} allowed"
             self.claim(failed <= allowed, what)
 
 
