@@ -60,9 +60,12 @@ class Actor:
         notes = [self._note(clock, task, Outcome.FAILED, why) for task, why in put_off]
         if notes:
             await asyncio.to_thread(desk.write, notes, token=lease.token)
-        outcomes = await asyncio.gather(
-            *(self._one(desk, fleet, clock, lease, task) for task in kept)
-        )
+        ones = (self._one(desk, fleet, clock, lease, task) for task in kept)
+        # All of them end before the round does, whatever becomes of one: none acts unseen.
+        outcomes = await asyncio.gather(*ones, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
         done = sum(outcome is Outcome.DONE for outcome in outcomes)
         return done, sum(outcome is Outcome.FAILED for outcome in outcomes)
 

@@ -202,7 +202,7 @@ class FaultyFleet:
     def _flap(self, one: Target) -> Target:
         if one.status is not Status.Succeeded or self._faults.random.random() < 0.7:
             return one
-        return Target(one.name, Status.Progressing, one.since, one.revision)
+        return Target(one.name, Status.Progressing, self._faults.clock.now(), one.revision)
 
 
 class FaultyStore:

@@ -14,7 +14,7 @@ from tests.sim.loop.lives import Life
 from tidegate.core.journal.facts import Asked, Decided, Mode, Task, Verb
 from tidegate.core.journal.rollout_state import RolloutState, fold, world_of
 from tidegate.core.model.plan import ChangeKind, Event
-from tidegate.core.model.target import Status
+from tidegate.core.model.target import State, Status
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.rollout.course import Mode as CourseMode
 from tidegate.core.rollout.decide import RolloutPlan, decide
@@ -28,6 +28,7 @@ from tidegate.simulation.port import SimulatedFleet
 from tidegate.simulation.virtual_loop import VirtualLoop
 
 NEVER = Instant(0)
+HOLDS_A_SLOT = (State.IN_FLIGHT, State.HOLDING)
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -87,12 +88,11 @@ class Witness:
 
     start: Instant = NEVER
 
-    def reported(self, partition: str, outcome: "Round | Exception") -> None:
-        """A worker says what came of a round."""
-        self.rounds += 1
-        if isinstance(outcome, Exception):
-            self.errors += 1
-        elif partition in self.partitions:
+    def reported(self, partition: str, outcome: object) -> None:
+        """A worker says what came of a round, or something else of itself."""
+        self.rounds += isinstance(outcome, Round | Exception)
+        self.errors += isinstance(outcome, Exception)
+        if isinstance(outcome, Round) and partition in self.partitions:
             self.partitions[partition].last_round = outcome
 
     def acknowledged(self, life: Life | None, partition: str, head: Head) -> None:
@@ -157,6 +157,8 @@ class Witness:
             here.aborted_at = None
         if {Event.RESTARTED, Event.RETRIED} & set(fact.events):
             here.retried_at = self.loop.now()
+            here.begun.clear()
+        if Event.SUPERSEDED in fact.events:
             here.begun.clear()
         here.decisions.append(decision)
         for task in fact.tasks:
@@ -233,8 +235,9 @@ class Witness:
         clusters = self.fleet.fleets[here.name].clusters
         if limit is None or decision.plan.course.mode is CourseMode.SETTLED:
             return
-        if self.is_changing(clusters[task.target], decision.world):
-            return  # it was in the middle of a change before: nobody is added
+        held = decision.plan.states[_position(decision.world, task.target)] in HOLDS_A_SLOT
+        if self.is_changing(clusters[task.target], decision.world) or held:
+            return  # it is, or is said to be, in the middle of a change: nobody is added
         soaks = task.change.kind is ChangeKind.APPLY
         for ceiling, names in self._scopes(here, decision, task):
             if task.target not in names:
@@ -310,6 +313,10 @@ class Witness:
             allowed = 0 if mandatory else min(limit.of(counted), counted)
             what = f"{here.name}#{decision.seq}: starts with {failed} failures of {allowed} allowed"
             self.claim(failed <= allowed, what)
+
+
+def _position(world: RolloutWorld, name: str) -> int:
+    return next(i for i, target in enumerate(world.targets) if target.name == name)
 
 
 def _failures(world: RolloutWorld, failed: set[str]) -> Iterator[tuple[int, int, bool]]:

@@ -97,6 +97,16 @@ def _observed(state: RolloutState, _: Instant, fact: Observed) -> None:
             continue
         state.void.pop(report.name, None)
         state.reports[report.name] = report
+        pending = state.pending.get(report.name)
+        if pending is not None and _speaks_of(report, pending.task):
+            del state.pending[report.name]
+
+
+def _speaks_of(report: Target, task: Task) -> bool:
+    """Whether a target itself says what came of a task: it has it, whoever lost the answer."""
+    if report.status in (Status.ToApply, Status.NewCluster):
+        return False
+    return report.revision is not None and report.revision == task.change.revision
 
 
 def is_void(state: RolloutState, report: Target) -> bool:
@@ -167,13 +177,6 @@ def _acted(state: RolloutState, at: Instant, fact: Acted) -> None:
         _done(state, at, known.task)
 
 
-def _speaks_of(report: Target | None, task: Task) -> bool:
-    """Whether a target itself says what came of a task: it has it, whoever lost the answer."""
-    if report is None or report.status in (Status.ToApply, Status.NewCluster):
-        return False
-    return report.revision is not None and report.revision == task.change.revision
-
-
 def _done(state: RolloutState, at: Instant, task: Task) -> None:
     """It was applied: until the target reports itself, it is in flight on that revision."""
     if task.change.kind is ChangeKind.REMOVE:
@@ -181,8 +184,6 @@ def _done(state: RolloutState, at: Instant, task: Task) -> None:
         state.stands.pop(task.target, None)
         return
     known = state.reports.get(task.target)
-    if _speaks_of(known, task):
-        return
     # Not before what it said last, whatever our clock says: else that would pass for newer.
     since = at if known is None or known.since is None else max(at, known.since)
     state.reports[task.target] = Target(
@@ -241,7 +242,7 @@ def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
         task = one.task
         if task.change.kind is ChangeKind.REMOVE:
             reports.pop(task.target, None)  # it is being removed: that is not decided again
-        elif not _speaks_of(reports.get(task.target), task):
+        else:
             # Nobody has told it yet, so its time to answer has not begun: it is in flight, undated.
             reports[task.target] = Target(
                 task.target, Status.Progressing, None, task.change.revision
