@@ -1,10 +1,13 @@
 """Puts the parts together; the only module that knows every adapter."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from tidegate.adapters.system_clock import SystemClock
 from tidegate.ports.archive import Archive
 from tidegate.ports.clock import Clock
+from tidegate.ports.evidence import EvidenceSource
+from tidegate.wire.prometheus.server import PrometheusServer
 
 
 def clock() -> Clock:
@@ -25,3 +28,11 @@ def is_database(path: Path) -> bool:
     from tidegate.adapters.store.opening import is_sqlite
 
     return is_sqlite(path)
+
+
+def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
+    """Prometheus servers to be asked about health; none is until somebody asks."""
+    # Whoever asks nobody does not wait for an HTTP client to be imported.
+    from tidegate.adapters.prometheus.source import PrometheusSource
+
+    return PrometheusSource(servers)

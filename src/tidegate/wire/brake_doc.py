@@ -20,13 +20,14 @@ from typing import TypedDict, TypeVar
 from tidegate.core.gates.block import Block
 from tidegate.core.gates.brakes import Brakes
 from tidegate.core.gates.freeze import Exemption, Freeze
+from tidegate.core.gates.health import HealthGate
 from tidegate.core.gates.hold import Hold
 from tidegate.core.gates.pin import Pin
 from tidegate.core.gates.scope import EVERYTHING, Scope
 from tidegate.core.model.problem import shown
 from tidegate.core.model.time import Instant, format_instant
 from tidegate.wire.calendar_doc import Files, Stretch, read_calendar_of
-from tidegate.wire.evidence_doc import read_approval, read_health
+from tidegate.wire.evidence_doc import Probes, read_approval, read_health
 from tidegate.wire.reader import Reader
 from tidegate.wire.scope_doc import read_kind, read_scope
 from tidegate.wire.shared_doc import read_budget, read_claim, read_mutex
@@ -34,11 +35,17 @@ from tidegate.wire.shared_doc import read_budget, read_claim, read_mutex
 T = TypeVar("T")
 
 
-def read_brakes(reader: Reader, stretch: Stretch, files: Files | None = None) -> Brakes:
-    """All brakes; their problems are collected on the way."""
+def read_brakes(
+    reader: Reader, stretch: Stretch, files: Files | None = None, probes: Probes | None = None
+) -> Brakes:
+    """All brakes; their problems are collected on the way, and the probes of health gates."""
+    found: Probes = {} if probes is None else probes
 
     def freeze(each: Reader) -> Freeze:
         return _freeze(each, stretch, files)
+
+    def health(each: Reader) -> HealthGate:
+        return read_health(each, found)
 
     kind = reader.text("kind")
     brakes = Brakes(
@@ -49,7 +56,7 @@ def read_brakes(reader: Reader, stretch: Stretch, files: Files | None = None) ->
         budgets=_listed(reader, "budgets", read_budget),
         mutexes=_listed(reader, "mutexes", read_mutex),
         approvals=_listed(reader, "approvals", read_approval),
-        health=_listed(reader, "health", read_health),
+        health=_listed(reader, "health", health),
         claims=tuple(read_claim(each) for each in reader.children("claims")),
         kind=read_kind(reader, "kind", kind) if kind is not None else None,
         partition=reader.text("partition") or "",

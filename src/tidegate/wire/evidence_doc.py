@@ -15,13 +15,20 @@ health:
       seen: 2026-01-05T09:10:00Z
       revision: v2
       runs: [{at: 2026-01-05T09:05:00Z, clean: true}]
+    prometheus: {…}                     # who is asked for newer evidence: wire/prometheus/probe.py
 """
+
+from collections.abc import MutableMapping
 
 from tidegate.core.gates.approval import ApprovalGate, Response
 from tidegate.core.gates.health import Alert, Evidence, HealthGate, Run
 from tidegate.core.model.time import Duration, Instant
+from tidegate.wire.prometheus.probe import PrometheusProbe, read_probe
 from tidegate.wire.reader import DURATION_REMEDY, INSTANT_REMEDY, Reader
 from tidegate.wire.scope_doc import read_scope
+
+# Whom to ask for the evidence of which health gate.
+Probes = MutableMapping[str, PrometheusProbe]
 
 
 def read_approval(reader: Reader) -> ApprovalGate:
@@ -60,13 +67,16 @@ def _response(reader: Reader) -> Response:
     return response
 
 
-def read_health(reader: Reader) -> HealthGate:
-    """A health gate with the evidence there is."""
+def read_health(reader: Reader, probes: Probes) -> HealthGate:
+    """A health gate with the evidence there is; its probe, if it has one, joins the others."""
     max_age = reader.duration("maxAge")
     _wanted(reader, "maxAge", DURATION_REMEDY)
     clean_runs, no_alerts = reader.whole("cleanRuns"), reader.flag("noNewAlerts", True)
     if not clean_runs and not no_alerts:
         reader.problems.add(reader.path, "asks for nothing", "write cleanRuns or noNewAlerts")
+    if reader.has("prometheus"):
+        name = reader.text("name") or ""
+        probes[name] = read_probe(reader.child("prometheus"), clean_runs or 0, no_alerts)
     return HealthGate(
         name=reader.text("name") or "",
         scope=read_scope(reader),

@@ -1,0 +1,1 @@
+"""A Prometheus, asked over HTTP."""

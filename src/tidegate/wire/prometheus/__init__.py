@@ -1,0 +1,1 @@
+"""Prometheus as a witness: what is asked, what it may answer, and what that proves. Pure."""
