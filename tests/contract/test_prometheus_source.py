@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -304,3 +306,14 @@ def test_an_address_in_a_document_gets_no_credentials(tmp_path: Path) -> None:
     sent = asyncio.run(story())
     assert sent
     assert all("Authorization" not in headers for headers in sent)
+
+
+def test_nobody_loads_a_client_who_asks_nobody() -> None:
+    """An HTTP client takes half a second to import: only who makes a source has it."""
+    code = (
+        "import sys; from tidegate import wiring\n"
+        "assert 'aiohttp' not in sys.modules\n"
+        "wiring.evidence_source()\n"
+        "assert 'aiohttp' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

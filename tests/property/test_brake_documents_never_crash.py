@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.property.test_documents_never_crash import bent
 from tidegate.config.strict_yaml import read_yaml
@@ -68,3 +69,25 @@ def test_bent_scenarios_with_brakes_are_read_or_refused(document: dict[str, Any]
 def test_bent_freezes_are_answered_or_refused(freeze: dict[str, Any]) -> None:
     """A freeze has the most ways to be written wrongly."""
     _answer({**STATE, "brakes": {"freezes": [freeze]}})
+
+
+PROBE = {
+    "server": "main",
+    "url": "https://prometheus.example.com",
+    "runs": {
+        "clean": 'runs_total{result="ok", version=$revision}',
+        "failed": 'runs_total{result="failed"}',
+        "by": ["shard"],
+        "atLeast": 3,
+        "window": "6h",
+    },
+    "checks": {"good": "min(up) == bool 1", "every": "1m", "after": "5m", "by": ["shard"]},
+    "alerts": {"rules": ["Failing"], "match": '{team="x", version=$revision}'},
+}
+
+
+@given(probe=bent(PROBE), runs=st.sampled_from([0, 3, 10**9]))
+def test_bent_probes_are_answered_or_refused(probe: dict[str, Any], runs: int) -> None:
+    """So has a probe; and one that is read can be asked, whatever the revision is called."""
+    gate = {"name": "g", "scope": {"everything": True}, "maxAge": "1h", "cleanRuns": runs}
+    _answer({**STATE, "brakes": {"health": [{**gate, "prometheus": probe}]}})

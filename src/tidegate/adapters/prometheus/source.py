@@ -40,7 +40,7 @@ class Limits(msgspec.Struct, frozen=True):
     tries_max: int = 3
     # The first pause between two tries, made longer and less regular by chance.
     pause_s: float = 0.2
-    # 25 shards with two counters, scraped every 15 s for 6 h, are 3 MB.
+    # 25 shards with two counters, scraped every 15 s for 6 h, are 1.3 MB.
     bytes_max: int = 32 * 1024 * 1024
 
 

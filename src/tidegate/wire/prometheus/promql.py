@@ -57,7 +57,7 @@ def _misplaced(placeholder: str, before: str) -> Iterator[tuple[str, str]]:
 
 def selector_labels(query: str) -> set[str] | None:
     """The labels a plain selector (`name{label="value"}`) asks for; None if it is no such."""
-    found = _SELECTOR.fullmatch(_skeleton(query))
+    found = _SELECTOR.fullmatch(skeleton(query))
     if found is None or not (found["name"] or (found["matchers"] or "").strip()):
         return None
     return set(_LABEL.findall(found["matchers"] or ""))
@@ -89,6 +89,6 @@ def any_of(names: Iterable[str]) -> str:
     return literal("|".join(_META.sub(r"\\\1", name) for name in names))
 
 
-def _skeleton(query: str) -> str:
+def skeleton(query: str) -> str:
     """The query with every text emptied, so that nothing inside one looks like syntax."""
     return _PIECE.sub(lambda m: '""' if m.lastgroup in ("text", "placeholder") else m[0], query)
