@@ -75,7 +75,12 @@ def test_vitals_tell_what_is_led_and_read() -> None:
         assert (before.led, before.discovered, before.journal_at) == (frozenset(), False, None)
         running = asyncio.create_task(worker.run())
         await seen(
-            lambda: bool(told) and isinstance(told[-1][1], Round) and not worker.vitals().behind
+            lambda: (
+                bool(told)
+                and isinstance(told[-1][1], Round)
+                and not worker.vitals().behind
+                and not worker.vitals().under_way
+            )
         )
         vitals = worker.vitals()
         assert vitals.led == vitals.tended == {PARTITION}

@@ -139,7 +139,7 @@ class Worker:
 
     async def run(self) -> None:
         """Tend everything until told to stop. A bug in any part ends the whole, and is raised."""
-        listening = self._begin(self._listen())
+        noticing = [self._begin(self._listen()), self._begin(self._watch())]
         try:
             while not self._stop.is_set():
                 await self._discover()
@@ -148,7 +148,7 @@ class Worker:
                 await asyncio.wait(self._tended.values(), timeout=self._settings.grace_s)
         finally:
             self.stop()
-            under_way = [listening, *self._tended.values()]
+            under_way = [*noticing, *self._tended.values()]
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
@@ -197,10 +197,24 @@ class Worker:
                 self._report("", error)
                 heads = known
             for partition, seq in heads.items():
-                if known.get(partition) != seq:
+                # What our own rounds wrote is no news to us.
+                if known.get(partition) != seq and self._seen.get(partition) != seq:
                     self.wake(partition)
             known = self._heads = heads
             await asyncio.sleep(self._settings.listen_s)
+
+    async def _watch(self) -> None:
+        """Hear from the fleet itself what may have changed."""
+        failures = 0
+        while True:
+            try:
+                async for partition in self._fleet.changes():
+                    failures = 0
+                    self.wake(partition)
+            except (OutsideError, TimeoutError, OSError) as error:
+                self._report("", error)
+            failures += 1
+            await asyncio.sleep(self._backoff_s(failures))
 
     async def _tend(self, partition: str) -> None:
         """Round after round, for as long as the lease is ours."""

@@ -1,5 +1,6 @@
 """The fleet as the engine sees it: what is declared and reported, and a way to change a target."""
 
+from collections.abc import AsyncIterator
 from typing import Protocol
 
 import msgspec
@@ -36,5 +37,13 @@ class Fleet(Protocol):
         """Carry a task out, once a key however often it is called; what to note about it.
 
         StaleError if the target is no longer as the task supposes.
+        """
+        ...
+
+    def changes(self) -> AsyncIterator[str]:
+        """Names of rollouts that may have changed, as it happens.
+
+        It need not tell everything: every rollout is looked at now and then anyway. It may end, or
+        fail with OutsideError; then it is asked again, later.
         """
         ...

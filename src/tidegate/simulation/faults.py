@@ -10,7 +10,7 @@ import enum
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -73,6 +73,8 @@ class Faults:
         self._until = until
         self._ends: dict[str, Instant] = {}
         self.met: Counter[Fault] = Counter()
+        # Keys the fleet was told, by whomever.
+        self.told: set[str] = set()
 
     def draw(self, among: Sequence[Fault]) -> Fault | None:
         """The fault a call meets; None: it is well."""
@@ -123,6 +125,10 @@ class FaultyFleet:
             raise OutsideError("the fleet does not answer")
         return await self._fleet.partitions()
 
+    def changes(self) -> AsyncIterator[str]:
+        """What the fleet tells of itself; whoever misses it looks by itself."""
+        return self._fleet.changes()
+
     async def observe(self, partition: str) -> Observation:
         """A reading: none, an old one, one that lacks some, one that flaps, or a good one."""
         self._check_outage(partition)
@@ -154,12 +160,14 @@ class FaultyFleet:
                 self._check_outage(partition)
             case Fault.LOST_WRITE:
                 raise OutsideError(f"{task.target}: connection reset")
-            case Fault.CONFLICT:
+            case Fault.CONFLICT if task.key not in self._faults.told:
+                # Who was told under this key before has it, and does not call it a conflict.
                 raise StaleError(f"{task.target}: somebody else changes it")
             case Fault.SLOW:
                 await asyncio.sleep(self._faults.seconds(*SLOW_S))
             case _:
                 pass
+        self._faults.told.add(task.key)
         answer = await self._fleet.act(partition, task)
         match fault:
             case Fault.LOST_ANSWER:

@@ -4,16 +4,22 @@ It behaves as outside systems do: an action told twice under one key is done onc
 what clusters report and nothing else. Faults are thrown by a plan that a test or a rehearsal gives.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 
 from tidegate.core.errors import StaleError
 from tidegate.core.journal.facts import Declared, Task
 from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.time import SECOND, Instant
 from tidegate.core.rollout.world import Membership
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Observation
 from tidegate.simulation.fleet import Fleet as Clusters
 from tidegate.wire.scenario_doc import Scenario
+
+# How often a simulated fleet looks at its clock, which may jump, to tell what ends.
+LOOK_S = 5.0
 
 # Asked before every call: it may raise to make the call fail, before or after its effect.
 Fault = Callable[[str], None]
@@ -31,6 +37,7 @@ class SimulatedFleet:
         # Every key that was carried out, in order; a key told again is not carried out again.
         self.done: dict[str, Task] = {}
         self.calls = 0
+        self._listeners: list[asyncio.Event] = []
 
     def add(self, partition: str, scenario: Scenario, seed: int = 0) -> None:
         """Put a rollout's clusters into the fleet."""
@@ -63,8 +70,39 @@ class SimulatedFleet:
             self._check(partition, task)
             self.done[task.key] = task
             self._apply(partition, task)
+            for listener in self._listeners:
+                listener.set()
         self._fault("answer")
         return "applied"
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Rollouts whose clusters end a change, at the moment they do."""
+        told: dict[str, Instant] = {}
+        begun = asyncio.Event()
+        self._listeners.append(begun)
+        try:
+            async for name in self._ends(told, begun):
+                yield name
+        finally:
+            self._listeners.remove(begun)
+
+    async def _ends(self, told: dict[str, Instant], begun: asyncio.Event) -> AsyncIterator[str]:
+        while True:
+            begun.clear()
+            ends = {name: fleet.next_end() for name, fleet in self.fleets.items()}
+            fresh = {
+                name: end for name, end in ends.items() if end is not None and end != told.get(name)
+            }
+            now = self._clock.now()
+            for name, end in fresh.items():
+                if end <= now:
+                    told[name] = end
+                    yield name
+            later = [end for end in fresh.values() if end > now]
+            wait_s = (min(later) - now) / SECOND if later else LOOK_S
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(wait_s, LOOK_S)):
+                    await begun.wait()
 
     def _check(self, partition: str, task: Task) -> None:
         """Nothing is handed to a cluster that is not there; one that is gone is removed already."""

@@ -6,7 +6,7 @@ port closed, as if the process were gone. A frozen one goes on later, and does n
 
 import asyncio
 import contextvars
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidegate.core.journal.chain import Entry, Note
@@ -126,6 +126,10 @@ class MortalFleet:
         found = await self._fleet.partitions()
         self._life.call()
         return found
+
+    def changes(self) -> AsyncIterator[str]:
+        """Pass on."""
+        return self._fleet.changes()
 
     async def observe(self, partition: str) -> Observation:
         """Pass on, and keep what this life has seen."""

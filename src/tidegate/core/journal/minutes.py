@@ -102,6 +102,5 @@ def digest(stands: Iterable[Stand], tasks: Iterable[Task]) -> str:
             text = texts[id(verdicts)] = repr(verdicts)
         said.append(stand.target)
         said.append(text)
-    for task in tasks:
-        said.append(f"{task.target}|{task.change.kind.value}|{task.change.revision}")
+    said += [f"{one.target}|{one.change.kind.value}|{one.change.revision}" for one in tasks]
     return blake2b("\n".join(said).encode(), digest_size=16).hexdigest()

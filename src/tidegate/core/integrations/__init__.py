@@ -1,0 +1,1 @@
+"""Integrations: which shards there are, what each runs, and the workloads that run it."""
