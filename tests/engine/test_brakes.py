@@ -10,13 +10,16 @@ import pytest
 from tests.engine.stage import DEMO, PARTITION, TERM, Process, Stage, Tripwire, set_up
 from tidegate.adapters.store.memory import MemoryStore
 from tidegate.config.brake_file import BrakeFile
+from tidegate.core.errors import OutsideError
+from tidegate.core.gates.health import Evidence, Run
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Acted, Bound, Braked, Decided, Lifted, Outcome
 from tidegate.core.journal.replay import replay
 from tidegate.core.model.reasons import Gate
-from tidegate.core.model.time import SECOND, Instant
+from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.evidence import Gatherer, Pace
 from tidegate.engine.round import Round
 from tidegate.wire.rollout_answer import answer_rollout
 
@@ -236,3 +239,62 @@ def test_approvals_with_a_quorum_are_counted_from_the_journal(tmp_path: Path) ->
     assert not stage.fleet.done
     say("user:eve", Verb.REVOKE)
     assert len(stage.fleet.done) == 1
+
+
+class Witness:
+    """Somebody who is asked about health, and says what he was told to."""
+
+    def __init__(self) -> None:
+        self.clean = 0
+        self.asked: list[tuple[str | None, Instant]] = []
+
+    async def gather(
+        self, probe: object, revision: str | None, since: Instant, now: Instant
+    ) -> Evidence:
+        """So many clean runs, or no answer."""
+        del probe
+        self.asked.append((revision, since))
+        if not self.clean:
+            raise OutsideError("nobody is there")
+        runs = tuple(Run(Instant(now - n), True) for n in range(self.clean))
+        return Evidence(seen_at=now, revision=revision, since=since, runs=runs)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_prod_waits_until_the_canary_has_proven_itself(tmp_path: Path) -> None:
+    """No answer holds, and is told; too few runs hold; enough let prod in."""
+    stage = set_up(MemoryStore(), Tripwire())
+    path = tmp_path / "brakes.yaml"
+    path.write_text(
+        "health: [{name: runs, scope: {targets: [b, c, d]}, cleanRuns: 3, maxAge: 10m,"
+        " noNewAlerts: false, prometheus: {url: 'http://127.0.0.1:9', runs: {clean: ok_total,"
+        " failed: bad_total}}}]",
+        encoding="utf-8",
+    )
+    source = Witness()
+    pace = Pace(every=Duration(SECOND))
+
+    async def story() -> None:
+        gatherer = Gatherer(source, pace)
+        book = BrakeBook(stage.store, [BrakeFile(path, must_exist=True)], gatherer)
+        process = Process(stage, PARTITION, book)
+        await process.round()
+        stage.clock.at = Instant(stage.clock.at + 3600 * SECOND)
+        result = await process.round()
+        assert shut_at(result, "b") == {Gate.HEALTH}
+        assert result.troubles == {"runs": "nobody is there"}
+        for source.clean, shut in ((2, {Gate.HEALTH}), (3, set())):
+            stage.clock.at = Instant(stage.clock.at + 60 * SECOND)
+            result = await process.round()
+            assert shut_at(result, "b") == shut
+            assert result.troubles == {}
+        await gatherer.close()
+
+    asyncio.run(story())
+    assert sorted(task.target for task in stage.fleet.done.values()) == ["a", "b", "c", "d"]
+    assert {revision for revision, _ in source.asked} == {"v2"}
+    assert [each.difference for each in replay(stage.store.read(PARTITION))] == [None] * len(
+        [e for e in stage.store.read(PARTITION) if isinstance(e.fact(), Decided)]
+    )

@@ -10,6 +10,7 @@ from tidegate.cli.shape import Command
 from tidegate.cli.tending import (
     actor,
     brake_book,
+    gatherer,
     simulated_fleet,
     tending_options,
     worker_settings,
@@ -18,6 +19,7 @@ from tidegate.config.settings import Merged
 from tidegate.core.model.time import format_age
 from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.evidence import Gatherer
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Led, Settings, Worker
 from tidegate.ports.store import Store
@@ -40,8 +42,9 @@ def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     fleet = simulated_fleet(settings, seed)
     hands = actor(settings, allow_mass_delete)
     with opened(settings.database, writes=True) as store:
-        book = brake_book(settings, store)
-        asyncio.run(_run(store, fleet, hands, worker_settings(settings), book, once))
+        asks = gatherer(settings)
+        book = brake_book(settings, store, asks)
+        asyncio.run(_run(store, fleet, hands, worker_settings(settings), book, asks, once))
 
 
 async def _run(
@@ -50,6 +53,7 @@ async def _run(
     hands: Actor,
     settings: Settings,
     book: BrakeBook,
+    asks: Gatherer,
     once: bool,
 ) -> None:
     quiet: set[str] = set()
@@ -72,7 +76,10 @@ async def _run(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, worker.stop)
-    await worker.run()
+    try:
+        await worker.run()
+    finally:
+        await asks.close()
 
 
 def _tell(partition: str, outcome: Round) -> None:

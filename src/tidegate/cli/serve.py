@@ -17,6 +17,7 @@ from tidegate.cli.shape import Command
 from tidegate.cli.tending import (
     actor,
     brake_book,
+    gatherer,
     simulated_fleet,
     tending_options,
     worker_settings,
@@ -92,6 +93,7 @@ def _tell_settings(log: Log, merged: Merged) -> None:
 async def _serve(
     store: Store, fleet: Fleet, hands: Actor, settings: Settings, log: Log, ear: socket.socket
 ) -> None:
+    asks = gatherer(settings)
     # The worker comes next: it reports to the observer, which asks it how it is.
     observer = Observer(log, clock(), __version__, lambda: worker.vitals())  # noqa: PLW0108
     worker = Worker(
@@ -101,7 +103,7 @@ async def _serve(
         hands,
         worker_settings(settings),
         observer.report,
-        brake_book(settings, store),
+        brake_book(settings, store, asks),
     )
     probes = Probes(
         ill=observer.ill,
@@ -127,6 +129,8 @@ async def _serve(
         msg = "a bug ends this process; nothing moves until it is started again"
         log.say("error", msg, what="crash", error=repr(error))
         raise
+    finally:
+        await asks.close()
     log.say("info", "stopped", what="stopped")
 
 

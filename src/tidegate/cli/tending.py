@@ -11,6 +11,7 @@ import click
 from tidegate.cli.documents import located, read_document
 from tidegate.cli.setting_options import settings_options
 from tidegate.config.brake_file import BrakeFile
+from tidegate.config.prometheus_file import read_servers
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
 from tidegate.core.model.time import SECOND
@@ -18,13 +19,14 @@ from tidegate.engine import worker
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
+from tidegate.engine.evidence import Gatherer
 from tidegate.ports.store import Store
 from tidegate.simulation.port import SimulatedFleet
 from tidegate.wire.scenario_doc import Scenario, read_scenario
-from tidegate.wiring import clock
+from tidegate.wiring import clock, evidence_source
 
 _SHARED = (
-    "database", "kinds", "act", "scenarios", "brakes", "holdFiles",
+    "database", "kinds", "act", "scenarios", "brakes", "holdFiles", "prometheus",
     "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionTime", "limits.rounds", "limits.roundTime",
 )  # fmt: skip
@@ -60,11 +62,17 @@ def _scenario(file: str) -> Scenario:
         raise located(document, error) from None
 
 
-def brake_book(settings: Settings, store: Store) -> BrakeBook:
+def gatherer(settings: Settings) -> Gatherer:
+    """Asks the Prometheus servers of the settings, and those that gates name by address."""
+    servers = [each for name in settings.prometheus for each in read_servers(Path(name))]
+    return Gatherer(evidence_source(servers))
+
+
+def brake_book(settings: Settings, store: Store, asks: Gatherer) -> BrakeBook:
     """The brakes of the journal, of the bundle's files, and of the file on this disk."""
     files = [BrakeFile(Path(name), must_exist=True) for name in settings.brakes]
     files += [BrakeFile(Path(name), must_exist=False) for name in settings.hold_files]
-    return BrakeBook(store, files)
+    return BrakeBook(store, files, asks)
 
 
 def actor(settings: Settings, allow_mass_delete: bool) -> Actor:

@@ -97,6 +97,13 @@ _ALL = (
         help="Files that hold once they are there; an empty one holds everything.",
     ),
     Setting(
+        name="prometheus",
+        flag="--prometheus",
+        form=Form.PATHS,
+        default=(),
+        help="Files of Prometheus servers that health gates may ask: servers: [{name, url}].",
+    ),
+    Setting(
         name="color",
         flag="--color",
         form=Form.CHOICE,

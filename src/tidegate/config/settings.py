@@ -35,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scenarios: tuple[str, ...]
     brakes: tuple[str, ...]
     hold_files: tuple[str, ...]
+    prometheus: tuple[str, ...]
     color: str
     listen: str
     log_format: str

@@ -6,7 +6,8 @@ Calendars are worked out from the first day of a quarter, so that two workers, o
 restarted, come to the same spans.
 """
 
-from collections.abc import Iterable, Sequence
+from asyncio import to_thread
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -25,7 +26,9 @@ from tidegate.core.journal.rollout_state import RolloutState
 from tidegate.core.model.problem import Problems
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.model.verdict import Verdict
+from tidegate.engine.evidence import Gatherer
 from tidegate.ports.brakes import BrakeSource, Written
+from tidegate.ports.evidence import Probe
 from tidegate.ports.store import Store
 from tidegate.wire.brake_doc import read_brakes
 from tidegate.wire.calendar_doc import Stretch, stretch_from
@@ -41,9 +44,17 @@ _LISTS = ("holds", "freezes", "blocks", "pins", "budgets", "mutexes", "approvals
 class BrakeBook:
     """Reads brakes from everywhere, and again only what changed."""
 
-    def __init__(self, store: Store, sources: Sequence[BrakeSource] = ()) -> None:
+    def __init__(
+        self,
+        store: Store,
+        sources: Sequence[BrakeSource] = (),
+        gatherer: Gatherer | None = None,
+    ) -> None:
         self._store = store
         self._sources = sources
+        # None: evidence of health is as it is written; nobody is asked.
+        self._gatherer = gatherer
+        self._probes: dict[str, Probe] = {}
         self._lock = Lock()
         self._state = BrakeState()
         self._seq = 0
@@ -67,8 +78,20 @@ class BrakeBook:
             if moved or not same or quarter != self._quarter:
                 self._written, self._quarter = written, quarter
                 stretch = stretch_from(Instant(quarter * QUARTER), QUARTER)
-                self._brakes = put_together((*self._set(), *written), stretch)
+                self._probes = {}
+                self._brakes = put_together((*self._set(), *written), stretch, self._probes)
             return self._brakes
+
+    async def gather(
+        self, state: RolloutState, now: Instant, wake: Callable[[], None] | None
+    ) -> dict[str, str]:
+        """Ask for evidence of health where it is time; why a gate got none, by its name."""
+        if self._gatherer is None:
+            return {}
+        brakes = await to_thread(self.read, now)
+        probes, revision, since = self._probes, _revision(state), state.began_at
+        await self._gatherer.fill(brakes, probes, revision, since, now, wake)
+        return self._gatherer.troubles(probes, revision, since)
 
     def brakes_of(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
         """What binds one rollout, with the claims there are and what people said; None: nothing."""
@@ -98,6 +121,9 @@ class BrakeBook:
         return self._bind(brakes, partition, state)
 
     def _bind(self, brakes: Brakes, partition: str, state: RolloutState) -> Brakes | None:
+        if self._gatherer is not None:
+            probes, since = self._probes, state.began_at
+            brakes = self._gatherer.known(brakes, probes, _revision(state), since)
         claims: tuple[Claim, ...] = ()
         if brakes.budgets or brakes.mutexes or state.brakes is not None:
             claims = tuple(
@@ -152,15 +178,24 @@ def _answered(gate: ApprovalGate, state: RolloutState) -> ApprovalGate:
     return msgspec.structs.replace(gate, responses=tuple(dict.fromkeys(said)))
 
 
-def put_together(written: Iterable[Written], stretch: Stretch) -> Brakes:
-    """One set of brakes from many places."""
+def _revision(state: RolloutState) -> str | None:
+    """The revision under way, or the one that is declared."""
+    declared = state.declared.revision if state.declared is not None else None
+    return state.rollout.revision if state.rollout.revision is not None else declared
+
+
+def put_together(
+    written: Iterable[Written], stretch: Stretch, probes: dict[str, Probe] | None = None
+) -> Brakes:
+    """One set of brakes from many places, and the probes of its health gates."""
     found: dict[str, list[object]] = {field: [] for field in _LISTS}
     holds: list[Hold] = []
     for each in written:
         problem = each.problem
         if not problem:
             problems = Problems()
-            brakes = read_brakes(Reader(each.document, "", problems), stretch, each.files)
+            reader = Reader(each.document, "", problems)
+            brakes = read_brakes(reader, stretch, each.files, probes)
             if problems.errors:
                 problem = problems.errors[0].text()
             else:

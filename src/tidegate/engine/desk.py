@@ -4,7 +4,7 @@ The state is a fold; the desk only spares folding it all again. When somebody el
 meanwhile, what was written is folded in before anything else is done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 
 import msgspec
@@ -27,6 +27,8 @@ class Desk:
         self.partition = partition
         # The brakes of all rollouts; one book can serve many desks.
         self.book = book if book is not None else BrakeBook(store)
+        # Called when something is known that no round has seen yet; None: nobody wants to know.
+        self.wake: Callable[[], None] | None = None
         self._store = store
         # Tasks of one round write from several threads; the state is folded by one at a time.
         self._lock = RLock()

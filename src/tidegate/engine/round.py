@@ -34,6 +34,8 @@ class Round(msgspec.Struct, frozen=True):
     recheck_at: Instant | None = None
     world: RolloutWorld | None = None
     plan: RolloutPlan | None = None
+    # Why there is no evidence for a health gate, by its name.
+    troubles: dict[str, str] = {}
     took_s: float = 0.0
 
 
@@ -48,6 +50,7 @@ async def run_round(
     news += [drop(now, task, "left undone too long") for task in overdue_tasks(desk.state, now)]
     if news:
         head = await to_thread(desk.write, news, after=head, token=lease.token)
+    troubles = await desk.book.gather(desk.state, now, desk.wake)
     recorded = await to_thread(decide_and_record, desk, lease, head, now, mode, ACTOR)
     if recorded is None:
         return Round(None)
@@ -58,7 +61,7 @@ async def run_round(
     plan, again = recorded.plan, next_retry(desk.state)
     moments = [each for each in (plan.recheck_at, again) if each is not None]
     look_again = min(moments, default=None)
-    return Round(recorded.decided, done, failed, look_again, recorded.world, plan)
+    return Round(recorded.decided, done, failed, look_again, recorded.world, plan, troubles)
 
 
 def drop(now: Instant, task: Task, why: str) -> Note:

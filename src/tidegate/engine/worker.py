@@ -11,6 +11,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -104,6 +105,7 @@ class Worker:
         self._waiting = self._under_way = 0
         self._heads: dict[str, int] = {}
         self._seen: dict[str, int] = {}
+        self._troubles: dict[str, dict[str, str]] = {}
         self._discovered = False
         self._journal_at: float | None = None
         self._crash: BaseException | None = None
@@ -231,11 +233,13 @@ class Worker:
                         continue
                     if desk is None:
                         desk = await asyncio.to_thread(Desk, self._store, partition, self._book)
+                        desk.wake = partial(self.wake, partition)
                     async with self._turn():
                         result = await self._round(desk, lease)
                     failures = 0
                     self._seen[partition] = desk.next_seq - 1
                     self._report(partition, result)
+                    self._complain(partition, result.troubles)
                     if result.plan is not None and result.plan.freed:
                         self.wake_all()
                     await self._pause(partition, result.recheck_at)
@@ -255,6 +259,14 @@ class Worker:
             await asyncio.to_thread(self._store.release, lease)
         except (OutsideError, StaleError, OSError) as error:
             self._report(lease.partition, error)
+
+    def _complain(self, partition: str, troubles: dict[str, str]) -> None:
+        """Tell why a health gate gets no evidence, once for as long as it stays so."""
+        before = self._troubles.get(partition, {})
+        self._troubles[partition] = troubles
+        for gate, why in troubles.items():
+            if before.get(gate) != why:
+                self._report(partition, OutsideError(f"health {gate}: {why}"))
 
     def _lead(self, partition: str, leads: bool) -> None:
         if leads is not (partition in self._led):
