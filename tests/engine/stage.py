@@ -113,7 +113,7 @@ class Process:
         self.name = f"worker-{stage.holder}"
         self.stage = stage
         self.desk = Desk(stage.store, partition, book)
-        self.actor = Actor(Limits(), Breaker())
+        self.breaker = Breaker()
         self.lease: Lease | None = None
 
     async def round(self, mode: Mode = Mode.ACT) -> Round:
@@ -122,7 +122,8 @@ class Process:
         lease = stage.store.lease(self.desk.partition, self.name, stage.clock.now(), TERM)
         assert lease is not None, "somebody else leads"
         self.lease = lease
-        return await run_round(self.desk, stage.fleet, stage.clock, self.actor, lease, mode)
+        actor = Actor(Limits(), self.breaker)  # it belongs to one event loop
+        return await run_round(self.desk, stage.fleet, stage.clock, actor, lease, mode)
 
 
 async def live(stage: Stage, mode: Mode = Mode.ACT) -> list[str]:

@@ -4,18 +4,30 @@ import asyncio
 
 import pytest
 
-from tests.engine.stage import PARTITION, Process, Tripwire, set_up
+from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, set_up
 from tidegate.adapters.store.memory import MemoryStore
 from tidegate.core.errors import OutsideError
-from tidegate.core.journal.facts import Declared, Task
+from tidegate.core.journal.facts import Declared, Mode, Task
 from tidegate.core.journal.rollout_state import Pending, RolloutState
 from tidegate.core.model.plan import Change, ChangeKind
 from tidegate.core.model.target import Target
-from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.core.model.time import SECOND, Duration, Instant, parse_instant
 from tidegate.core.rollout.strategy import Strategy, StrategyType
 from tidegate.core.rollout.world import Membership
-from tidegate.engine.acting import RETRY_FIRST, RETRY_MAX, brake_removals, retry_at
+from tidegate.engine.acting import (
+    RETRY_FIRST,
+    RETRY_MAX,
+    Actor,
+    Limits,
+    brake_removals,
+    retry_at,
+)
 from tidegate.engine.breaker import Breaker
+from tidegate.engine.desk import Desk
+from tidegate.engine.round import run_round
+from tidegate.simulation.port import SimulatedFleet
+from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
+from tidegate.wire.scenario_doc import read_scenario
 
 
 class Refusing(Tripwire):
@@ -104,3 +116,37 @@ def test_mass_removal_is_refused(state: RolloutState, count: int, allowed: bool,
     assert len(left) == kept
     assert len(left) + len(dropped) == count
     assert all(why for _, why in dropped)
+
+
+def test_no_more_actions_begin_in_a_second_than_are_allowed() -> None:
+    """Thirty tasks, ten at once and five a second: a burst, then five seconds for the rest."""
+    names = [f"c{number:02d}" for number in range(30)]
+    document = {**DEMO, "groups": [{"name": "all", "clusters": names}], "strategy": {"type": "All"}}
+    loop = VirtualLoop(parse_instant("2026-01-01T00:00:00Z"))
+    clock = VirtualClock(loop)
+    fleet = SimulatedFleet(clock)
+    fleet.add(PARTITION, read_scenario(document))
+    begun: list[float] = []
+    carry_out = fleet.act
+
+    async def act(partition: str, task: Task) -> str:
+        begun.append(loop.time())
+        return await carry_out(partition, task)
+
+    fleet.act = act  # type: ignore[method-assign]
+    store = MemoryStore()
+
+    async def story() -> None:
+        lease = store.lease(PARTITION, "w", clock.now(), Duration(60 * SECOND))
+        assert lease is not None
+        actor = Actor(Limits(per_s=5), Breaker())
+        await run_round(Desk(store, PARTITION), fleet, clock, actor, lease, Mode.ACT)
+
+    try:
+        loop.run_until_complete(story())
+    finally:
+        loop.close()
+    assert len(begun) == 30
+    for first in begun:
+        assert sum(first <= at < first + 1 for at in begun) <= 2 * 5
+    assert 4.9 <= begun[-1] - begun[0] <= 5.5

@@ -10,6 +10,7 @@ from tidegate.core.errors import StaleError
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Asked, Mode, Verb
 from tidegate.core.model.time import Instant
+from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.round import run_round
 
 
@@ -25,7 +26,11 @@ def test_a_worker_whose_lease_was_taken_over_does_nothing() -> None:
     # It has not looked at its clock: only the token can stop it.
     forever = type(stale)(stale.partition, stale.holder, stale.token, Instant(2**62))
     with pytest.raises(StaleError):
-        asyncio.run(run_round(old.desk, stage.fleet, stage.clock, old.actor, forever, Mode.ACT))
+        asyncio.run(
+            run_round(
+                old.desk, stage.fleet, stage.clock, Actor(Limits(), old.breaker), forever, Mode.ACT
+            )
+        )
     assert stage.fleet.done == done
     assert stage.store.head(PARTITION) == head
 

@@ -28,7 +28,8 @@ from tidegate.wiring import clock, evidence_source
 _SHARED = (
     "database", "kinds", "act", "scenarios", "brakes", "holdFiles", "prometheus",
     "grace", "lease", "resync", "discover",
-    "limits.actions", "limits.actionTime", "limits.rounds", "limits.roundTime",
+    "limits.actions", "limits.actionsPerSecond", "limits.actionTime",
+    "limits.rounds", "limits.roundTime",
 )  # fmt: skip
 
 
@@ -79,6 +80,7 @@ def actor(settings: Settings, allow_mass_delete: bool) -> Actor:
     """Whoever carries tasks out, within the limits that are set."""
     limits = Limits(
         concurrency_max=settings.limits_actions,
+        per_s=settings.limits_actions_per_second,
         timeout_s=settings.limits_action_time / SECOND,
         allow_mass_removal=allow_mass_delete,
     )

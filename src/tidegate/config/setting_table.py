@@ -143,6 +143,14 @@ _ALL = (
         help="How many actions are under way at once.",
     ),
     Setting(
+        name="limits.actionsPerSecond",
+        flag="--actions-per-second",
+        form=Form.WHOLE,
+        default=50,
+        least="1",
+        help="How many actions begin in a second.",
+    ),
+    Setting(
         name="limits.actionTime",
         flag="--action-time",
         form=Form.DURATION,

@@ -41,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str
     log_level: str
     limits_actions: int
+    limits_actions_per_second: int
     limits_action_time: Duration
     limits_rounds: int
     limits_round_time: Duration

@@ -8,6 +8,7 @@ after a pause that doubles; it ends nobody else's.
 import asyncio
 
 import msgspec
+from aiolimiter import AsyncLimiter
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.journal.chain import Note
@@ -38,6 +39,8 @@ class Limits(msgspec.Struct, frozen=True):
     """How hard one outside system may be pressed."""
 
     concurrency_max: int = 10
+    # How many actions may begin in a second.
+    per_s: int = 50
     timeout_s: float = 30.0
     allow_mass_removal: bool = False
 
@@ -49,6 +52,7 @@ class Actor:
         self._limits = limits
         self._breaker = breaker
         self._slots = asyncio.Semaphore(limits.concurrency_max)
+        self._rate = AsyncLimiter(limits.per_s, 1)
         self.stopping = False
 
     async def carry_out(
@@ -72,7 +76,7 @@ class Actor:
     async def _one(
         self, desk: Desk, fleet: Fleet, clock: Clock, lease: Lease, task: Task
     ) -> Outcome | None:
-        async with self._slots:
+        async with self._slots, self._rate:
             if self.stopping or clock.now() >= lease.until:
                 return None  # whoever leads next finds it without an outcome
             why = await asyncio.to_thread(_refusal, desk, lease, task, clock)

@@ -8,6 +8,7 @@ import asyncio
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Executor
+from contextvars import Context
 from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 from tidegate.core.model.time import SECOND, Duration, Instant
@@ -18,6 +19,8 @@ Ts = TypeVarTuple("Ts")
 # How far a clock is off that is right.
 RIGHT = Duration(0)
 
+# The shortest time a timer takes: more than the loop's resolution, or it would take none.
+TIMER_S = 2e-9
 # Asked before a call that goes to a thread: how many seconds pass until it is really made.
 Pace = Callable[[], float]
 
@@ -43,6 +46,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def move_on(self, seconds: float) -> None:
         """Let time pass in which nothing happens."""
         self._passed_ns += max(1, round(seconds * SECOND))
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """A timer takes some time at least: whoever sets one again and again must get on."""
+        return super().call_at(max(when, self.time() + TIMER_S), callback, *args, context=context)
 
     def block(self, seconds: float) -> None:
         """Inside a call that went to a thread: its answer comes so much later."""
