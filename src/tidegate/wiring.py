@@ -7,6 +7,7 @@ from tidegate.adapters.system_clock import SystemClock
 from tidegate.ports.archive import Archive
 from tidegate.ports.clock import Clock
 from tidegate.ports.evidence import EvidenceSource
+from tidegate.ports.notifier import Notifier
 from tidegate.wire.prometheus.server import PrometheusServer
 
 
@@ -21,6 +22,13 @@ def open_store(database: str, *, writes: bool = True) -> Archive:
     from tidegate.adapters.store.opening import open_archive
 
     return open_archive(database, writes=writes)
+
+
+def webhook(url: str, template: str, timeout_s: float) -> Notifier:
+    """Whoever tells people through a webhook."""
+    from tidegate.adapters.webhook import Webhook
+
+    return Webhook(url, template, timeout_s)
 
 
 def is_database(path: Path) -> bool:

@@ -41,6 +41,13 @@ def test_every_place_is_shown_with_its_value(tmp_path: Path) -> None:
     assert rows["listen"] == ["127.0.0.1:8080", "default"]
 
 
+def test_on_a_narrow_terminal_the_origin_is_still_seen(tmp_path: Path) -> None:
+    """Sixty columns: long values are cut, origins are not."""
+    done = tidegate(tmp_path, "config", "view", "--show-origin", "--grace", "1s", COLUMNS="60")
+    assert max(map(len, done.stdout.splitlines())) <= 60
+    assert all("default" in line or "--grace" in line for line in done.stdout.splitlines()[1:])
+
+
 def test_a_password_is_shown_nowhere(tmp_path: Path) -> None:
     """In no format, with or without origins."""
     for output in ("table", "json", "yaml"):

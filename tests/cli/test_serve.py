@@ -5,12 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Queue
 from typing import Any
 from urllib.error import HTTPError
+
+import pytest
 
 from tidegate.adapters.store.opening import open_archive
 from tidegate.adapters.system_clock import SystemClock
@@ -190,6 +195,89 @@ def test_a_bug_in_a_round_ends_the_process(tmp_path: Path) -> None:
         line = served.until("crash")
         assert "ZeroDivisionError" in line["error"]
         assert served.process.wait(PATIENCE_S) == 1
+
+
+class Chat(ThreadingHTTPServer):
+    """A chat that takes posts, on a free port."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Post)
+        self.got: Queue[str] = Queue()
+
+    @property
+    def url(self) -> str:
+        """Where to post; the path is the secret."""
+        return f"http://127.0.0.1:{self.server_address[1]}/s3cret"
+
+
+class _Post(BaseHTTPRequestHandler):
+    """One post."""
+
+    def do_POST(self) -> None:
+        """Take it."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        assert isinstance(self.server, Chat)
+        self.server.got.put(json.loads(body)["text"])
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def chat() -> Iterator[Chat]:
+    """A chat that listens for as long as a test takes."""
+    server = Chat()
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_people_are_told_once_even_by_two_processes(tmp_path: Path, chat: Chat) -> None:
+    """The start is told, counted and written down; the next process tells it to nobody."""
+    settings = "notify:\n  webhook: env:HOOK\n  template: '${name} ${what}, go ${revision}'\n"
+    (tmp_path / "tidegate.yaml").write_text(settings, encoding="utf-8")
+    env = {"HOOK": chat.url, "TIDEGATE_ACT": "*"}
+    with serving(tmp_path, **env) as first:
+        assert first.until("notice")["outcome"] == "sent"
+        assert chat.got.get(timeout=PATIENCE_S) == "demo started, go superdangerous"
+        sent = 'tidegate_notices_total{event="start",outcome="sent"} 1.0'
+        assert sent in first.get("/metrics")[1]
+        while "told" not in kinds(tmp_path):
+            pass
+        assert first.stop() == 0
+    with serving(tmp_path, **env) as second:
+        while 'tidegate_round_seconds_count{kind="simulated"}' not in second.get("/metrics")[1]:
+            pass
+        assert second.stop() == 0
+    assert chat.got.empty()
+    assert "s3cret" not in json.dumps(first.lines + second.lines)
+
+
+def kinds(folder: Path) -> set[str]:
+    """Which facts the journal has."""
+    store = open_archive(str(folder / "tidegate.db"), writes=False)
+    try:
+        return {entry.kind for entry in store.read("simulated/demo")}
+    finally:
+        store.close()
+
+
+def test_a_webhook_that_is_nowhere_is_said_before_anything_runs(tmp_path: Path) -> None:
+    """The reference is named, exit 2."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tidegate", "serve", "--notify-webhook", "env:NOWHERE"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "notify.webhook: env:NOWHERE: there is nothing" in done.stderr
 
 
 def test_an_address_in_use_is_one_line_and_exit_1(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ def values(setting: Setting) -> st.SearchStrategy[object]:
         return st.integers(1, 59).map(lambda n: f"{n}s")
     if setting.form is Form.ADDRESS:
         return st.integers(0, 65535).map(lambda port: f"[::1]:{port}")
+    if setting.form is Form.SECRET:
+        return WORDS.map(lambda word: f"env:{word}")
     if setting.is_list:
         words = st.sampled_from(setting.choices) if setting.choices else WORDS
         return st.lists(words, min_size=1, max_size=3, unique=True).map(tuple)

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.engine.stage import PARTITION, Process, Tripwire, VirtualClock, set_up
+from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, VirtualClock, set_up
 from tidegate.adapters.store.memory import MemoryStore
 from tidegate.core.journal.facts import Acted, Mode, Outcome
 from tidegate.core.model.reasons import REASONS
@@ -68,6 +68,20 @@ def test_what_is_only_observed_says_would() -> None:
     """Nobody who reads the log thinks that something was done."""
     found = [json.loads(line)["msg"] for line in logged(records(first_round(Mode.OBSERVE)))]
     assert "would apply v2" in found
+
+
+def test_whoever_goes_back_is_told_the_way_back() -> None:
+    """On the way back, that the rollout was aborted is not the news; where it goes is."""
+    document = {**DEMO, "fleet": {"applyTime": "10m", "clusters": {"a": {"fails": "no image"}}}}
+    stage = set_up(MemoryStore(), Tripwire(), document)
+    process, found = Process(stage), list[str]()
+    for moves in (False, True, False, False):
+        done = asyncio.run(process.round())
+        found += [msg for _, msg, keys in records(done) if keys.get("target") == "a"]
+        ends = stage.fleet.fleets[PARTITION].next_end()
+        if moves and ends is not None:
+            stage.clock.at = ends
+    assert found == ["apply v2", "being updated", "return v1", "on its way back to v1"]
 
 
 def test_a_round_without_news_says_nothing() -> None:

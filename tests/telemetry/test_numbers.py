@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -106,7 +107,15 @@ def test_no_metric_has_a_label_for_a_target() -> None:
     """A fleet may have a hundred thousand: labels are bounded by kinds, rollouts and words."""
     allowed = {"kind", "rollout", "state", "gate", "reason", "summary", "outcome", "error"}
     labels = {label for known in (*GAUGES, *TOTALS, *HISTOGRAMS) for label in known.labels}
-    assert labels <= allowed | {"version"}
+    assert labels <= allowed | {"event", "version"}
+
+
+def test_what_to_alert_on_is_there() -> None:
+    """Every metric an operator's page speaks of is in the table."""
+    page = (Path(__file__).parents[2] / "docs" / "operate" / "serve.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"\btidegate_[a-z_]+", page))
+    assert len(names) > 5
+    assert names <= {known.name for known in (*GAUGES, *TOTALS, *HISTOGRAMS)}
 
 
 def test_leading_is_told_of_every_rollout_that_is_tended() -> None:

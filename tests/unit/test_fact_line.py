@@ -1,13 +1,19 @@
 """Every fact has a line that says what happened, and what it says of one target or gate."""
 
+from typing import get_args
+
 import msgspec
 import pytest
 
+from tidegate.core.gates.brakes import Brakes
+from tidegate.core.gates.mutex import Mutex
+from tidegate.core.gates.scope import EVERYTHING
 from tidegate.core.journal.chain import Note, genesis, link
 from tidegate.core.journal.facts import (
     Acted,
     AnyFact,
     Asked,
+    Bound,
     Braked,
     Decided,
     Declared,
@@ -18,6 +24,7 @@ from tidegate.core.journal.facts import (
     Outcome,
     Stand,
     Task,
+    Told,
     Verb,
 )
 from tidegate.core.journal.selection import Wanted, matches
@@ -78,7 +85,16 @@ LINES: list[tuple[AnyFact, str]] = [
     (Braked(brake="hold", name="x", document={}, reason="outage"), "hold x set: outage"),
     (Lifted(brake="hold", name="x"), "hold x lifted"),
     (Folded(state=msgspec.Raw(b"{}"), facts=1), "the state after 1 fact"),
+    (Bound(), "bound by nothing"),
+    (Bound(brakes=Brakes(mutexes=(Mutex(name="db", scope=EVERYTHING),))), "bound by db"),
+    (Told(keys=("@v2/start/",)), "told: @v2/start/"),
+    (Told(keys=("b",), retired=("a",)), "told: b; may be told again: a"),
 ]
+
+
+def test_no_fact_is_without_a_line() -> None:
+    """Whatever can stand in a journal can be shown."""
+    assert {type(fact) for fact, _ in LINES} == set(get_args(AnyFact))
 
 
 @pytest.mark.parametrize("fact, line", LINES, ids=[type(fact).__name__ for fact, _ in LINES])
@@ -114,7 +130,8 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
 @pytest.mark.parametrize(
     "wanted, expected",
     [
-        (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}),
+        (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
+         | {"bound", "told"}),
         (Wanted(target="a"), {"declared", "observed", "decided", "acted"}),
         (Wanted(target="c"), {"declared", "observed", "decided"}),
         (Wanted(target="d"), {"observed", "decided"}),
@@ -127,7 +144,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (Wanted(actor="nobody"), set()),
         (Wanted(since=LATER), set()),
         (Wanted(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
-         | {"braked", "lifted"}),
+         | {"braked", "lifted", "bound", "told"}),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_whom_it_speaks_of(wanted: Wanted, expected: set[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.config.setting_reader import split_address
 from tidegate.config.setting_table import TABLE
-from tidegate.config.settings import Settings, load, shown
+from tidegate.config.settings import Settings, load, revealed, shown
 from tidegate.core.errors import UserError
 from tidegate.core.model.time import SECOND
 
@@ -127,6 +127,39 @@ def test_an_address_is_a_host_and_a_port(address: str, parts: tuple[str, int] | 
 def test_a_password_is_not_shown(database: str, seen: str) -> None:
     """However it is written into the address."""
     assert shown("database", database) == seen
+
+
+def test_a_secret_is_shown_to_nobody_and_found_where_it_is_kept(tmp_path: Path) -> None:
+    """An address is hidden; a reference is shown, and followed when it is needed."""
+    (tmp_path / "hook").write_text("https://chat/s3cret\n", encoding="utf-8")
+    file = written(tmp_path, "notify: {webhook: 'file:hook'}\n")
+    reference = load({}, {}, file).settings().notify_webhook
+    assert shown("notify.webhook", reference) == f"file:{tmp_path}/hook"
+    assert revealed(reference, {}, "x") == "https://chat/s3cret"
+    assert revealed("env:HOOK", {"HOOK": "https://chat/2"}, "x") == "https://chat/2"
+    assert revealed("", {}, "x") == ""
+    assert shown("notify.webhook", "https://chat/s3cret") == "***"
+    for nowhere in ("env:NONE", "file:/none"):
+        with pytest.raises(UserError, match="there is nothing"):
+            revealed(nowhere, {}, "x")
+
+
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("notify.webhook", "s3cret", "neither an address nor a reference"),
+        ("notify.template", "${rolout}", 'did you mean "rollout"?'),
+        ("notify.template", "costs 5$", "a $ that names nothing"),
+        ("notify.on", ("start", "stopp"), 'did you mean "stop"?'),
+    ],
+)
+def test_what_cannot_be_told_is_refused(name: str, value: object, words: str) -> None:
+    """Before anything runs, and without repeating what may be a secret."""
+    with pytest.raises(UserError) as caught:
+        load({name: value}, {})
+    (line,) = problems(caught.value)
+    assert words in line
+    assert "s3cret" not in line
 
 
 def test_a_misspelt_variable_is_mentioned_and_a_strange_one_is_not() -> None:

@@ -9,6 +9,9 @@ from tidegate.config.setting_table import TABLE, Written
 from tidegate.config.settings import Merged, shown
 from tidegate.core.why.table import layout
 
+# On a narrow terminal a value is cut, but not below this.
+VALUE_LEAST = 12
+
 _COMMANDS = {"view": ("tidegate.cli.config:view", "Show every setting and where it comes from")}
 
 
@@ -39,12 +42,17 @@ def view(merged: Merged, show_origin: bool, output: str) -> None:
     if output != "table":
         emit(_data(merged, show_origin), output)
         return
+    width = terminal_width()
+    # Beside a long value, its origin must still be seen.
+    most = max(VALUE_LEAST, width // 3) if width is not None and show_origin else None
     head: tuple[str, ...] = ("NAME", "VALUE", "ORIGIN") if show_origin else ("NAME", "VALUE")
     rows = []
     for name, value in merged.values.items():
-        row = (name, _text(shown(name, value)))
+        text = _text(shown(name, value))
+        cut = most is not None and len(text) > most
+        row = (name, f"{text[: most - 1]}…" if cut and most is not None else text)
         rows.append((*row, merged.origins[name].text()) if show_origin else row)
-    for line in layout(head, rows, terminal_width()):
+    for line in layout(head, rows, width):
         click.echo(line)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.journal.facts import Acted, AnyFact
 from tidegate.core.model.time import SECOND
+from tidegate.core.why.notices import Notice
 from tidegate.engine.round import Round
+from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Led, Vitals
 from tidegate.ports.clock import Clock
 from tidegate.telemetry.decisions import acted_record, decision_records
@@ -39,6 +41,7 @@ class Observer:
         self._beat_at = self._loop.time()
         self._late_s = 0.0
         self.stopping = False
+        self.teller: Teller | None = None
         self._acts: dict[str, list[Record]] = {}
         self.metrics = Metrics(version, self._gauges)
 
@@ -63,6 +66,15 @@ class Observer:
             self.metrics.add("tidegate_actions_total", kind_of(partition), fact.outcome.value)
             record = acted_record(partition, self._clock.now(), fact)
             self._acts.setdefault(partition, []).append(record)
+
+    def heard(self, notice: Notice, outcome: str, why: str) -> None:
+        """Something became of a notice to people."""
+        event = notice.happening.value
+        self.metrics.add("tidegate_notices_total", event, outcome)
+        level, detail = ("info", "") if outcome == "sent" else ("warning", f": {why}")
+        keys = {"notice": event, "outcome": outcome, "key": notice.keys[0]}
+        msg = f"notice of {event} {outcome}{detail}"
+        self._log.say(level, msg, rollout=notice.rollout, what="notice", **keys)
 
     async def beat(self) -> None:
         """Notice when the loop does not turn: something in it takes too long."""
@@ -126,4 +138,5 @@ class Observer:
             behind=vitals.behind,
             loop_lag_s=self._late_s,
             lines_dropped=self._log.dropped,
+            notices_waiting=self.teller.waiting if self.teller is not None else 0,
         )

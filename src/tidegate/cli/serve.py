@@ -8,6 +8,7 @@ import socket
 import sys
 
 import click
+from msgspec.structs import replace
 
 from tidegate import __version__
 from tidegate.cli.live import opened
@@ -23,8 +24,12 @@ from tidegate.cli.tending import (
     worker_settings,
 )
 from tidegate.config.setting_reader import split_address
-from tidegate.config.settings import Merged, Settings, shown
+from tidegate.config.setting_table import TABLE
+from tidegate.config.settings import Merged, Settings, revealed, shown
+from tidegate.core.model.time import SECOND
+from tidegate.core.why.notices import Happening
 from tidegate.engine.acting import Actor
+from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Worker
 from tidegate.http.app import Probes, make_app
 from tidegate.http.server import Server, address, bind
@@ -32,7 +37,9 @@ from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Store
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.overheard import overheard
-from tidegate.wiring import clock
+from tidegate.wiring import clock, webhook
+
+_NOTIFY = [name for name in TABLE if name.startswith("notify.")]
 
 
 @click.command(
@@ -43,7 +50,7 @@ from tidegate.wiring import clock
     curl -s 127.0.0.1:8080/readyz                                      what is missing, if anything
     """,
 )
-@tending_options("listen", "log.format", "log.level", "color")
+@tending_options("listen", "log.format", "log.level", "color", *_NOTIFY)
 def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     """Run rounds for as long as it is left to, and say how they go.
 
@@ -51,6 +58,8 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     more, lets what is under way end within --grace, gives its leases back and exits 0.
     """
     settings = merged.settings()
+    url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
+    settings = replace(settings, notify_webhook=url)
     fleet = simulated_fleet(settings, seed)
     hands = actor(settings, allow_mass_delete)
     host, port = split_address(settings.listen) or ("", 0)
@@ -96,6 +105,7 @@ async def _serve(
     asks = gatherer(settings)
     # The worker comes next: it reports to the observer, which asks it how it is.
     observer = Observer(log, clock(), __version__, lambda: worker.vitals())  # noqa: PLW0108
+    teller = observer.teller = _teller(settings, observer)
     worker = Worker(
         overheard(store, observer.written),
         fleet,
@@ -104,6 +114,7 @@ async def _serve(
         worker_settings(settings),
         observer.report,
         brake_book(settings, store, asks),
+        teller=teller,
     )
     probes = Probes(
         ill=observer.ill,
@@ -132,6 +143,17 @@ async def _serve(
     finally:
         await asks.close()
     log.say("info", "stopped", what="stopped")
+
+
+def _teller(settings: Settings, observer: Observer) -> Teller | None:
+    """Whoever tells people, where somebody said how."""
+    if not settings.notify_webhook:
+        return None
+    notifier = webhook(
+        settings.notify_webhook, settings.notify_template, settings.notify_time / SECOND
+    )
+    wanted = frozenset(Happening(each) for each in settings.notify_on)
+    return Teller(notifier, wanted, settings.notify_queue, observer.heard)
 
 
 async def _together(worker: Worker, server: Server, ear: socket.socket, observer: Observer) -> None:

@@ -1,5 +1,6 @@
 """Reads settings from one document, each by its form, and collects every problem."""
 
+import string
 from collections.abc import Mapping
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from tidegate.config.setting_table import TABLE, Form, Setting, Written
 from tidegate.core.model.problem import Problem, Problems, nearest, shown
 from tidegate.core.model.time import format_duration, parse_duration
+from tidegate.core.why.notices import WORDS
 from tidegate.wire.reader import Reader
 
 PORT_MAX = 65535
@@ -57,6 +59,10 @@ def _read(reader: Reader, key: str, setting: Setting) -> Written | None:
             return _choice(reader, key, setting, reader.text(key))
         case Form.ADDRESS:
             return _address(reader, key, reader.text(key))
+        case Form.SECRET:
+            return _secret(reader, key, reader.text(key))
+        case Form.TEMPLATE:
+            return _template(reader, key, reader.text(key))
         case Form.TEXT | Form.PATH:
             return _filled(reader, key, reader.text(key))
 
@@ -102,6 +108,29 @@ def split_address(text: str) -> tuple[str, int] | None:
     if not bare or (":" in bare) != (bare != host) or not (port.isascii() and port.isdigit()):
         return None
     return (bare, int(port)) if int(port) <= PORT_MAX else None
+
+
+def _secret(reader: Reader, key: str, value: str | None) -> str | None:
+    """An address or a reference; what was written is not repeated, for it may be the secret."""
+    known = ("http://", "https://", "env:", "file:")
+    if value and not value.startswith(known):
+        remedy = "write https://…, env:NAME or file:PATH"
+        reader.problems.add(reader.at(key), "neither an address nor a reference to one", remedy)
+    return value
+
+
+def _template(reader: Reader, key: str, value: str | None) -> str | None:
+    if value is None:
+        return None
+    template = string.Template(value)
+    if not template.is_valid():
+        reader.problems.add(reader.at(key), f"{shown(value)}: a $ that names nothing", "write $$")
+        return value
+    for word in template.get_identifiers():
+        if word not in WORDS:
+            hint = nearest(word, WORDS) or f"known here: {', '.join(WORDS)}"
+            reader.problems.add(reader.at(key), f"${{{word}}} is not known here", hint)
+    return value
 
 
 def _filled(reader: Reader, key: str, value: str | None) -> str | None:

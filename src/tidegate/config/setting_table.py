@@ -9,6 +9,8 @@ import re
 
 import msgspec
 
+from tidegate.core.why.notices import Happening
+
 Written = str | int | tuple[str, ...]
 
 
@@ -23,6 +25,8 @@ class Form(enum.Enum):
     WHOLE = "a whole number"
     DURATION = "a duration"
     ADDRESS = "host:port"
+    SECRET = "an address, or where it is: `env:NAME` or `file:PATH`"
+    TEMPLATE = "a text with `${words}`"
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,4 +212,45 @@ _ALL = (
     ),
 )
 
-TABLE: dict[str, Setting] = {setting.name: setting for setting in _ALL}
+_NOTIFY = (
+    Setting(
+        name="notify.webhook",
+        flag="--notify-webhook",
+        form=Form.SECRET,
+        default="",
+        help="Where `serve` tells people, as Slack takes it; `env:NAME` and `file:PATH` hide it.",
+    ),
+    Setting(
+        name="notify.on",
+        flag="--notify-on",
+        form=Form.TEXTS,
+        choices=tuple(each.value for each in Happening),
+        default=tuple(each.value for each in Happening),
+        help="Of what.",
+    ),
+    Setting(
+        name="notify.template",
+        flag="--notify-template",
+        form=Form.TEMPLATE,
+        default="${rollout} ${revision} ${what}: ${why}",
+        help="In which words.",
+    ),
+    Setting(
+        name="notify.time",
+        flag="--notify-time",
+        form=Form.DURATION,
+        default="10s",
+        least="1ms",
+        help="How long one try may take.",
+    ),
+    Setting(
+        name="notify.queue",
+        flag="--notify-queue",
+        form=Form.WHOLE,
+        default=100,
+        least="1",
+        help="How many may wait; the oldest gives way.",
+    ),
+)
+
+TABLE: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_NOTIFY)}

@@ -49,6 +49,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resync: Duration
     discover: Duration
     grace: Duration
+    notify_webhook: str
+    notify_on: tuple[str, ...]
+    notify_template: str
+    notify_time: Duration
+    notify_queue: int
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -118,7 +123,9 @@ def load(flags: Mapping[str, object], env: Mapping[str, str], config: str | None
 
 
 def shown(name: str, value: Written) -> Written:
-    """A value as it may be shown to anybody: without the password of a database."""
+    """A value as it may be shown to anybody: without passwords; a reference is no secret."""
+    if TABLE[name].form is Form.SECRET and value and not _is_reference(str(value)):
+        return "***"
     if name != "database" or not isinstance(value, str) or "://" not in value:
         return value
     value = re.sub(r"(?<=[?&]password=)[^&]*", "***", value)
@@ -126,6 +133,28 @@ def shown(name: str, value: Written) -> Written:
     user, at, host = rest.rpartition("@")
     login, colon, _ = user.partition(":")
     return f"{scheme}://{login}{':***' if colon else ''}{at}{host}"
+
+
+def revealed(secret: str, env: Mapping[str, str], where: str) -> str:
+    """A secret itself, from where it is kept; UserError says what is not there."""
+    place, _, name = secret.partition(":")
+    if not _is_reference(secret):
+        return secret
+    problem = Problem(where, f"{secret}: there is nothing", "set it, or name another place")
+    if place == "env":
+        found = env.get(name, "")
+    else:
+        try:
+            found = Path(name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            found = ""
+    if not found.strip():
+        raise UserError((problem,))
+    return found.strip()
+
+
+def _is_reference(secret: str) -> bool:
+    return secret.startswith(("env:", "file:"))
 
 
 def _typed(name: str, value: Written) -> object:
@@ -217,6 +246,8 @@ def _seen_from(folder: Path, setting: Setting, value: Written) -> Written:
     """Paths stand as they are seen from their file; addresses are no paths."""
     if setting.form is Form.PATHS and isinstance(value, tuple):
         return tuple(str(folder / each) for each in value)
+    if setting.form is Form.SECRET and str(value).startswith("file:"):
+        return f"file:{folder / str(value).removeprefix('file:')}"
     is_path = setting.form is Form.PATH and isinstance(value, str)
     if is_path and "://" not in str(value) and not str(value).startswith("memory:"):
         return str(folder / str(value))

@@ -25,6 +25,7 @@ from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import Round, run_round
+from tidegate.engine.telling import Teller
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease, Store
@@ -88,6 +89,7 @@ class Worker:
         settings: Settings,
         report: Report | None = None,
         book: BrakeBook | None = None,
+        teller: Teller | None = None,
     ) -> None:
         self._store = store
         self._fleet = fleet
@@ -95,6 +97,7 @@ class Worker:
         self._actor = actor
         self._settings = settings
         self._book = book if book is not None else BrakeBook(store)
+        self._teller = teller
         self._report = report or (lambda _partition, _outcome: None)
         self._wakes: dict[str, asyncio.Event] = {}
         self._tended: dict[str, asyncio.Task[None]] = {}
@@ -141,7 +144,10 @@ class Worker:
 
     async def run(self) -> None:
         """Tend everything until told to stop. A bug in any part ends the whole, and is raised."""
-        noticing = [self._begin(self._listen()), self._begin(self._watch())]
+        aside = [self._begin(self._listen()), self._begin(self._watch())]
+        if self._teller is not None:
+            self._teller.wake = self.wake
+            aside.append(self._begin(self._teller.run()))
         try:
             while not self._stop.is_set():
                 await self._discover()
@@ -150,7 +156,7 @@ class Worker:
                 await asyncio.wait(self._tended.values(), timeout=self._settings.grace_s)
         finally:
             self.stop()
-            under_way = [*noticing, *self._tended.values()]
+            under_way = [*aside, *self._tended.values()]
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
@@ -237,9 +243,11 @@ class Worker:
                     async with self._turn():
                         result = await self._round(desk, lease)
                     failures = 0
-                    self._seen[partition] = desk.next_seq - 1
                     self._report(partition, result)
                     self._complain(partition, result.troubles)
+                    if self._teller is not None:
+                        await self._teller.round_ended(desk, lease, self._clock, result)
+                    self._seen[partition] = desk.next_seq - 1
                     if result.plan is not None and result.plan.freed:
                         self.wake_all()
                     await self._pause(partition, result.recheck_at)
@@ -271,6 +279,8 @@ class Worker:
     def _lead(self, partition: str, leads: bool) -> None:
         if leads is not (partition in self._led):
             (self._led.add if leads else self._led.discard)(partition)
+            if self._teller is not None and not leads:
+                self._teller.forget(partition)
             self._report(partition, Led(leads))
 
     @asynccontextmanager

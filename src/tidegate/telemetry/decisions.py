@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tidegate.core.journal.facts import Acted, Decided, Mode, Outcome
-from tidegate.core.model.plan import Change, Event
+from tidegate.core.model.plan import Change, ChangeKind, Event
 from tidegate.core.model.time import Instant, format_instant
 from tidegate.core.model.verdict import Verdict
 from tidegate.core.rollout.decide import RolloutPlan
@@ -36,17 +36,20 @@ def decision_records(
     names = [target.name for target in world.targets + world.departed]
     shut: dict[str, Verdict | None] = {}
     for option in plan.options:
-        shut.setdefault(names[option.target], first_shut(option.verdicts))
+        verdict, name = first_shut(option.verdicts), names[option.target]
+        # Whoever is on the way back is not told once more that the way on is shut.
+        if name not in shut or (verdict is not None and option.change.kind is ChangeKind.RETURN):
+            shut[name] = verdict
     changes = {task.target: task.change for task in decided.tasks}
     for stand in decided.changed:
         keys: dict[str, Any] = {"rollout": rollout, "target": stand.target, "what": "decision"}
         keys["at"] = decided.now
         change = changes.get(stand.target)
-        verdict = shut.get(stand.target)
+        held = shut.get(stand.target)
         if change is not None:
             yield "info", _does(decided.mode, change), keys | {"action": change.kind.value}
-        elif verdict is not None:
-            yield "info", sentence(verdict), keys | _why_not(verdict)
+        elif held is not None:
+            yield "info", sentence(held), keys | _why_not(held)
 
 
 def acted_record(rollout: str, at: Instant, fact: Acted) -> Record:

@@ -38,10 +38,16 @@ GAUGES = (
     Known(
         "tidegate_log_dropped_total", "Pieces of the log that were never written: nobody read it."
     ),
+    Known("tidegate_notices_waiting", "Notices that wait to be sent."),
     Known("tidegate_build_info", "The version that runs; always 1.", ("version",)),
 )
 
 TOTALS = (
+    Known(
+        "tidegate_notices_total",
+        "Notices to people, by what became of them: sent, failed, dropped.",
+        ("event", "outcome"),
+    ),
     Known("tidegate_actions_total", "Actions, by what came of them.", ("kind", "outcome")),
     Known(
         "tidegate_errors_total",

@@ -40,6 +40,7 @@ class Gauges(msgspec.Struct, frozen=True):
     behind: int
     loop_lag_s: float
     lines_dropped: int
+    notices_waiting: int = 0
 
 
 class _Last(msgspec.Struct):
@@ -119,6 +120,7 @@ class Metrics:
             "tidegate_journal_lag_entries": [((), now.behind)],
             "tidegate_loop_lag_seconds": [((), now.loop_lag_s)],
             "tidegate_log_dropped_total": [((), now.lines_dropped)],
+            "tidegate_notices_waiting": [((), now.notices_waiting)],
             "tidegate_leader": [
                 ((kind_of(name), name), float(name in now.led)) for name in sorted(now.tended)
             ],

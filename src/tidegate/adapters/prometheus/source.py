@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 import aiohttp
 import msgspec
-import stamina
 
 from tidegate.adapters.prometheus.secrets import headers
+from tidegate.adapters.retrying import retry_context
 from tidegate.core.errors import OutsideError
 from tidegate.core.gates.health import Evidence
 from tidegate.core.model.problem import nearest, shorten, shown
@@ -128,7 +128,7 @@ class PrometheusSource:
         """One question with all its tries; the slot is held while somebody else has to wait."""
         limits = self._limits
         slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
-        tries = stamina.retry_context(
+        tries = retry_context(
             on=_PassingError,
             attempts=limits.tries_max,
             timeout=limits.total_s,

@@ -16,7 +16,16 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import StaleError
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Acted, Asked, Bound, Decided, Declared, Folded, Observed
+from tidegate.core.journal.facts import (
+    Acted,
+    Asked,
+    Bound,
+    Decided,
+    Declared,
+    Folded,
+    Observed,
+    Told,
+)
 from tidegate.core.journal.rollout_state import RolloutState, fold
 from tidegate.core.model.time import Instant
 from tidegate.ports.archive import Archive
@@ -27,7 +36,7 @@ from tidegate.wiring import clock
 # Whoever writes to a rollout while it is folded makes the fold stale; then it is folded again.
 TRIES_MAX = 5
 # Facts that a rollout's state holds.
-_OF_ROLLOUTS = (Declared, Observed, Asked, Bound, Decided, Acted, Folded)
+_OF_ROLLOUTS = (Declared, Observed, Asked, Bound, Decided, Acted, Told, Folded)
 
 
 class Folding(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@
     Acted      what came of one action
     Braked     a brake was set: a hold, a freeze, a block, a pin
     Lifted     a brake was taken away
+    Told       people were told of something
     Folded     the state up to here, where older facts were dropped
 
 A verdict counts as changed if its gate, outcome, reason or moment does; numbers alone do not, or
@@ -176,4 +177,11 @@ class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
     reason: str = ""
 
 
-AnyFact = Declared | Observed | Asked | Decided | Bound | Acted | Braked | Lifted | Folded
+class Told(Fact, frozen=True, tag="told", kw_only=True, omit_defaults=True):
+    """People were told of something; it is not told again until its key is retired."""
+
+    keys: tuple[str, ...] = ()
+    retired: tuple[str, ...] = ()
+
+
+AnyFact = Declared | Observed | Asked | Decided | Bound | Acted | Braked | Lifted | Folded | Told

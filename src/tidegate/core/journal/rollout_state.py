@@ -27,6 +27,7 @@ from tidegate.core.journal.facts import (
     Outcome,
     Stand,
     Task,
+    Told,
     Verb,
 )
 from tidegate.core.model.plan import ChangeKind
@@ -67,6 +68,8 @@ class RolloutState(msgspec.Struct):
     began_at: Instant | None = None
     # The brakes of the decision recorded last.
     brakes: Brakes | None = None
+    # What people were told of it, by key, and when.
+    told: dict[str, Instant] = {}
     # What people said at approval gates, by gate.
     responses: dict[str, tuple[Response, ...]] = {}
 
@@ -145,6 +148,13 @@ def _bound(state: RolloutState, _: Instant, fact: Bound) -> None:
     state.brakes = fact.brakes
 
 
+def _told(state: RolloutState, at: Instant, fact: Told) -> None:
+    for key in fact.retired:
+        state.told.pop(key, None)
+    for key in fact.keys:
+        state.told[key] = at
+
+
 def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
     if fact.rollout.revision != state.rollout.revision or fact.rollout.uid != state.rollout.uid:
         state.began_at = None
@@ -195,6 +205,7 @@ _STEPS: dict[type, Callable[[RolloutState, Instant, AnyFact], None]] = {
     Declared: _declared,  # type: ignore[dict-item]
     Observed: _observed,  # type: ignore[dict-item]
     Bound: _bound,  # type: ignore[dict-item]
+    Told: _told,  # type: ignore[dict-item]
     Decided: _decided,  # type: ignore[dict-item]
     Acted: _acted,  # type: ignore[dict-item]
 }

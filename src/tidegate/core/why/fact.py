@@ -7,6 +7,7 @@ from tidegate.core.journal.facts import (
     Acted,
     AnyFact,
     Asked,
+    Bound,
     Braked,
     Decided,
     Declared,
@@ -15,12 +16,14 @@ from tidegate.core.journal.facts import (
     Mode,
     Observed,
     Task,
+    Told,
 )
 from tidegate.core.model.reasons import Outcome
 from tidegate.core.model.time import Instant, format_second
 
 # A line names this many; the others are counted.
 NAMES_MAX = 3
+_KINDS = ("holds", "freezes", "blocks", "pins", "budgets", "mutexes", "approvals", "health")
 
 
 def fact_line(fact: AnyFact, target: str = "", gate: str = "") -> str:
@@ -105,6 +108,20 @@ def _lifted(fact: Lifted) -> str:
     return f"{fact.brake} {fact.name} lifted{_because(fact.reason)}"
 
 
+def _bound(fact: Bound) -> str:
+    brakes = fact.brakes
+    if brakes is None:
+        return "bound by nothing"
+    names = (one.name for group in _KINDS for one in getattr(brakes, group))
+    return f"bound by {_names(names) or 'nothing'}"
+
+
+def _told(fact: Told) -> str:
+    parts = [f"told: {_names(fact.keys)}"] if fact.keys else []
+    parts += [f"may be told again: {_names(fact.retired)}"] if fact.retired else []
+    return "; ".join(parts)
+
+
 def _folded(fact: Folded) -> str:
     return f"the state after {_count(fact.facts, 'fact')}"
 
@@ -117,6 +134,8 @@ _LINES: dict[type, Callable[[Any], str]] = {
     Acted: _acted,
     Braked: _braked,
     Lifted: _lifted,
+    Bound: _bound,
+    Told: _told,
     Folded: _folded,
 }
 
