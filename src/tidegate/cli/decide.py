@@ -18,6 +18,7 @@ from tidegate.core.errors import UserError
 _COMMANDS = {
     "rollout": ("tidegate.cli.decide:rollout", "Which clusters of a rollout start, and why"),
     "placement": ("tidegate.cli.decide:placement", "Decision groups of a Placement's clusters"),
+    "shards": ("tidegate.cli.decide:shards", "Which shards integrations have"),
 }
 _encode = msgspec.json.Encoder().encode
 
@@ -79,6 +80,32 @@ def placement(file: IO[bytes]) -> None:
     from tidegate.wire.placement_line import reply
 
     _filter(file, lambda raw: reply(parse_line(raw)))
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate decide shards < integrations.jsonl
+    tidegate decide shards --mode compat integrations.jsonl
+    tidegate decide shards --mode both integrations.jsonl | jq .differences
+    """,
+)
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option(
+    "--mode",
+    type=click.Choice(("strict", "compat", "both")),
+    default="strict",
+    show_default=True,
+    help="Our rules, the existing manager's to the letter, or both with their differences.",
+)
+def shards(file: IO[bytes], mode: str) -> None:
+    """Say which shards integrations have: their workloads, keys and arguments.
+
+    One integration that cannot be sharded is listed under `errors`, and stops no other.
+    """
+    from tidegate.wire import shard_line
+
+    _filter(file, shard_line.MODES[mode])
 
 
 def _filter(file: IO[bytes], answer: Callable[[bytes], Any]) -> None:

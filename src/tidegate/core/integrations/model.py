@@ -1,0 +1,92 @@
+"""An integration as it is declared, whatever spelling it came in: where it runs, and as what.
+
+Everything is named here; where it stands in a file is kept beside it (`where`), so that whatever is
+wrong or pinned can be found.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Override(msgspec.Struct, frozen=True, kw_only=True):
+    """What is different for one shard."""
+
+    shard: str  # the name of an account, a cluster and so on, or the number of a static shard
+    image_ref: str | None = None
+    resources: dict[str, dict[str, str]] | None = None
+    disabled: bool = False
+    # How many sub-shards it is split into; None: it is not.
+    sub_shards: int | None = None
+    where: str = ""
+
+
+class Sharding(msgspec.Struct, frozen=True, kw_only=True):
+    """How an integration is split."""
+
+    strategy: str = "static"
+    # Of static sharding; None: one.
+    shards: int | None = None
+    overrides: tuple[Override, ...] = ()
+    where: str = ""
+
+
+class Namespace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where workloads run."""
+
+    path: str
+    name: str
+    cluster: str
+    environment: str
+    parameters: dict[str, Any] = {}
+
+
+class Managed(msgspec.Struct, frozen=True, kw_only=True):
+    """One place an integration runs in."""
+
+    namespace: Namespace
+    # As in the schema: camelCase names, values as written.
+    spec: dict[str, Any]
+    sharding: Sharding = Sharding()
+    where: str = ""
+
+
+class Integration(msgspec.Struct, frozen=True, kw_only=True):
+    """One integration, and everywhere it runs."""
+
+    name: str
+    upstream: str | None = None
+    managed: tuple[Managed, ...] = ()
+    where: str = ""
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """One item of an inventory: an account, a cluster, a zone, an organisation."""
+
+    name: str  # what people call it
+    key: str  # SHARD_KEY
+    suffix: str  # in the name of its workload
+    argument: str  # what the option is given
+    disabled_for: frozenset[str] = frozenset()
+    labels: dict[str, str] = {}
+
+
+class Shard(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload to be: a shard, or a sub-shard of one."""
+
+    integration: str
+    namespace: str  # the path of its file
+    workload: str
+    # What it is a shard of; empty: static, by number alone.
+    key: str = ""
+    # Which of how many it is; None: it is whole.
+    index: int | None = None
+    count: int | None = None
+    arguments: str = ""
+    override: Override | None = None
+    labels: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """What people call the shard; its sub-shards share it, because they move together."""
+        return self.key or ("" if self.index is None else str(self.index))
