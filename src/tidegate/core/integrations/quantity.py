@@ -9,7 +9,9 @@ from functools import lru_cache
 
 REMEDY = "write an amount like 100m, 2, 500Mi or 2Gi"
 
-_BINARY = {name: 1024**power for power, name in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
+_BINARY: dict[str, int] = {
+    name: 1 << 10 * power for power, name in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)
+}
 _DECIMAL = {
     "n": Fraction(1, 10**9),
     "u": Fraction(1, 10**6),
