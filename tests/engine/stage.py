@@ -1,6 +1,7 @@
 """A stage for the engine: virtual time, a simulated fleet, and a crash wherever it is wanted."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -67,21 +68,22 @@ class Tripwire:
 
 
 class Brittle:
-    """A store with a point to die at before and after every write."""
+    """A store with a point to die at before and after every call."""
 
     def __init__(self, store: Store, trip: Callable[[str], None]) -> None:
         self._store = store
         self._trip = trip
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._store, name)
 
-    def append(self, *args: object, **kwargs: object) -> object:
-        """Die before, do it, die after."""
-        self._trip("before append")
-        head = self._store.append(*args, **kwargs)  # type: ignore[arg-type]
-        self._trip("after append")
-        return head
+        def brittle(*args: Any, **kwargs: Any) -> Any:
+            self._trip(f"before {name}")
+            answer = call(*args, **kwargs)
+            self._trip(f"after {name}")
+            return answer
+
+        return brittle
 
 
 class Stage(msgspec.Struct):
@@ -100,7 +102,7 @@ def set_up(store: Store, trip: Tripwire, document: dict[str, object] | None = No
     clock = VirtualClock(scenario.start)
     fleet = SimulatedFleet(clock, trip)
     fleet.add(PARTITION, scenario)
-    return Stage(clock, fleet, Brittle(store, trip), trip)  # type: ignore[arg-type]
+    return Stage(clock, fleet, Brittle(store, trip), trip)
 
 
 class Process:

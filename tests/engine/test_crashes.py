@@ -1,13 +1,16 @@
 """A crash anywhere only delays: nothing acknowledged is lost, nothing is done twice."""
 
 import asyncio
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.contract import journals
 from tests.engine.stage import DEMO, PARTITION, Stage, Tripwire, live, set_up
+from tests.sim import IN_CI
 from tidegate.adapters.store.memory import MemoryStore
 from tidegate.core.journal.chain import genesis, verify
 from tidegate.core.journal.facts import Decided, Mode
@@ -26,20 +29,43 @@ BAD: dict[str, object] = {
 Opener = Callable[[], Store]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
-    """Opens an empty store of each make, as often as it is called."""
+    """Opens an empty store of each make, as often as it is called; the one before is done with."""
     opened: list[Store] = []
+    makers: dict[str, Opener] = {
+        "memory": MemoryStore,
+        "sqlite": lambda: _in_file(request, tmp_path / f"{len(opened)}.db"),
+        "postgres": lambda: _on_server(request, opened),
+    }
 
     def make() -> Store:
-        file = tmp_path / f"{len(opened)}.db"
-        store = MemoryStore() if request.param == "memory" else open_store(str(file))
+        store = makers[request.param]()
         opened.append(store)
         return store
 
     yield make
-    for store in opened:
+    for store in {id(store): store for store in opened}.values():
         store.close()
+
+
+def _in_file(request: pytest.FixtureRequest, path: Path) -> Store:
+    shutil.copyfile(request.getfixturevalue("template"), path)
+    return open_store(str(path))
+
+
+def _on_server(request: pytest.FixtureRequest, opened: list[Store]) -> Store:
+    address = request.getfixturevalue("postgres")
+    if not opened:
+        return journals.on_server(address).open()
+    journals.empty(address)
+    return opened[0]
+
+
+def stage_store(stage: Stage) -> Store:
+    """The store itself, without its points to die at."""
+    store: Store = stage.store._store  # type: ignore[attr-defined]
+    return store
 
 
 def running(stage: Stage) -> dict[str, str | None]:
@@ -70,15 +96,19 @@ def check(stage: Stage) -> None:
 def test_a_crash_at_every_point_changes_nothing(
     document: dict[str, object], opener: Opener
 ) -> None:
-    """Dying before or after any call to the fleet or the journal leads to the same end."""
+    """Dying before or after any call to the fleet or the journal leads to the same end.
+
+    In a database every fifth point, and all of them in CI.
+    """
     trip = Tripwire()
     calm = set_up(opener(), trip, document)
     asyncio.run(live(calm))
+    points = trip.passed
     check(calm)
     expected = running(calm)
-    points = trip.passed
     assert points > 20
-    for point in range(1, points + 1):
+    every = 1 if IN_CI or isinstance(stage_store(calm), MemoryStore) else 5
+    for point in range(1, points + 1, every):
         stage = set_up(opener(), Tripwire(point), document)
         asyncio.run(live(stage))
         check(stage)
