@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.adapters.system_clock import SystemClock
 from tidegate.ports.archive import Archive
@@ -9,6 +10,9 @@ from tidegate.ports.clock import Clock
 from tidegate.ports.evidence import EvidenceSource
 from tidegate.ports.notifier import Notifier
 from tidegate.wire.prometheus.server import PrometheusServer
+
+if TYPE_CHECKING:
+    from tidegate.adapters.remote_fleet import RemoteFleet
 
 
 def clock() -> Clock:
@@ -44,3 +48,10 @@ def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
     from tidegate.adapters.prometheus.source import PrometheusSource
 
     return PrometheusSource(servers)
+
+
+def remote_fleet(url: str) -> "RemoteFleet":
+    """A fleet in another process."""
+    from tidegate.adapters.remote_fleet import RemoteFleet
+
+    return RemoteFleet(url)

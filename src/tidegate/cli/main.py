@@ -39,6 +39,7 @@ _COMMANDS = {
     "replay": ("tidegate.cli.replay:replay", "Take recorded decisions again with today's rules"),
     "shadow": ("tidegate.cli.replay:shadow", "Compare with what the existing system did"),
     "simulate": ("tidegate.cli.simulate:simulate", "Live through a rollout in virtual time"),
+    "fleet": ("tidegate.cli.fleet:fleet", "Serve simulated clusters to other processes"),
     "decide": ("tidegate.cli.decide:decide", "Decide for other programs: JSON lines in and out"),
     "completion": ("tidegate.cli.completion:completion", "Print the completion script of a shell"),
     "version": ("tidegate.cli.version:version", "Print the version"),

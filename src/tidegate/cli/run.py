@@ -10,8 +10,8 @@ from tidegate.cli.shape import Command
 from tidegate.cli.tending import (
     actor,
     brake_book,
+    fleet_of,
     gatherer,
-    simulated_fleet,
     tending_options,
     worker_settings,
 )
@@ -22,6 +22,7 @@ from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.evidence import Gatherer
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Led, Settings, Worker
+from tidegate.ports.fleet import ClosableFleet, Fleet
 from tidegate.ports.store import Store
 from tidegate.simulation.port import SimulatedFleet
 from tidegate.wiring import clock
@@ -32,6 +33,7 @@ from tidegate.wiring import clock
     examples="""
     tidegate run --kind simulated --scenario examples/demo.yaml               observe only
     tidegate run --kind simulated --scenario examples/demo.yaml --act '*'     and act
+    tidegate run --fleet http://127.0.0.1:8700 --act '*'     on a fleet in another process
     """,
 )
 @click.option("--once", is_flag=True, help="Stop when every rollout has come to rest.")
@@ -39,7 +41,7 @@ from tidegate.wiring import clock
 def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where told to, act. Stops on SIGTERM and Ctrl-C, and exits 0."""
     settings = merged.settings()
-    fleet = simulated_fleet(settings, seed)
+    fleet = fleet_of(settings, seed)
     hands = actor(settings, allow_mass_delete)
     with opened(settings.database, writes=True) as store:
         asks = gatherer(settings)
@@ -49,7 +51,7 @@ def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
 
 async def _run(
     store: Store,
-    fleet: SimulatedFleet,
+    fleet: Fleet,
     hands: Actor,
     settings: Settings,
     book: BrakeBook,
@@ -65,11 +67,8 @@ async def _run(
             click.echo(f"{partition or 'journal'}: {outcome}", err=True)
             return
         _tell(partition, outcome)
-        resting = outcome.recheck_at is None and not outcome.done
-        ends = fleet.fleets[partition].next_end() if partition in fleet.fleets else None
-        if resting and ends is None:
-            quiet.add(partition)
-        if once and quiet >= set(fleet.fleets):
+        (quiet.add if _rests(fleet, partition, outcome) else quiet.discard)(partition)
+        if once and quiet >= worker.vitals().tended:
             worker.stop()
 
     worker = Worker(store, fleet, clock(), hands, settings, report, book)
@@ -80,6 +79,17 @@ async def _run(
         await worker.run()
     finally:
         await asks.close()
+        if isinstance(fleet, ClosableFleet):
+            await fleet.close()
+
+
+def _rests(fleet: Fleet, partition: str, outcome: Round) -> bool:
+    """Whether nothing more happens to a rollout by itself."""
+    if outcome.recheck_at is not None or outcome.done or outcome.plan is None:
+        return False
+    if isinstance(fleet, SimulatedFleet):
+        return fleet.fleets[partition].next_end() is None
+    return not any(report.tally.in_flight for report in outcome.plan.groups)
 
 
 def _tell(partition: str, outcome: Round) -> None:

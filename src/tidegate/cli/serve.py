@@ -18,8 +18,8 @@ from tidegate.cli.shape import Command
 from tidegate.cli.tending import (
     actor,
     brake_book,
+    fleet_of,
     gatherer,
-    simulated_fleet,
     tending_options,
     worker_settings,
 )
@@ -33,7 +33,7 @@ from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Worker
 from tidegate.http.app import Probes, make_app
 from tidegate.http.server import Server, address, bind
-from tidegate.ports.fleet import Fleet
+from tidegate.ports.fleet import ClosableFleet, Fleet
 from tidegate.ports.store import Store
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.overheard import overheard
@@ -60,7 +60,7 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
     settings = replace(settings, notify_webhook=url)
-    fleet = simulated_fleet(settings, seed)
+    fleet = fleet_of(settings, seed)
     hands = actor(settings, allow_mass_delete)
     host, port = split_address(settings.listen) or ("", 0)
     with bind(host, port) as ear, opened(settings.database, writes=True) as store:
@@ -142,6 +142,8 @@ async def _serve(
         raise
     finally:
         await asks.close()
+        if isinstance(fleet, ClosableFleet):
+            await fleet.close()
     log.say("info", "stopped", what="stopped")
 
 

@@ -20,13 +20,14 @@ from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.evidence import Gatherer
+from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Store
 from tidegate.simulation.port import SimulatedFleet
 from tidegate.wire.scenario_doc import Scenario, read_scenario
-from tidegate.wiring import clock, evidence_source
+from tidegate.wiring import clock, evidence_source, remote_fleet
 
 _SHARED = (
-    "database", "kinds", "act", "scenarios", "brakes", "holdFiles", "prometheus",
+    "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
     "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionsPerSecond", "limits.actionTime",
     "limits.rounds", "limits.roundTime",
@@ -47,15 +48,18 @@ def tending_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., 
     return decorate
 
 
-def simulated_fleet(settings: Settings, seed: int) -> SimulatedFleet:
-    """The clusters of every scenario, each a rollout named by its file."""
+def fleet_of(settings: Settings, seed: int) -> Fleet:
+    """The fleet at the address that is set, or the clusters of every scenario in this process."""
+    if settings.fleet:
+        return remote_fleet(settings.fleet)
     fleet = SimulatedFleet(clock())
     for file in settings.scenarios:
-        fleet.add(f"simulated/{Path(file).stem}", _scenario(file), seed)
+        fleet.add(f"simulated/{Path(file).stem}", read_scenario_file(file), seed)
     return fleet
 
 
-def _scenario(file: str) -> Scenario:
+def read_scenario_file(file: str) -> Scenario:
+    """The scenario in a file; UserError says where it is wrong."""
     document = read_document(file)
     try:
         return read_scenario(document.data)

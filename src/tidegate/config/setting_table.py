@@ -87,6 +87,13 @@ _ALL = (
         help="Simulated fleets, a file each.",
     ),
     Setting(
+        name="fleet",
+        flag="--fleet",
+        form=Form.TEXT,
+        default="",
+        help="Address of a fleet in another process (`tidegate fleet`); then no scenarios.",
+    ),
+    Setting(
         name="brakes",
         flag="--brakes",
         form=Form.PATHS,

@@ -33,6 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     act: tuple[str, ...]
     scenarios: tuple[str, ...]
+    fleet: str
     brakes: tuple[str, ...]
     hold_files: tuple[str, ...]
     prometheus: tuple[str, ...]

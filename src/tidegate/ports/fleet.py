@@ -1,7 +1,7 @@
 """The fleet as the engine sees it: what is declared and reported, and a way to change a target."""
 
 from collections.abc import AsyncIterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -46,4 +46,13 @@ class Fleet(Protocol):
         It need not tell everything: every rollout is looked at now and then anyway. It may end, or
         fail with OutsideError; then it is asked again, later.
         """
+        ...
+
+
+@runtime_checkable
+class ClosableFleet(Fleet, Protocol):
+    """A fleet that holds something open."""
+
+    async def close(self) -> None:
+        """Let go of it."""
         ...

@@ -16,6 +16,7 @@ from tidegate.core.rollout.world import Membership
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Observation
 from tidegate.simulation.fleet import Fleet as Clusters
+from tidegate.wire.remote_fleet import Carried
 from tidegate.wire.scenario_doc import Scenario
 
 # How often a simulated fleet looks at its clock, which may jump, to tell what ends.
@@ -36,6 +37,7 @@ class SimulatedFleet:
         self.fleets: dict[str, Clusters] = {}
         # Every key that was carried out, in order; a key told again is not carried out again.
         self.done: dict[str, Task] = {}
+        self.carried: list[Carried] = []
         self.calls = 0
         self._listeners: list[asyncio.Event] = []
 
@@ -69,6 +71,7 @@ class SimulatedFleet:
         if task.key not in self.done:
             self._check(partition, task)
             self.done[task.key] = task
+            self.carried.append(Carried(self._clock.now(), partition, task))
             self._apply(partition, task)
             for listener in self._listeners:
                 listener.set()
