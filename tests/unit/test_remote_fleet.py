@@ -1,4 +1,4 @@
-"""A fleet in another process answers as it would in this one, and its failures are ours to retry."""
+"""A fleet in another process answers as it would in this one; its failures are ours to retry."""
 
 import asyncio
 import socket

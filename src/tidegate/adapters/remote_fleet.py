@@ -1,6 +1,6 @@
 """A fleet in another process, over HTTP; simulated ones are served by `tidegate fleet`."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
 import aiohttp
@@ -12,6 +12,7 @@ from tidegate.ports.fleet import Observation
 from tidegate.wire.remote_fleet import (
     ACT,
     CARRIED,
+    CHANGES,
     OBSERVE,
     OK,
     PARTITIONS,
@@ -53,6 +54,17 @@ class RemoteFleet:
         """Have a task carried out, once a key."""
         body = msgspec.json.encode(Telling(partition, task))
         return await self._call(_read_text, "POST", ACT, data=body)
+
+    async def changes(self) -> AsyncIterator[str]:
+        """What may have changed, as the fleet tells it, for as long as the line holds."""
+        forever = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_S)
+        try:
+            async with self._open().get(self._url + CHANGES, timeout=forever) as response:
+                if response.status == OK:
+                    async for line in response.content:
+                        yield line.decode().rstrip()
+        except (aiohttp.ClientError, OSError) as error:
+            raise OutsideError(f"{self._url}: {str(error) or 'the line broke'}") from error
 
     async def carried(self) -> list[Carried]:
         """Every task that was carried out."""

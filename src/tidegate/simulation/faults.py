@@ -125,10 +125,6 @@ class FaultyFleet:
             raise OutsideError("the fleet does not answer")
         return await self._fleet.partitions()
 
-    def changes(self) -> AsyncIterator[str]:
-        """What the fleet tells of itself; whoever misses it looks by itself."""
-        return self._fleet.changes()
-
     async def observe(self, partition: str) -> Observation:
         """A reading: none, an old one, one that lacks some, one that flaps, or a good one."""
         self._check_outage(partition)
@@ -182,6 +178,15 @@ class FaultyFleet:
             case _:
                 pass
         return answer
+
+    async def changes(self) -> AsyncIterator[str]:
+        """What may have changed: some of it is never told, and sometimes the line breaks."""
+        async for partition in self._fleet.changes():
+            fault = self._faults.draw((Fault.LOST_WRITE, Fault.LOST_ANSWER))
+            if fault is Fault.LOST_ANSWER:
+                raise OutsideError("the fleet hung up")
+            if fault is None and not self._faults.lasts(partition):
+                yield partition
 
     async def _again(self, partition: str, task: Task) -> None:
         """Deliver a task once more when nobody waits for it any longer."""

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import msgspec
 from aiohttp import web
@@ -12,6 +13,7 @@ from tidegate.simulation.port import SimulatedFleet
 from tidegate.wire.remote_fleet import (
     ACT,
     CARRIED,
+    CHANGES,
     OBSERVE,
     OK,
     PARTITIONS,
@@ -35,6 +37,8 @@ class FleetServer:
         # How long every answer takes: half of it before anything is done, half after.
         self._answer_s = answer_s
         self._stopped = asyncio.Event()
+        # Those who listen to changes for ever.
+        self._lines: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
         """Answer no more."""
@@ -46,11 +50,14 @@ class FleetServer:
         app.router.add_get(PARTITIONS, self._answering(self._partitions))
         app.router.add_get(OBSERVE, self._answering(self._observe))
         app.router.add_post(ACT, self._answering(self._act))
+        app.router.add_get(CHANGES, self._changes)
         app.router.add_get(CARRIED, self._answering(self._carried))
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.SockSite(runner, ear).start()
         await self._stopped.wait()
+        for line in self._lines:
+            line.cancel()
         await runner.cleanup()
 
     def _answering(self, answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
@@ -84,3 +91,17 @@ class FleetServer:
 
     async def _carried(self, _: web.Request) -> object:
         return self._fleet.carried
+
+    async def _changes(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        line = asyncio.create_task(self._tell(response))
+        self._lines.add(line)
+        await asyncio.wait((line,))
+        self._lines.discard(line)
+        return response
+
+    async def _tell(self, response: web.StreamResponse) -> None:
+        with suppress(OSError):  # whoever listened has gone
+            async for partition in self._fleet.changes():
+                await response.write(f"{partition}\n".encode())

@@ -3,6 +3,7 @@
     GET  /partitions                the names of the rollouts there are
     GET  /observe?partition=…       one reading (`Observation` of the port)
     POST /act                       a task; 200 and what to note, 409 if it does not fit any more
+    GET  /changes                   names of rollouts that may have changed, a line each, for ever
     GET  /carried                   every task that was carried out, in order
 
 409 is a StaleError, anything else that is not 200 an OutsideError; the body is the reason.
@@ -13,7 +14,8 @@ import msgspec
 from tidegate.core.journal.facts import Task
 from tidegate.core.model.time import Instant
 
-PARTITIONS, OBSERVE, ACT, CARRIED = "/partitions", "/observe", "/act", "/carried"
+PARTITIONS, OBSERVE, ACT = "/partitions", "/observe", "/act"
+CHANGES, CARRIED = "/changes", "/carried"
 OK, REFUSED, STALE = 200, 404, 409
 
 

@@ -127,10 +127,6 @@ class MortalFleet:
         self._life.call()
         return found
 
-    def changes(self) -> AsyncIterator[str]:
-        """Pass on."""
-        return self._fleet.changes()
-
     async def observe(self, partition: str) -> Observation:
         """Pass on, and keep what this life has seen."""
         self._life.step()
@@ -153,6 +149,13 @@ class MortalFleet:
         self._life.call()
         return answer
 
+    async def changes(self) -> AsyncIterator[str]:
+        """Pass on."""
+        self._life.call()
+        async for partition in self._fleet.changes():
+            self._life.call()
+            yield partition
+
 
 class MortalStore:
     """A store as one life sees it."""
@@ -173,8 +176,8 @@ class MortalStore:
         return head
 
     def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """Pass on."""
-        self._life.step()
+        """Pass on; the chain of brakes is polled."""
+        (self._life.step if partition in self._life.witness.partitions else self._life.call)()
         yield from self._store.read(partition, after=after, limit=limit)
         self._life.read_at[partition] = self._life.loop.now()
 
