@@ -14,6 +14,7 @@ from tidegate.config.brake_file import BrakeFile
 from tidegate.config.prometheus_file import read_servers
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
+from tidegate.core.model.problem import Problem
 from tidegate.core.model.time import SECOND
 from tidegate.engine import worker
 from tidegate.engine.acting import Actor, Limits
@@ -50,8 +51,11 @@ def tending_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 def fleet_of(settings: Settings, seed: int) -> Fleet:
     """The fleet at the address that is set, or the clusters of every scenario in this process."""
-    if settings.fleet:
+    if settings.fleet.startswith(("http://", "https://")):
         return remote_fleet(settings.fleet)
+    if settings.fleet != "scenarios":
+        remedy = "write scenarios, or http://127.0.0.1:8700"
+        raise UserError((Problem("--fleet", f'"{settings.fleet}" is no address', remedy),))
     fleet = SimulatedFleet(clock())
     for file in settings.scenarios:
         fleet.add(f"simulated/{Path(file).stem}", read_scenario_file(file), seed)

@@ -90,8 +90,8 @@ _ALL = (
         name="fleet",
         flag="--fleet",
         form=Form.TEXT,
-        default="",
-        help="Address of a fleet in another process (`tidegate fleet`); then no scenarios.",
+        default="scenarios",
+        help="Which fleet: the scenarios, or the address at which `tidegate fleet` serves one.",
     ),
     Setting(
         name="brakes",
