@@ -9,8 +9,9 @@ import msgspec
 from tests.sim.generator import Dice, make_strategy
 from tests.sim.loop.lives import CURRENT, Life
 from tests.sim.loop.witness import Partition, Witness
+from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Task, Verb
+from tidegate.core.journal.facts import Asked, Braked, Lifted, Task, Verb
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.rollout.strategy import Strategy
 from tidegate.engine.worker import Settings
@@ -30,6 +31,9 @@ TROUBLE_S = (60, 400)
 # Clocks of one fleet are this far apart at most.
 OFF_MAX_S = 8
 LEASE_TERM = Duration(15 * SECOND)
+
+
+HOLD = {"name": "alarm", "scope": {"everything": True}, "owner": "sre", "reason": "an alarm"}
 
 
 class WatchedFleet(SimulatedFleet):
@@ -201,6 +205,20 @@ class Scene:
         head = self.store.append(partition, [Note(self.loop.now(), "user:ada", fact)])
         self.witness.acknowledged(None, partition, head)
 
+    def hold(self, partition: str) -> None:
+        """Somebody holds everything, whatever rollout it was that alarmed them."""
+        self.tell(f"{partition}: everything is held")
+        fact = Braked(brake="hold", name="alarm", document=HOLD)
+        self.store.append(BRAKES, [Note(self.loop.now(), "user:ada", fact)])
+        self.witness.held_at = self.witness.held_at or self.loop.now()
+
+    def lift(self, partition: str) -> None:
+        """Nothing is held any more."""
+        self.tell(f"{partition}: nothing is held")
+        fact = Lifted(brake="hold", name="alarm")
+        self.store.append(BRAKES, [Note(self.loop.now(), "user:ada", fact)])
+        self.witness.held_at = None
+
     def approve(self, partition: str) -> None:
         """Some groups are let in."""
         groups = tuple(name or "ungrouped" for name in self.groups[partition])
@@ -272,7 +290,7 @@ class Scene:
 
 ASKS = (
     *("approve", "approve", "revoke", "pause", "resume", "resume", "abort", "retry", "retry"),
-    *("declare", "declare", "declare", "join", "join", "leave"),
+    *("declare", "declare", "declare", "join", "join", "leave", "hold", "lift", "lift"),
 )
 
 

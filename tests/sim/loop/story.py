@@ -122,6 +122,7 @@ async def _calm_down(scene: Scene) -> None:
         life.die()
     scene.workers = 1
     scene.start_worker(holder="", mortal=False)
+    scene.lift("all")
     for partition, groups in scene.groups.items():
         scene.witness.partitions[partition].last_round = None  # of those who are no more
         names = tuple(name or "ungrouped" for name in groups)

@@ -18,12 +18,6 @@ LOOPS = 240 if IN_CI else 24
 CHUNKS = 12
 STEPS_IN_CI = 200_000
 
-# Each found a defect once: what is told in the commit that added it must not come back.
-FOUND = (
-    *(5, 6, 10, 28, 33, 52, 81, 106, 149, 397, 646, 1563, 1869, 1955),
-    *(2462, 2941, 2994, 3005),
-)
-
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
@@ -37,12 +31,6 @@ def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
         assert seen["steps"] * CHUNKS >= STEPS_IN_CI * 0.8, f"only {seen['steps']} steps"
         missing = [one.value for one in Fault if not seen[f"fault: {one.value}"]]
         assert len(missing) <= 2, f"these faults are not met any more: {missing}"
-
-
-@pytest.mark.parametrize("seed", FOUND)
-def test_what_was_found_once_stays_mended(seed: int) -> None:
-    """Stories in which something was broken once."""
-    live_through(seed)
 
 
 @pytest.mark.parametrize("seed", [3, 10])

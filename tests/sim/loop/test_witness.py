@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from tests.sim.loop.story import live_through
+from tidegate.core.gates.brakes import Brakes
 from tidegate.core.journal.rollout_state import world_of
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.verdict import verdict
@@ -15,6 +16,7 @@ from tidegate.core.rollout import gates
 from tidegate.core.rollout.budget import Budget
 from tidegate.core.rollout.slots import Slots
 from tidegate.engine import acting, noticing, recording
+from tidegate.engine.brake_book import BrakeBook
 
 SEEDS_MAX = 120
 
@@ -50,9 +52,12 @@ def believes_every_reading(*_: Any) -> bool:
     return False
 
 
+NO_BRAKES = Brakes()
+
 MISSING: dict[str, tuple[object, str, Callable[..., Any], str]] = {
     "lease": (acting, "_refusal", never_asks, "without asking whether it still leads"),
     "pause": (acting, "unwanted", lambda *_: "", "although it is (paused|aborted)"),
+    "hold": (BrakeBook, "read", lambda *_: NO_BRAKES, "although everything is held"),
     "budget": (deciding, "count_failures", no_budget, "failures of|replayed"),
     "order": (gates.Order, "verdict", no_order, "a later group starts before"),
     "slots": (Slots, "take", endless_slots, "change at once"),

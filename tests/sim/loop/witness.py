@@ -78,6 +78,8 @@ class Witness:
         self.acks: list[tuple[str, Head]] = []
         self.carried: list[tuple[Instant, str, Task]] = []
         self.broken: list[str] = []
+        # Since when somebody holds everything; None: nobody does.
+        self.held_at: Instant | None = None
         # How late the answer of a store may be: that long a worker acts on what it was told.
         self.answers_within = Duration(0)
 
@@ -118,6 +120,8 @@ class Witness:
         known_at = min(read_at, self.loop.now() - self.answers_within)
         paused = here.paused_at is not None and here.paused_at < known_at
         self.claim(not paused, f"{who}: acted although it is paused")
+        held = self.held_at is not None and self.held_at < self.loop.now() - self.answers_within
+        self.claim(not held, f"{who}: acted although everything is held")
         if task.change.kind is ChangeKind.APPLY:
             aborted = here.aborted_at is not None and here.aborted_at < known_at
             self.claim(not aborted, f"{who}: started although it is aborted")

@@ -1,0 +1,168 @@
+"""What the loop under faults found, each defect as small as it can be told."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from tests.engine.stage import PARTITION, TERM, Process, Tripwire, set_up
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.core.errors import OutsideError
+from tidegate.core.journal.facts import (
+    Acted,
+    AnyFact,
+    Decided,
+    Declared,
+    Mode,
+    Observed,
+    Outcome,
+    Task,
+)
+from tidegate.core.journal.rollout_state import RolloutState, fold, world_of
+from tidegate.core.model.plan import Change, ChangeKind
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.core.rollout.decide import decide
+from tidegate.core.rollout.strategy import Strategy, StrategyType
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.rollout.world import Membership
+from tidegate.engine.acting import Actor, Limits, unwanted
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.round import run_round
+from tidegate.ports.store import Lease
+
+DEADLINE = Duration(60 * SECOND)
+DECLARED = Declared(
+    strategy=Strategy(StrategyType.PROGRESSIVE, deadline=DEADLINE),
+    groups=(Membership("all", 0, ("a", "b")),),
+    revision="v2",
+)
+HOUR = Instant(3600 * SECOND)
+
+
+def task(kind: ChangeKind, target: str = "a") -> Task:
+    """A task as a decision makes it."""
+    return Task(f"k/{target}", target, Change(kind, None if kind is ChangeKind.REMOVE else "v2"))
+
+
+def folded(*facts: AnyFact) -> RolloutState:
+    """The state after some facts, a second apart."""
+    state = RolloutState()
+    for second, fact in enumerate(facts, start=1):
+        state = fold(state, Instant(second * SECOND), fact, "tidegate")
+    return state
+
+
+def decided(one: Task) -> Decided:
+    """The fact that a task was decided."""
+    return Decided(now=Instant(0), mode=Mode.ACT, summary=Summary.WAITING, tasks=(one,))
+
+
+def test_what_nobody_was_told_does_not_time_out() -> None:
+    """Its slot would go to somebody else, and then it would be told all the same."""
+    world = world_of(folded(DECLARED, decided(task(ChangeKind.APPLY))), None)
+    assert world is not None
+    plan = decide(world, HOUR)
+    assert plan.options[0].verdicts[0].reason is Reason.InFlightUndated
+
+
+def test_a_removal_under_way_is_not_decided_again() -> None:
+    """A new key a round would be a new removal a round."""
+    left = Target("c", Status.Succeeded, Instant(0), "v1")
+    facts = (DECLARED, Observed(reports=(left,)))
+    before, after = (
+        world_of(folded(*facts, *more), None)
+        for more in ((), (decided(task(ChangeKind.REMOVE, "c")),))
+    )
+    assert before is not None
+    assert after is not None
+    assert [each.name for each in before.departed] == ["c"]
+    assert not after.departed
+
+
+def test_who_is_in_a_group_again_is_not_removed() -> None:
+    """Whatever was decided while it was not."""
+    state = folded(DECLARED, decided(task(ChangeKind.REMOVE)))
+    assert unwanted(state, task(ChangeKind.REMOVE)) == "it is in a group again"
+
+
+@pytest.mark.parametrize("status", [Status.Failed, Status.Succeeded, Status.Progressing])
+def test_a_target_s_own_word_settles_a_task_whose_answer_was_lost(status: Status) -> None:
+    """Behind an open task its failure would be hidden from the budget."""
+    lost = Acted(key="k/a", target="a", outcome=Outcome.FAILED, detail="connection reset")
+    told = Observed(reports=(Target("a", status, Instant(2 * SECOND), "v2"),))
+    state = folded(DECLARED, decided(task(ChangeKind.APPLY)), lost, told)
+    assert not state.pending
+    assert state.reports["a"].status is status
+
+
+def test_our_clock_does_not_make_an_older_report_pass_for_a_newer() -> None:
+    """The target's clock is an hour ahead of ours: what we told it still came later."""
+    old = Target("a", Status.Succeeded, HOUR, "v1")
+    done = Acted(key="k/a", target="a", outcome=Outcome.DONE)
+    state = folded(DECLARED, Observed(reports=(old,)), decided(task(ChangeKind.APPLY)), done)
+    assert state.reports["a"] == Target("a", Status.Progressing, HOUR, "v2")
+
+
+def test_a_retry_voids_what_was_said_by_the_clock_that_said_it() -> None:
+    """By ours, which is ahead, the answer to the retry would be void as well."""
+    failed = Target("a", Status.Failed, Instant(7), "v2")
+    retried = msgspec.structs.replace(decided(task(ChangeKind.APPLY)), forgotten=("a",))
+    again = Target("a", Status.Succeeded, Instant(8), "v2")
+    state = folded(DECLARED, Observed(reports=(failed,)), retried, Observed(reports=(failed,)))
+    assert "a" not in state.reports
+    fold(state, Instant(9 * SECOND), Observed(reports=(again,)), "tidegate")
+    assert state.reports["a"] == again
+
+
+def test_observing_the_same_is_written_down_once() -> None:
+    """Else whoever only observes fills the journal with what it would do."""
+    stage = set_up(MemoryStore(), Tripwire())
+    process = Process(stage)
+    for _ in range(3):
+        asyncio.run(process.round(Mode.OBSERVE))
+    kinds = [entry.kind for entry in stage.store.read(PARTITION)]
+    assert kinds.count("decided") == 1
+
+
+def test_an_answer_that_outlives_the_lease_is_not_acted_on() -> None:
+    """By then somebody else may lead."""
+    stage = set_up(MemoryStore(), Tripwire())
+    process = Process(stage)
+    lease = stage.store.lease(PARTITION, process.name, stage.clock.now(), TERM)
+    assert lease is not None
+    confirm = process.desk.confirm
+
+    def slowly(token: int) -> None:
+        confirm(token)
+        stage.clock.at = Instant(stage.clock.at + TERM)
+
+    process.desk.confirm = slowly  # type: ignore[method-assign]
+    hands = Actor(Limits(), Breaker())
+    asyncio.run(run_round(process.desk, stage.fleet, stage.clock, hands, lease, Mode.ACT))
+    assert not stage.fleet.done
+    assert list(process.desk.state.pending) == ["a"]
+
+
+def test_no_act_outlives_its_round() -> None:
+    """One write fails; the other act, still under way, ends before the round is over."""
+    stage = set_up(MemoryStore(), Tripwire())
+    process = Process(stage)
+    ended: list[str] = []
+
+    class Two(Actor):
+        async def _one(self, *args: object) -> None:
+            one = args[-1]
+            assert isinstance(one, Task)
+            if one.target == "a":
+                raise OutsideError("the database is gone")
+            await asyncio.sleep(0.01)
+            ended.append(one.target)
+
+    lease = Lease(PARTITION, "w", 1, HOUR)
+    tasks = [task(ChangeKind.APPLY, "a"), task(ChangeKind.APPLY, "b")]
+    hands = Two(Limits(), Breaker())
+    with pytest.raises(OutsideError):
+        asyncio.run(hands.carry_out(process.desk, stage.fleet, stage.clock, lease, tasks))
+    assert ended == ["b"]
