@@ -14,7 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from bench import against_compat, against_peer, command, journal, placement, restart, rollout
+from bench import (
+    against_compat,
+    against_peer,
+    command,
+    journal,
+    load,
+    placement,
+    restart,
+    rollout,
+)
 from bench.fleet import LEGEND
 from bench.table import Report
 from bench.timing import Effort
@@ -26,6 +35,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "placement": placement.run,
     "journal": journal.run,
     "restart": restart.run,
+    "load": load.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }
