@@ -2,6 +2,7 @@
 
 import random
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,15 @@ def kill_workers(
     rng = random.Random(seed)
     # A server takes its time to come back: more has to be left to do.
     targets = 20 + (6 if postgres is None else 24) * kills
-    busy = 0
-    with served_fleet(load(targets), COPIES, folder) as fleet:
-        open_store(database).close()
+    with (
+        served_fleet(load(targets), COPIES, folder) as fleet,
+        closing(open_store(database)) as store,
+    ):
+        observer = Observer(store)
         workers = [worker(fleet, database, folder) for _ in range(2)]
+        busy = 0
         try:
-            observer = Observer(open_store(database))
-            _wait_for_work(observer.store)
+            _wait_for_work(store)
             for _ in range(kills):
                 busy += len(carried_out(fleet)) < COPIES * (targets + 2)
                 if postgres is None:
@@ -82,7 +85,6 @@ def kill_workers(
         last = worker(fleet, database, folder, "--once")
         last.process.wait(timeout=180 + kills)
         check(observer, carried_out(fleet), targets + 2)
-        observer.store.close()
 
 
 def _wait_for_work(store: Archive) -> None:
