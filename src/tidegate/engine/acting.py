@@ -6,6 +6,7 @@ after a pause that doubles; it ends nobody else's.
 """
 
 import asyncio
+from functools import partial
 
 import msgspec
 from aiolimiter import AsyncLimiter
@@ -16,9 +17,11 @@ from tidegate.core.journal.facts import Acted, Outcome, Task
 from tidegate.core.journal.rollout_state import Pending, RolloutState
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.core.model.verdict import Verdict
 from tidegate.core.why.sentence import sentence
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
+from tidegate.engine.together import Together
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease
@@ -64,7 +67,9 @@ class Actor:
         notes = [self._note(clock, task, Outcome.FAILED, why) for task, why in put_off]
         if notes:
             await asyncio.to_thread(desk.write, notes, token=lease.token)
-        ones = (self._one(desk, fleet, clock, lease, task) for task in kept)
+        check = Together(partial(_refusals, desk, lease, clock))
+        write = Together(partial(_write, desk, lease))
+        ones = (self._one(desk, fleet, clock, lease, task, check, write) for task in kept)
         # All of them end before the round does, whatever becomes of one: none acts unseen.
         outcomes = await asyncio.gather(*ones, return_exceptions=True)
         for outcome in outcomes:
@@ -74,18 +79,25 @@ class Actor:
         return done, sum(outcome is Outcome.FAILED for outcome in outcomes)
 
     async def _one(
-        self, desk: Desk, fleet: Fleet, clock: Clock, lease: Lease, task: Task
+        self,
+        desk: Desk,
+        fleet: Fleet,
+        clock: Clock,
+        lease: Lease,
+        task: Task,
+        check: Together[Task, str],
+        write: Together[Note, None],
     ) -> Outcome | None:
         async with self._slots, self._rate:
             if self.stopping or clock.now() >= lease.until:
                 return None  # whoever leads next finds it without an outcome
-            why = await asyncio.to_thread(_refusal, desk, lease, task, clock)
+            why = await check(task)
             left = Duration(lease.until - clock.now())
             if left <= 0:
                 return None  # the answer took so long that somebody else may lead by now
             outcome, detail = await self._try(desk, fleet, clock, task, why, left)
             note = self._note(clock, task, outcome, detail)
-            await asyncio.to_thread(desk.write, [note], token=lease.token)
+            await write(note)
             return outcome
 
     async def _try(
@@ -114,17 +126,23 @@ class Actor:
         return Note(clock.now(), "tidegate", fact)
 
 
-def _refusal(desk: Desk, lease: Lease, task: Task, clock: Clock) -> str:
-    """Why a task is not carried out after all, as of this very moment; empty if it is.
+def _refusals(desk: Desk, lease: Lease, clock: Clock, tasks: list[Task]) -> list[str]:
+    """Why each task is not carried out after all, as of this very moment; empty if it is.
 
     StaleError if the lease was lost: then nothing is, and nothing is written either.
     """
     desk.confirm(lease.token)
-    why = unwanted(desk.state, task)
-    if why:
-        return why
-    shut = desk.book.shut(desk.partition, desk.state, task, clock.now())
+    shut = desk.book.shutting(desk.partition, desk.state, clock.now())
+    return [unwanted(desk.state, task) or _words(shut(task)) for task in tasks]
+
+
+def _words(shut: Verdict | None) -> str:
     return "" if shut is None else sentence(shut)
+
+
+def _write(desk: Desk, lease: Lease, notes: list[Note]) -> list[None]:
+    desk.write(notes, token=lease.token)
+    return [None] * len(notes)
 
 
 def due_tasks(state: RolloutState, now: Instant) -> list[Task]:

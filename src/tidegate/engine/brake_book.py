@@ -148,15 +148,21 @@ class BrakeBook:
             partition=partition,
         )
 
-    def shut(self, partition: str, state: RolloutState, task: Task, now: Instant) -> Verdict | None:
-        """The brake that keeps a task from being carried out now; None: none does."""
+    def shutting(
+        self, partition: str, state: RolloutState, now: Instant
+    ) -> Callable[[Task], Verdict | None]:
+        """Says of a task which brake keeps it from being carried out now; None: none does."""
         brakes = msgspec.structs.replace(self.read(now), kind=kind_of(partition))
         labels = state.declared.labels if state.declared is not None else {}
-        known = {task.target: labels[task.target]} if task.target in labels else {}
-        coverage = Coverages(brakes, known).of(task.target)
-        # That it can be done before a freeze was weighed when it was decided, a moment ago.
-        ask = Ask(purpose=task.purpose, now=now, revision=task.change.revision, need=Duration(0))
-        return shut_now(coverage, ask)
+        coverages = Coverages(brakes, labels)
+
+        def shut(task: Task) -> Verdict | None:
+            # That it can be done before a freeze was weighed when it was decided, a moment ago.
+            need, revision = Duration(0), task.change.revision
+            ask = Ask(purpose=task.purpose, now=now, revision=revision, need=need)
+            return shut_now(coverages.of(task.target), ask)
+
+        return shut
 
     def _catch_up(self) -> bool:
         before = self._seq

@@ -21,9 +21,9 @@ from tidegate.engine.brake_book import BrakeBook
 SEEDS_MAX = 120
 
 
-def never_asks(*_: Any) -> str:
+def never_asks(*args: Any) -> list[str]:
     """Whether it still leads, and whether somebody said no: who cares."""
-    return ""
+    return ["" for _ in args[-1]]
 
 
 def no_budget(world: Any, *_: Any) -> Budget:
@@ -55,7 +55,7 @@ def believes_every_reading(*_: Any) -> bool:
 NO_BRAKES = Brakes()
 
 MISSING: dict[str, tuple[object, str, Callable[..., Any], str]] = {
-    "lease": (acting, "_refusal", never_asks, "without asking whether it still leads"),
+    "lease": (acting, "_refusals", never_asks, "without asking whether it still leads"),
     "pause": (acting, "unwanted", lambda *_: "", "although it is (paused|aborted)"),
     "hold": (BrakeBook, "read", lambda *_: NO_BRAKES, "although everything is held"),
     "budget": (deciding, "count_failures", no_budget, "failures of|replayed"),

@@ -1,0 +1,55 @@
+"""Work on the journal, done for many at once: one transaction, one sync, one answer each.
+
+Whoever asks while the work is under way is served together with all others who came meanwhile, as
+soon as it is done. So an answer is never older than its question, and a wave of a hundred targets
+takes a handful of transactions instead of hundreds.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Together(Generic[T, R]):
+    """One piece of work in a thread, for everybody who waits for it."""
+
+    def __init__(self, work: Callable[[list[T]], Sequence[R]]) -> None:
+        self._work = work
+        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self._busy: asyncio.Task[None] | None = None
+
+    async def __call__(self, item: T) -> R:
+        """What came of the work for one item; raises what the work raised."""
+        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, answer))
+        if self._busy is None:
+            self._busy = asyncio.create_task(self._run())
+        return await answer
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                # Who has given up meanwhile is not served any more.
+                some = [each for each in self._waiting if not each[1].done()]
+                self._waiting = []
+                if some:
+                    await self._serve(some)
+        finally:
+            self._busy = None
+
+    async def _serve(self, some: list[tuple[T, asyncio.Future[R]]]) -> None:
+        try:
+            answers = await asyncio.to_thread(self._work, [item for item, _ in some])
+        except BaseException as error:
+            for _, answer in some:
+                if not answer.done():
+                    answer.set_exception(error)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            return
+        for (_, answer), found in zip(some, answers, strict=True):
+            if not answer.done():
+                answer.set_result(found)
