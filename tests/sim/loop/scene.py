@@ -36,6 +36,11 @@ LEASE_TERM = Duration(15 * SECOND)
 HOLD = {"name": "alarm", "scope": {"everything": True}, "owner": "sre", "reason": "an alarm"}
 
 
+OF_ACTING_ALONE = {
+    *(Fault.LOST_ANSWER, Fault.NO_ANSWER, Fault.TWICE, Fault.CONFLICT, Fault.OUTAGE),
+}
+
+
 class WatchedFleet(SimulatedFleet):
     """A simulated fleet that tells the witness what it carries out."""
 
@@ -81,8 +86,8 @@ class Scene:
         mood = rng.choice(MOODS)
         some = [fault for fault in Fault if rng.random() < 0.6]
         permille = dict.fromkeys(some, mood)
-        if Fault.OUTAGE in permille:
-            permille[Fault.OUTAGE] = mood // 4
+        for fault in permille.keys() & OF_ACTING_ALONE:  # there are far fewer acts than readings
+            permille[fault] *= 4
         if Fault.FULL in permille:
             permille[Fault.FULL] = mood // 8
         if permille.get(Fault.SLOW):

@@ -13,24 +13,24 @@ from tidegate.ports.store import Store
 from tidegate.simulation.faults import Fault
 from tidegate.wiring import open_store
 
-# Some nine hundred steps a story.
-LOOPS = 240 if IN_CI else 24
-CHUNKS = 12
-STEPS_IN_CI = 200_000
+STEPS = 200_000 if IN_CI else 20_000
+CHUNKS = 10
+# Far enough apart for chunks never to meet.
+SEEDS_A_CHUNK = 1_000
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
     """Order, limits, budget, keys, brakes and the journal hold; in the end everybody arrives."""
-    size = LOOPS // CHUNKS
     seen: Counter[str] = Counter()
-    for seed in range(1000 + chunk * size, 1000 + (chunk + 1) * size):
+    seed = chunk * SEEDS_A_CHUNK
+    while seen["steps"] < STEPS // CHUNKS:
         seen += counted(live_through(seed))
+        seed += 1
     assert seen["carried out"], "nothing is ever carried out: the stories have become dull"
     if IN_CI:
-        assert seen["steps"] * CHUNKS >= STEPS_IN_CI * 0.8, f"only {seen['steps']} steps"
         missing = [one.value for one in Fault if not seen[f"fault: {one.value}"]]
-        assert len(missing) <= 2, f"these faults are not met any more: {missing}"
+        assert len(missing) <= len(Fault) // 3, f"these faults are not met any more: {missing}"
 
 
 @pytest.mark.parametrize("seed", [3, 10])
