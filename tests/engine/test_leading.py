@@ -11,6 +11,7 @@ from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Asked, Mode, Verb
 from tidegate.core.model.time import Instant
 from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.desk import Desk
 from tidegate.engine.round import run_round
 
 
@@ -64,3 +65,19 @@ def test_a_pause_between_deciding_and_acting_is_heeded() -> None:
     assert not stage.fleet.done
     assert not process.desk.state.pending
     assert process.desk.state.rollout.paused
+
+
+def test_what_was_staged_and_not_written_never_happened() -> None:
+    """The write that was to carry the news failed: the next round notices them again, once."""
+    stage = set_up(MemoryStore(), Tripwire())
+    process = Process(stage)
+    note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
+    seen: list[tuple[bool, int]] = []
+    for step in (lambda: process.desk.stage([note]), process.desk.catch_up):
+        step()
+        seen.append((process.desk.state.rollout.paused, process.desk.next_seq))
+    assert seen == [(True, 2), (False, 1)]
+    asyncio.run(process.round())
+    kinds = [entry.kind for entry in stage.store.read(PARTITION)]
+    assert kinds == ["declared", "observed", "decided", "acted"]
+    assert Desk(stage.store, PARTITION).state == process.desk.state

@@ -32,24 +32,48 @@ class Desk:
         self._store = store
         # Tasks of one round write from several threads; the state is folded by one at a time.
         self._lock = RLock()
-        kept = store.load(partition)
+        self._take_up()
+        self.catch_up()
+
+    def _take_up(self) -> None:
+        """Begin with the state that was kept last."""
+        kept = self._store.load(self.partition)
         self.state = _decode(kept[1]) if kept is not None else RolloutState()
         self._seq = self._projected = kept[0] if kept is not None else 0
         self._hash = b""
-        if self.catch_up().hash == b"":  # nothing behind the projection, or nothing at all
-            self._hash = store.head(partition).hash
+        self._staged: list[Note] = []
 
     @property
     def next_seq(self) -> int:
         """The number the next entry gets."""
-        return self._seq + 1
+        return self._seq + len(self._staged) + 1
+
+    def stage(self, notes: Sequence[Note]) -> None:
+        """Fold facts in that are written with whatever is written next, in one transaction.
+
+        Whoever stages something writes before anything else is done with the desk, and behind the
+        end of the chain it has caught up with (`after`).
+        """
+        with self._lock:
+            for note in notes:
+                self.state = fold(self.state, note.at, note.fact, note.actor)
+            self._staged += notes
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether something waits to be written."""
+        return bool(self._staged)
 
     def catch_up(self) -> Head:
         """Fold in whatever others have written; the end of the chain as it is folded."""
         with self._lock:
+            if self._staged:  # what was to be written with it was not: it never happened
+                self._take_up()
             for entry in self._store.read(self.partition, after=self._seq):
                 self.state = fold(self.state, entry.at, entry.fact(), entry.actor)
                 self._seq, self._hash = entry.seq, entry.hash
+            if not self._hash:  # nothing behind the projection, or nothing at all
+                self._hash = self._store.head(self.partition).hash
             return Head(self._seq, self._hash)
 
     def confirm(self, token: int) -> None:
@@ -69,13 +93,14 @@ class Desk:
     ) -> Head:
         """Append facts and fold them in; StaleError if the chain moved on or the lease is lost."""
         with self._lock:
+            every = [*self._staged, *notes]
             head = self._store.append(
-                self.partition, notes, after=after, token=token, claims=claims, frees=frees
+                self.partition, every, after=after, token=token, claims=claims, frees=frees
             )
-            if head.seq == self._seq + len(notes):
+            if head.seq == self._seq + len(every):
                 for note in notes:
                     self.state = fold(self.state, note.at, note.fact, note.actor)
-                self._seq, self._hash = head.seq, head.hash
+                self._seq, self._hash, self._staged = head.seq, head.hash, []
             else:  # somebody else's entries stand between
                 self.catch_up()
             if self._seq - self._projected >= PROJECT_EVERY:

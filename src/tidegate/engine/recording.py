@@ -38,6 +38,8 @@ def decide_and_record(
         brakes = desk.book.brakes_of(desk.partition, desk.state, now)
         world = world_of(desk.state, brakes)
         if world is None:
+            if desk.is_staged:
+                desk.write((), after=head, token=lease.token)
             return None
         plan = decide(world, now)
         try:
@@ -68,7 +70,7 @@ def _record(
         if binding is not None:
             notes.insert(0, Note(now, actor, binding))
     frees = sorted({claim.key for claim in plan.freed}) if acts else []
-    if notes or frees:
+    if notes or frees or desk.is_staged:
         claims = _claims(desk.partition, plan, decided, now) if acts else []
         desk.write(notes, after=head, token=lease.token, claims=claims, frees=frees)
     return Recorded(world, plan, decided)

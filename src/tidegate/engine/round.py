@@ -49,7 +49,7 @@ async def run_round(
     news = [Note(now, ACTOR, fact) for fact in notice(desk.state, seen)]
     news += [drop(now, task, "left undone too long") for task in overdue_tasks(desk.state, now)]
     if news:
-        head = await to_thread(desk.write, news, after=head, token=lease.token)
+        desk.stage(news)
     troubles = await desk.book.gather(desk.state, now, desk.wake)
     recorded = await to_thread(decide_and_record, desk, lease, head, now, mode, ACTOR)
     if recorded is None:

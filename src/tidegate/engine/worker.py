@@ -229,10 +229,13 @@ class Worker:
         desk: Desk | None = None
         failures = 0
         lease: Lease | None = None
+        renews = True
         try:
             while not self._stop.is_set():
                 try:
-                    lease = await self._lease(partition)
+                    if renews or not self._lasts(lease):
+                        lease = await self._lease(partition)
+                    renews = False
                     self._lead(partition, lease is not None)
                     if lease is None:
                         await self._pause(partition, self._clock.now() + SECOND)
@@ -254,6 +257,7 @@ class Worker:
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
                     failures += 1
                     desk = None  # what we thought we knew may be wrong: fold it again
+                    renews = True
                     self._report(partition, error)
                     await _first(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
         finally:
@@ -303,6 +307,11 @@ class Worker:
         return await asyncio.to_thread(
             self._store.lease, partition, self._settings.holder, now, term
         )
+
+    def _lasts(self, lease: Lease | None) -> bool:
+        """Whether a lease need not be renewed yet: over half of its term is left."""
+        term = self._settings.lease_term
+        return lease is not None and term // 2 < lease.until - self._clock.now() <= term
 
     async def _round(self, desk: Desk, lease: Lease) -> Round:
         acts = any(fnmatchcase(desk.partition, pattern) for pattern in self._settings.act)
