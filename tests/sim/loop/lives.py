@@ -169,7 +169,7 @@ class MortalStore:
         life = self._life
         life.step()
         head = self._store.append(partition, notes, **rest)
-        if rest.get("token") is not None:
+        if rest.get("token") is not None and not notes:  # that is a question, and nothing else
             life.confirmed_at[partition] = life.loop.now()
         life.call()
         life.witness.acknowledged(life, partition, head)
