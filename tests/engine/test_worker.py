@@ -123,3 +123,26 @@ def test_a_bug_ends_the_worker_and_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         asyncio.run(until(make(told, fault), told, 1))
     assert told[-1] == (PARTITION, Led(False)), "the lease is given back all the same"
+
+
+def test_a_rollout_that_is_gone_is_tended_no_more() -> None:
+    """Not listed three times in a row: its lease is given back, and it can come again."""
+    told: Told = []
+    worker = make(told)
+    fleet = worker._fleet
+    assert isinstance(fleet, SimulatedFleet)
+
+    async def look() -> None:
+        running = asyncio.create_task(worker.run())
+        await seen(lambda: worker.vitals().led == {PARTITION})
+        kept = fleet._scenarios.pop(PARTITION)
+        await seen(lambda: not worker.vitals().tended)
+        await seen(lambda: not worker.vitals().led)
+        fleet._scenarios[PARTITION] = kept
+        await seen(lambda: worker.vitals().led == {PARTITION})
+        worker.stop()
+        await running
+
+    asyncio.run(look())
+    led = [outcome.leads for _, outcome in told if isinstance(outcome, Led)]
+    assert led == [True, False, True, False]

@@ -86,11 +86,12 @@ class BrakeBook:
         self, state: RolloutState, now: Instant, wake: Callable[[], None] | None
     ) -> dict[str, str]:
         """Ask for evidence of health where it is time; why a gate got none, by its name."""
-        if self._gatherer is None:
+        if self._gatherer is None or not (self._probes or self._quarter < 0):
             return {}
-        brakes = await to_thread(self.read, now)
+        if self._quarter < 0:  # nothing was read yet
+            await to_thread(self.read, now)
         probes, revision, since = self._probes, _revision(state), state.began_at
-        await self._gatherer.fill(brakes, probes, revision, since, now, wake)
+        await self._gatherer.fill(self._brakes, probes, revision, since, now, wake)
         return self._gatherer.troubles(probes, revision, since)
 
     def brakes_of(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:

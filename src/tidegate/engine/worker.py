@@ -31,6 +31,10 @@ from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease, Store
 
 
+# A rollout that is missing from the list this often is gone.
+MISSED_MAX = 3
+
+
 class Settings(msgspec.Struct, frozen=True):
     """How a worker works; every wait has a limit."""
 
@@ -110,6 +114,8 @@ class Worker:
         self._seen: dict[str, int] = {}
         self._troubles: dict[str, dict[str, str]] = {}
         self._discovered = False
+        # How often in a row a rollout was not listed.
+        self._missed: dict[str, int] = {}
         self._journal_at: float | None = None
         self._crash: BaseException | None = None
 
@@ -187,7 +193,17 @@ class Worker:
             if mine and partition not in self._tended:
                 self._wakes[partition] = asyncio.Event()
                 self._tended[partition] = self._begin(self._tend(partition))
+        self._leave(frozenset(found))
         self._discovered = True
+
+    def _leave(self, found: frozenset[str]) -> None:
+        """Tend a rollout no more once it was missing some times in a row: lists may be short."""
+        for partition in [each for each in self._tended if each not in found]:
+            self._missed[partition] = self._missed.get(partition, 0) + 1
+            if self._missed[partition] >= MISSED_MAX:
+                self._tended.pop(partition).cancel()
+                self._wakes.pop(partition)
+        self._missed = {each: n for each, n in self._missed.items() if each not in found}
 
     async def _listen(self) -> None:
         """Notice what others write: approvals, holds, another worker's entries."""
