@@ -129,16 +129,19 @@ def test_a_rollout_that_is_gone_is_tended_no_more() -> None:
     """Not listed three times in a row: its lease is given back, and it can come again."""
     told: Told = []
     worker = make(told)
-    fleet = worker._fleet
-    assert isinstance(fleet, SimulatedFleet)
+    listed = [PARTITION]
+
+    async def partitions() -> list[str]:
+        return list(listed)
+
+    worker._fleet.partitions = partitions  # type: ignore[method-assign]
 
     async def look() -> None:
         running = asyncio.create_task(worker.run())
         await seen(lambda: worker.vitals().led == {PARTITION})
-        kept = fleet._scenarios.pop(PARTITION)
-        await seen(lambda: not worker.vitals().tended)
-        await seen(lambda: not worker.vitals().led)
-        fleet._scenarios[PARTITION] = kept
+        listed.clear()
+        await seen(lambda: not worker.vitals().tended and not worker.vitals().led)
+        listed.append(PARTITION)
         await seen(lambda: worker.vitals().led == {PARTITION})
         worker.stop()
         await running
