@@ -30,7 +30,6 @@ from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease, Store
 
-
 # A rollout that is missing from the list this often is gone.
 MISSED_MAX = 3
 
