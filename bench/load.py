@@ -1,8 +1,10 @@
 """Load: many rollouts of a hundred targets each, on a simulated fleet in another process.
 
 Every rollout goes through ten groups of ten; a change takes three to six seconds and soaks for one.
-Two processes beside this one: the fleet, which keeps its own record of what it was told and when,
-and one worker on SQLite, synced to disk. From the fleet's record alone:
+Rollouts begin a tenth of a second apart; the last row has them all begin at once, and so go on in
+step: a thousand actions fall due in one second. Two processes beside this one: the fleet, which
+keeps its own record of what it was told and when, and one worker on SQLite, synced to disk. From
+the fleet's record alone:
 
     latency    from the moment the last target of a group had soaked to the moment the last target
                of the next group was told: what we add to a wave, all of its actions included
@@ -48,6 +50,8 @@ class Row(msgspec.Struct, frozen=True):
     """One number of rollouts."""
 
     rollouts: int
+    # How far apart they begin.
+    every_ms: int
     targets: int
     waves: int
     p50_ms: float
@@ -63,10 +67,11 @@ class Row(msgspec.Struct, frozen=True):
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Three sizes, so that growth shows."""
     rows: list[Row] = []
-    for size in (1, 10, 100) if effort.peer else (1, 10):
-        say(f"load: {size} rollouts of {GROUPS * PER_GROUP} targets")
+    apart = ((1, 0), (10, 100), (100, 100), (100, 0)) if effort.peer else ((1, 0), (10, 100))
+    for size, every_ms in apart:
+        say(f"load: {size} rollouts of {GROUPS * PER_GROUP} targets, {every_ms} ms apart")
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(_measure(size, Path(folder)))
+            rows.append(_measure(size, every_ms, Path(folder)))
     return Report(rows, [_table(rows)])
 
 
@@ -85,11 +90,12 @@ def _scenario() -> dict[str, object]:
     }
 
 
-def _measure(size: int, folder: Path) -> Row:
+def _measure(size: int, every_ms: int, folder: Path) -> Row:
     path = folder / "load.json"
     path.write_bytes(msgspec.json.encode(_scenario()))
     with (folder / "fleet.txt").open("wb") as said, (folder / "run.txt").open("wb") as told:
         command = [*_TIDEGATE, "fleet", str(path), "--copies", str(size)]
+        command += ["--every", f"{every_ms}ms"]
         fleet = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
         try:
             assert fleet.stdout is not None
@@ -107,7 +113,7 @@ def _measure(size: int, folder: Path) -> Row:
         finally:
             fleet.send_signal(signal.SIGTERM)
             fleet.wait(timeout=60)
-    return _judge(size, carried, seen, cpu_s, megabytes)
+    return _judge(size, every_ms, carried, seen, cpu_s, megabytes)
 
 
 async def _live(address: str, size: int) -> tuple[list[Carried], dict[str, Observation]]:
@@ -134,6 +140,7 @@ def _peak_megabytes(pid: int) -> float:
 
 def _judge(
     size: int,
+    every_ms: int,
     carried: list[Carried],
     seen: dict[str, Observation],
     cpu_s: float,
@@ -165,6 +172,7 @@ def _judge(
     latencies.sort()
     return Row(
         size,
+        every_ms,
         size * GROUPS * PER_GROUP,
         len(latencies),
         latencies[len(latencies) // 2],
@@ -178,12 +186,13 @@ def _judge(
 
 def _table(rows: list[Row]) -> str:
     heads = (
-        "ROLLOUTS", "TARGETS", "WAVES", "P50 MS", "P99 MS", "MAKESPAN S", "OVER THE LEAST",
-        "CPU S", "MB", "GOAL",
+        "ROLLOUTS", "MS APART", "TARGETS", "WAVES", "P50 MS", "P99 MS", "MAKESPAN S",
+        "OVER THE LEAST", "CPU S", "MB", "GOAL",
     )  # fmt: skip
     lines = [
         (
             count(row.rollouts),
+            count(row.every_ms),
             count(row.targets),
             count(row.waves),
             f"{row.p50_ms:.0f}",

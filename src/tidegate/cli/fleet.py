@@ -23,7 +23,10 @@ from tidegate.cli.shape import Command
 @click.option("--copies", default=1, show_default=True, help="Rollouts of each scenario.")
 @click.option("--seed", default=0, show_default=True, help="What random failures follow.")
 @click.option("--answer-time", default="0s", show_default=True, help="How long an answer takes.")
-def fleet(files: tuple[str, ...], port: int, copies: int, seed: int, answer_time: str) -> None:
+@click.option("--every", default="0s", show_default=True, help="A rollout appears each so often.")
+def fleet(
+    files: tuple[str, ...], port: int, copies: int, seed: int, answer_time: str, every: str
+) -> None:
     """Serve simulated fleets to workers in other processes, until stopped.
 
     FILES are scenarios. The address is printed on stdout. What the clusters were told is
@@ -35,17 +38,31 @@ def fleet(files: tuple[str, ...], port: int, copies: int, seed: int, answer_time
     from tidegate.simulation.port import SimulatedFleet
     from tidegate.wiring import clock
 
-    try:
-        answer_s = parse_duration(answer_time) / SECOND
-    except ValueError as error:
-        raise click.UsageError(f"--answer-time {answer_time}: {error}; write 20ms") from None
+    def seconds(option: str, text: str) -> float:
+        try:
+            return parse_duration(text) / SECOND
+        except ValueError as error:
+            raise click.UsageError(f"{option} {text}: {error}; write 20ms") from None
+
+    answer_s, every_s = seconds("--answer-time", answer_time), seconds("--every", every)
     simulated = SimulatedFleet(clock())
-    for file in files:
-        scenario = read_scenario_file(file)
-        for number, name in enumerate(_names(file, copies)):
-            simulated.add(name, scenario, seed + number)
+    rollouts = [
+        (name, scenario, seed + number)
+        for file in files
+        for scenario in (read_scenario_file(file),)
+        for number, name in enumerate(_names(file, copies))
+    ]
+
+    async def appear() -> None:
+        for name, scenario, own_seed in rollouts:
+            simulated.add(name, scenario, own_seed)
+            if every_s:
+                await asyncio.sleep(every_s)
 
     async def serve() -> None:
+        appearing = asyncio.create_task(appear())
+        if not every_s:
+            await appearing
         server = FleetServer(simulated, answer_s)
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
@@ -53,6 +70,7 @@ def fleet(files: tuple[str, ...], port: int, copies: int, seed: int, answer_time
         with socket.create_server(("127.0.0.1", port)) as ear:
             click.echo(f"http://127.0.0.1:{ear.getsockname()[1]}")
             await server.serve(ear)
+        appearing.cancel()
 
     asyncio.run(serve())
 

@@ -13,6 +13,7 @@ from tidegate.cli.tending import (
     fleet_of,
     gatherer,
     tending_options,
+    threads,
     worker_settings,
 )
 from tidegate.config.settings import Merged
@@ -58,6 +59,7 @@ async def _run(
     asks: Gatherer,
     once: bool,
 ) -> None:
+    threads()
     quiet: set[str] = set()
 
     def report(partition: str, outcome: Round | Led | Exception) -> None:

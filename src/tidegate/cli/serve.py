@@ -21,6 +21,7 @@ from tidegate.cli.tending import (
     fleet_of,
     gatherer,
     tending_options,
+    threads,
     worker_settings,
 )
 from tidegate.config.setting_reader import split_address
@@ -102,6 +103,7 @@ def _tell_settings(log: Log, merged: Merged) -> None:
 async def _serve(
     store: Store, fleet: Fleet, hands: Actor, settings: Settings, log: Log, ear: socket.socket
 ) -> None:
+    threads()
     asks = gatherer(settings)
     # The worker comes next: it reports to the observer, which asks it how it is.
     observer = Observer(log, clock(), __version__, lambda: worker.vitals())  # noqa: PLW0108

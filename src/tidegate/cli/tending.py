@@ -1,8 +1,10 @@
 """What `run` and `serve` share: the flags, the fleet, and a worker made from the settings."""
 
+import asyncio
 import os
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ from tidegate.simulation.port import SimulatedFleet
 from tidegate.wire.scenario_doc import Scenario, read_scenario
 from tidegate.wiring import clock, evidence_source, remote_fleet
 
+# How many calls to the journal are under way at once.
+THREADS = 24
 _SHARED = (
     "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
     "grace", "lease", "resync", "discover",
@@ -82,6 +86,12 @@ def brake_book(settings: Settings, store: Store, asks: Gatherer) -> BrakeBook:
     files = [BrakeFile(Path(name), must_exist=True) for name in settings.brakes]
     files += [BrakeFile(Path(name), must_exist=False) for name in settings.hold_files]
     return BrakeBook(store, files, asks)
+
+
+def threads() -> None:
+    """Give the running loop threads enough: most of them wait for a disk or a server."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, "tidegate"))
 
 
 def actor(settings: Settings, allow_mass_delete: bool) -> Actor:

@@ -7,6 +7,7 @@ what clusters report and nothing else. Faults are thrown by a plan that a test o
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from heapq import heappop, heappush
 
 from tidegate.core.errors import StaleError
 from tidegate.core.journal.facts import Declared, Task
@@ -26,6 +27,28 @@ LOOK_S = 5.0
 Fault = Callable[[str], None]
 
 
+class _Listener:
+    """Who wants to know when changes end: the ends to come, the first one first."""
+
+    def __init__(self) -> None:
+        self.ends: list[tuple[Instant, str]] = []
+        self._heard = asyncio.Event()
+
+    def hear(self, end: Instant | None, partition: str) -> None:
+        """A change ends then; None: it never does."""
+        if end is not None:
+            heappush(self.ends, (end, partition))
+            self._heard.set()
+
+    async def wait(self, now: Instant) -> None:
+        """Until the first end, or until there is a new one."""
+        self._heard.clear()
+        wait_s = (self.ends[0][0] - now) / SECOND if self.ends else LOOK_S
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(wait_s, LOOK_S)):
+                await self._heard.wait()
+
+
 class SimulatedFleet:
     """Simulated clusters, a set for each partition."""
 
@@ -39,7 +62,7 @@ class SimulatedFleet:
         self.done: dict[str, Task] = {}
         self.carried: list[Carried] = []
         self.calls = 0
-        self._listeners: list[asyncio.Event] = []
+        self._listeners: list[_Listener] = []
 
     def add(self, partition: str, scenario: Scenario, seed: int = 0) -> None:
         """Put a rollout's clusters into the fleet."""
@@ -73,39 +96,31 @@ class SimulatedFleet:
             self.done[task.key] = task
             self.carried.append(Carried(self._clock.now(), partition, task))
             self._apply(partition, task)
-            for listener in self._listeners:
-                listener.set()
+            self._tell(partition, task.target)
         self._fault("answer")
         return "applied"
 
     async def changes(self) -> AsyncIterator[str]:
         """Rollouts whose clusters end a change, at the moment they do."""
-        told: dict[str, Instant] = {}
-        begun = asyncio.Event()
-        self._listeners.append(begun)
+        listener = _Listener()
+        for name, fleet in self.fleets.items():
+            for cluster in fleet.clusters.values():
+                listener.hear(cluster.ends_at, name)
+        self._listeners.append(listener)
         try:
-            async for name in self._ends(told, begun):
-                yield name
+            while True:
+                now = self._clock.now()
+                while listener.ends and listener.ends[0][0] <= now:
+                    yield heappop(listener.ends)[1]
+                await listener.wait(now)
         finally:
-            self._listeners.remove(begun)
+            self._listeners.remove(listener)
 
-    async def _ends(self, told: dict[str, Instant], begun: asyncio.Event) -> AsyncIterator[str]:
-        while True:
-            begun.clear()
-            ends = {name: fleet.next_end() for name, fleet in self.fleets.items()}
-            fresh = {
-                name: end for name, end in ends.items() if end is not None and end != told.get(name)
-            }
-            now = self._clock.now()
-            for name, end in fresh.items():
-                if end <= now:
-                    told[name] = end
-                    yield name
-            later = [end for end in fresh.values() if end > now]
-            wait_s = (min(later) - now) / SECOND if later else LOOK_S
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(wait_s, LOOK_S)):
-                    await begun.wait()
+    def _tell(self, partition: str, target: str) -> None:
+        """Let whoever listens know when the change that has just begun ends."""
+        cluster = self.fleets[partition].clusters.get(target)
+        for listener in self._listeners:
+            listener.hear(cluster.ends_at if cluster is not None else None, partition)
 
     def _check(self, partition: str, task: Task) -> None:
         """Nothing is handed to a cluster that is not there; one that is gone is removed already."""

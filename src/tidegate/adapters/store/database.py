@@ -7,8 +7,9 @@ server's default would not.
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
@@ -40,6 +41,9 @@ class Database:
         self.name = name
         # The file; None: it is on a server.
         self.path = path
+        # A writer of SQLite that finds another at work looks again after up to a tenth of a second:
+        # those of one process are better off queueing here. A server has a queue of its own.
+        self._queue: AbstractContextManager[Any] = Lock() if path is not None else nullcontext()
 
     @property
     def is_sqlite(self) -> bool:
@@ -49,7 +53,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction that writes, all or nothing; it is on disk when this ends."""
-        with self._outside(), self._begun({_WRITES: True}) as connection:
+        with self._outside(), self._queue, self._begun({_WRITES: True}) as connection:
             yield connection
 
     @contextmanager
