@@ -44,7 +44,8 @@ class Limits(msgspec.Struct, frozen=True):
     concurrency_max: int = 10
     # How many actions may begin in a second.
     per_s: int = 50
-    timeout_s: float = 30.0
+    # Well below half a lease: an act that outlives its lease is given up, and tried again.
+    timeout_s: float = 10.0
     allow_mass_removal: bool = False
 
 

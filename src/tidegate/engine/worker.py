@@ -41,7 +41,7 @@ class Settings(msgspec.Struct, frozen=True):
     # Partitions that are acted on; all others are only observed.
     act: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ("*",)
-    lease_term: Duration = Duration(15 * SECOND)
+    lease_term: Duration = Duration(30 * SECOND)
     # How soon a fact written by somebody else (an approval, a hold) is noticed.
     listen_s: float = 0.5
     # How long a partition is left alone if nothing calls for it.
