@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from tidegate.adapters.system_clock import SystemClock
 from tidegate.ports.archive import Archive
+from tidegate.ports.cache import Cache
 from tidegate.ports.clock import Clock
 from tidegate.ports.evidence import EvidenceSource
 from tidegate.ports.notifier import Notifier
+from tidegate.ports.tree import Tree
 from tidegate.wire.prometheus.server import PrometheusServer
 
 if TYPE_CHECKING:
@@ -55,3 +57,21 @@ def remote_fleet(url: str) -> "RemoteFleet":
     from tidegate.adapters.remote_fleet import RemoteFleet
 
     return RemoteFleet(url)
+
+
+def open_tree(folder: Path, revision: str | None = None) -> Tree:
+    """The files of a bundle: in a directory, or in a revision of the repository it is in."""
+    if revision is not None:
+        from tidegate.adapters.tree.git import GitTree
+
+        return GitTree(folder, revision)
+    from tidegate.adapters.tree.directory import DirectoryTree
+
+    return DirectoryTree(folder)
+
+
+def bundle_cache(*, wanted: bool = True) -> Cache:
+    """What was worked out of bundles before, on this machine; or nothing."""
+    from tidegate.adapters.file_cache import FileCache, NoCache, cache_path
+
+    return FileCache(cache_path()) if wanted else NoCache()

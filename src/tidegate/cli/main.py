@@ -20,6 +20,7 @@ _COMMANDS = {
     "show": ("tidegate.cli.rollouts:show", "Show one rollout in full"),
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
+    "validate": ("tidegate.cli.validate:validate", "Check a bundle: every problem, all at once"),
     "approve": ("tidegate.cli.asks:approve", "Let groups of a rollout in"),
     "reject": ("tidegate.cli.asks:reject", "Say no to the revision under way"),
     "revoke": ("tidegate.cli.asks:revoke", "Take approvals back"),

@@ -8,10 +8,10 @@ import click
 import msgspec
 
 from tidegate.cli.journal import known_partition, opened
-from tidegate.cli.journal.progress import Progress
 from tidegate.cli.live import confirmed, whoami
 from tidegate.cli.main import FAILURE
 from tidegate.cli.moment import moment
+from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import StaleError

@@ -3,9 +3,9 @@
 import click
 
 from tidegate.cli.journal import known_partition, opened
-from tidegate.cli.journal.progress import Progress
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit
+from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.chain import Break

@@ -39,6 +39,10 @@ class Namespace(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     environment: str
     parameters: dict[str, Any] = {}
+    # dev, stage or prod; empty: nobody says.
+    phase: str = ""
+    # Its environment's, and its own over them.
+    labels: dict[str, str] = {}
 
 
 class Managed(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +89,8 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str = ""
     override: Override | None = None
     labels: dict[str, str] = {}
+    # Of the place in `managed` it comes from.
+    where: str = ""
 
     @property
     def name(self) -> str:

@@ -143,6 +143,7 @@ def _shard(
     own = str(spec.get("extraArgs") or "").strip()
     given = f"{option} {item.argument}" if item is not None else ""
     labels = {
+        **namespace.labels,
         **(item.labels if item is not None else {}),
         "integration": integration.name,
         "environment": namespace.environment,
@@ -160,6 +161,7 @@ def _shard(
         arguments=" ".join(part for part in (own, given) if part),
         override=override,
         labels=labels,
+        where=managed.where,
     )
 
 
@@ -171,4 +173,6 @@ def collisions(shards: Iterable[Shard], problems: Problems) -> None:
         if other is not shard:
             one, two = (f"{each.integration} {each.name or 'whole'}" for each in (other, shard))
             what = f"{shown(shard.workload)} is both {one} and {two}"
-            problems.add(shard.namespace, what, "rename one, or list the integration once")
+            problems.add(
+                shard.where or shard.namespace, what, "rename one, or list the integration once"
+            )

@@ -11,12 +11,12 @@ QUIET_S, EVERY_S = 0.5, 0.1
 class Progress:
     """Counts what is done, and says so now and then."""
 
-    def __init__(self, what: str, total: int | None = None) -> None:
+    def __init__(self, what: str, total: int | None = None, quiet_s: float = QUIET_S) -> None:
         self._what = what
         # None: nobody knows beforehand.
         self._total = total
         self._done = 0
-        self._say_at = time.monotonic() + QUIET_S
+        self._say_at = time.monotonic() + quiet_s
         self._said = False
 
     def __enter__(self) -> "Progress":

@@ -1,0 +1,1 @@
+"""Trees of files: a directory, or a revision of a Git repository."""

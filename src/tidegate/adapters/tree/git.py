@@ -1,0 +1,89 @@
+"""A revision of a Git repository as a tree of files, read from its objects without a checkout.
+
+Two `git` processes answer for a whole tree: one lists it, one hands out contents as they are asked
+for. Nothing is written, no working tree is needed, and a bare repository will do.
+"""
+
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tidegate.core.errors import OutsideError, UserError
+from tidegate.core.model.problem import Problem
+from tidegate.ports.tree import is_read
+
+# A repository that does not answer within this is broken, not slow.
+TIMEOUT_S = 60
+DATA = "data/"
+_REGULAR = ("100644", "100755")
+
+
+class GitTree:
+    """Every YAML file of a revision, at and below the place of a directory in its repository."""
+
+    def __init__(self, folder: Path, revision: str) -> None:
+        self._folder = folder
+        asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        found = _git(folder, "rev-parse", *asked)
+        if found.returncode:
+            what = found.stderr.decode(errors="replace").strip() or f'no revision "{revision}"'
+            problem = Problem(str(folder), what, "name a branch, a tag or a commit of it")
+            raise UserError((problem,))
+        # The commit itself: a branch that moves meanwhile does not matter.
+        self.commit = found.stdout.decode().strip()
+        below = _git(folder, "rev-parse", "--show-prefix").stdout.decode().strip()
+        data = _git(folder, "rev-parse", "--verify", "--quiet", f"{self.commit}:{below}{DATA[:-1]}")
+        self._below = below if data.returncode else f"{below}{DATA}"
+        self._blobs: dict[str, str] = {}
+
+    @property
+    def prefix(self) -> str:
+        """Where in the repository the bundle is."""
+        return self._below
+
+    def files(self) -> dict[str, str]:
+        """List the revision."""
+        place = f"{self.commit}:{self._below.rstrip('/')}" if self._below else self.commit
+        listed = _git(self._folder, "ls-tree", "-r", "-z", "--full-tree", place)
+        if listed.returncode:
+            problem = Problem(self._below, "not in this revision", "name a folder that is")
+            raise UserError((problem,), where=self.commit)
+        for entry in listed.stdout.split(b"\0"):
+            head, _, name = entry.partition(b"\t")
+            path = name.decode(errors="surrogateescape")
+            mode, _, rest = head.decode().partition(" ")
+            if mode in _REGULAR and is_read(path):
+                self._blobs[path] = rest.partition(" ")[2]
+        self._blobs = dict(sorted(self._blobs.items()))
+        return self._blobs
+
+    def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Ask for contents one after the other, through one process."""
+        command = ["git", "-C", str(self._folder), "cat-file", "--batch"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            asking, answers = process.stdin, process.stdout
+            assert asking is not None
+            assert answers is not None
+            for path in paths:
+                asking.write(f"{self._blobs[path]}\n".encode())
+                asking.flush()
+                head = answers.readline().split()
+                if len(head) != 3:
+                    raise OutsideError(f"git has no content for {path} in {self.commit}")
+                content = answers.read(int(head[2]) + 1)[:-1]
+                yield path, content
+            asking.close()
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            check=False,
+            timeout=TIMEOUT_S,
+        )
+    except FileNotFoundError:
+        raise OutsideError("git is not installed; --revision needs it") from None
+    except subprocess.TimeoutExpired:
+        raise OutsideError(f"git did not answer within {TIMEOUT_S} s") from None

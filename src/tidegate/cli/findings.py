@@ -1,0 +1,84 @@
+"""Findings as people and programs read them: lines, JSON, GitHub annotations, SARIF."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from tidegate import __version__
+from tidegate.config.bundle.finding import RULES, Finding
+
+# What SARIF 2.1.0 calls itself.
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def text(findings: Sequence[Finding], prefix: str) -> str:
+    """A line each: where, how bad, what, and what to write."""
+    return "\n".join(
+        f"{prefix}{each.file}:{each.line}:{each.column}: {each.severity}: {_said(each)}"
+        for each in findings
+    )
+
+
+def as_json(findings: Sequence[Finding], prefix: str) -> str:
+    """A document with all of them."""
+    rows = [{**msgspec.structs.asdict(each), "file": prefix + each.file} for each in findings]
+    return _formatted({"findings": rows})
+
+
+def github(findings: Sequence[Finding], prefix: str) -> str:
+    """Commands that put each beside its line in a pull request."""
+    return "\n".join(
+        f"::{each.severity} file={_property(prefix + each.file)},line={each.line},"
+        f"col={each.column},title={_property('tidegate: ' + each.rule)}::{_message(_said(each))}"
+        for each in findings
+    )
+
+
+def sarif(findings: Sequence[Finding], prefix: str) -> str:
+    """A log in the Static Analysis Results Interchange Format."""
+    rules = [{"id": name, "shortDescription": {"text": RULES[name]}} for name in RULES]
+    driver = {"name": "tidegate", "version": __version__, "rules": rules}
+    results = [_result(each, prefix) for each in findings]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return _formatted({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+FORMATS: dict[str, Callable[[Sequence[Finding], str], str]] = {
+    "text": text,
+    "json": as_json,
+    "github": github,
+    "sarif": sarif,
+}
+
+
+def _said(finding: Finding) -> str:
+    start = f"{finding.path}: " if finding.path else ""
+    return f"{start}{finding.message}" + (f"; {finding.remedy}" if finding.remedy else "")
+
+
+def _result(finding: Finding, prefix: str) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    place = {
+        "artifactLocation": {"uri": quote(prefix + finding.file)},
+        "region": {"startLine": finding.line, "startColumn": finding.column},
+    }
+    return {
+        "ruleId": finding.rule,
+        "level": finding.severity,
+        "message": {"text": _said(finding)},
+        "locations": [{"physicalLocation": place}],
+    }
+
+
+def _formatted(data: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+
+
+def _message(value: str) -> str:
+    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: str) -> str:
+    return _message(value).replace(":", "%3A").replace(",", "%2C")

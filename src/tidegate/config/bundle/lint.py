@@ -1,0 +1,128 @@
+"""What has one meaning and is probably not meant: shards, overrides, images and names.
+
+An override that reaches nobody, or changes nothing, looks like protection and is none. A tag like
+`latest` in production changes what runs without a change here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tidegate.config.bundle.finding import Fault, Path, Severity
+from tidegate.config.bundle.places import Place
+from tidegate.core.integrations.model import Integration, Key, Managed, Shard
+from tidegate.core.integrations.naming import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
+from tidegate.core.integrations.shards import collisions, shards_of
+from tidegate.core.model.problem import Problem, Problems, shown
+
+# Tags that are moved by habit.
+MUTABLE = frozenset(("latest", "main", "master", "edge", "nightly", "dev"))
+PRODUCTION = "prod"
+OVERRIDES = frozenset(("shardSpecOverrides", "shardSpecOverride"))
+
+Stands = Mapping[str, tuple[Place, Path]]
+
+
+def linted(
+    integrations: Sequence[Integration],
+    inventories: Mapping[str, Sequence[Key]],
+    stands: Stands,
+) -> list[tuple[Place, Fault]]:
+    """Everything that is probably not meant, where it stands."""
+    found: list[tuple[Place, Fault]] = []
+    every: list[Shard] = []
+    for integration in integrations:
+        for managed in integration.managed:
+            problems = Problems()
+            shards = shards_of(integration, managed, inventories, None, problems)
+            found += _told(problems, "sharding", stands)
+            every += shards
+            found += _images(managed, stands)
+            found += _names(integration, managed, shards, stands)
+    problems = Problems()
+    collisions(every, problems)
+    return found + list(_told(problems, "duplicate", stands))
+
+
+def _told(problems: Problems, rule: str, stands: Stands) -> Iterator[tuple[Place, Fault]]:
+    for problem in problems.errors:
+        yield _at(problem, rule, "error", stands)
+    for problem in problems.warnings:
+        yield _at(problem, rule, "warning", stands)
+
+
+def _at(problem: Problem, rule: str, severity: Severity, stands: Stands) -> tuple[Place, Fault]:
+    place, path = stands[problem.path]
+    return place, Fault(
+        path=path,
+        message=problem.message,
+        rule="override" if OVERRIDES.intersection(path) else rule,
+        remedy=problem.remedy,
+        severity=severity,
+    )
+
+
+def _images(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
+    default = managed.spec.get("imageRef")
+    production = managed.namespace.phase == PRODUCTION
+    if production and default in MUTABLE:
+        place, path = stands[managed.where]
+        yield place, _mutable((*path, "spec", "imageRef"), str(default))
+    for override in managed.sharding.overrides:
+        if override.image_ref is None:
+            continue
+        place, path = stands[override.where]
+        if override.image_ref == default:
+            yield (
+                place,
+                Fault(
+                    path=(*path, "imageRef"),
+                    message=f"{shown(default)} is what every shard runs",
+                    rule="override",
+                    remedy="drop it",
+                    value=shown(default),
+                    severity="warning",
+                ),
+            )
+        elif production and override.image_ref in MUTABLE:
+            yield place, _mutable((*path, "imageRef"), override.image_ref)
+
+
+def _mutable(path: Path, tag: str) -> Fault:
+    return Fault(
+        path=path,
+        message=f"{shown(tag)} can become another image at any time, in production",
+        rule="mutable-tag",
+        remedy="write the tag of one build, or a digest",
+        value=shown(tag),
+        severity="warning",
+    )
+
+
+def _names(
+    integration: Integration, managed: Managed, shards: Sequence[Shard], stands: Stands
+) -> Iterator[tuple[Place, Fault]]:
+    length_max = CRON_LENGTH_MAX if managed.spec.get("cron") else LENGTH_MAX
+    long = [(whole, shard) for shard in shards if len(whole := _whole(shard)) > length_max]
+    if not long:
+        return
+    whole, shard = max(long, key=lambda each: (len(each[0]), each[0]))
+    place, path = stands[managed.where]
+    others = f", and {len(long) - 1} more" if len(long) > 1 else ""
+    yield (
+        place,
+        Fault(
+            path=path,
+            message=f"{whole} has {len(whole)} characters and is cut to {shard.workload}{others}",
+            rule="long-name",
+            remedy=f"{length_max} are possible; shorten the name, or live with it",
+            value=shown(integration.name),
+            severity="warning",
+        ),
+    )
+
+
+def _whole(shard: Shard) -> str:
+    """The name of a workload if there were no limit."""
+    parts = [part for part in (shard.key.lower(),) if part]
+    if shard.index is not None and (shard.key or (shard.count or 1) > 1):
+        parts.append(str(shard.index))
+    return PREFIX + "-".join((shard.integration, *parts))

@@ -1,0 +1,16 @@
+"""What was worked out before and can be worked out again: losing it costs time and nothing else."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+
+class Cache(Protocol):
+    """Bytes by key. It may forget anything at any time, and never gives back what was not put."""
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """What is known of these keys."""
+        ...
+
+    def put(self, values: Mapping[bytes, bytes]) -> None:
+        """Remember these, if possible."""
+        ...
