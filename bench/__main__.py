@@ -17,6 +17,7 @@ import msgspec
 from bench import (
     against_compat,
     against_peer,
+    bundle,
     command,
     journal,
     load,
@@ -36,6 +37,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "journal": journal.run,
     "restart": restart.run,
     "load": load.run,
+    "bundle": bundle.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }

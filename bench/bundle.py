@@ -1,0 +1,147 @@
+"""What reading a bundle costs, beside PyYAML's C loader and jsonschema with the same schemas.
+
+The peer loads every file and checks it against the schema of its kind. Ours does that, strictly and
+with lines, resolves names, works out shards, lints, and keeps what it found for the next time.
+*cold* finds an empty cache; *warm* is the same bundle again, and there wall time is what counts.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import yaml
+from referencing import Registry, Resource
+
+from bench.bundle_files import write_bundle
+from bench.table import Report, count, draw, figure, times
+from bench.timing import PASSES, Effort, best_ms
+from tidegate.adapters.file_cache import FileCache
+from tidegate.adapters.tree.directory import DirectoryTree
+from tidegate.config import plain_yaml
+from tidegate.config.bundle.reading import read_bundle
+from tidegate.config.bundle.schemas import FOLDER, KIND_OF
+
+SIZES = (100, 1_000, 10_000)
+# What was aimed for: a word in a table, never an assertion.
+COLD_GOAL, WARM_GOAL_MS = 8.0, 500.0
+ROUNDS = 3
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One size of bundle."""
+
+    files: int
+    peer_ms: float
+    cold_ms: float
+    ratio: float
+    warm_ms: float
+    warm_wall_ms: float
+
+
+def run(effort: Effort, say: Callable[[str], None]) -> Report:
+    """Measure every size that the targets of the other sections have."""
+    rows = []
+    for size in (size for size in SIZES if size <= effort.sizes[-1]):
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(_measured(Path(folder), size, effort.patience_s, say))
+    return Report(rows, [_table(rows)])
+
+
+def _measured(folder: Path, size: int, patience_s: float, say: Callable[[str], None]) -> Row:
+    bundle, cache = folder / "bundle", folder / "cache.db"
+    write_bundle(bundle, size)
+    validators = _validators()
+    best = dict.fromkeys(("peer", "cold"), float("inf"))
+    for _ in range(PASSES):
+        for name, work in (
+            ("peer", lambda: _peer(bundle, validators)),
+            ("cold", lambda: _cold(bundle, cache)),
+        ):
+            say(f"bundle: {size:,} files, {name}")
+            best[name] = min(best[name], best_ms(work, patience_s))
+    say(f"bundle: {size:,} files, warm")
+    return Row(
+        files=size,
+        peer_ms=best["peer"],
+        cold_ms=best["cold"],
+        ratio=best["peer"] / best["cold"],
+        warm_ms=best_ms(lambda: _ours(bundle, cache), patience_s),
+        warm_wall_ms=_best_wall_ms(lambda: _ours(bundle, cache)),
+    )
+
+
+def _best_wall_ms(work: Callable[[], object]) -> float:
+    best = float("inf")
+    for _ in range(ROUNDS):
+        started_at = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - started_at)
+    return best * 1000
+
+
+def _validators() -> dict[str, Any]:
+    schemas = {}
+    for path in FOLDER.glob("*.json"):
+        schema = json.loads(path.read_bytes())
+        schemas[schema["$id"]] = schema
+    registry: Any = Registry().with_resources(
+        (name, Resource.from_contents(schema)) for name, schema in schemas.items()
+    )
+    return {
+        written: jsonschema.Draft202012Validator(schemas[f"tidegate:/{kind}"], registry=registry)
+        for written, kind in KIND_OF.items()
+    }
+
+
+def _peer(bundle: Path, validators: dict[str, Any]) -> int:
+    wrong = 0
+    for path in bundle.rglob("*.y*ml"):
+        data = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        wrong += sum(1 for _ in validators[data["$schema"]].iter_errors(data))
+    assert not wrong, "a bundle to be measured must be sound"
+    return wrong
+
+
+def _ours(bundle: Path, cache: Path) -> int:
+    found = read_bundle(DirectoryTree(bundle), FileCache(cache))
+    assert not found.findings, found.findings[0]
+    return found.files
+
+
+def _cold(bundle: Path, cache: Path) -> int:
+    """Nothing kept from before, neither in the file nor in this process."""
+    cache.unlink(missing_ok=True)
+    plain_yaml.forget()
+    return _ours(bundle, cache)
+
+
+def _table(rows: list[Row]) -> str:
+    heads = ("FILES", "PEER CPU", "COLD CPU", "RATIO", "WARM CPU", "WARM WALL", "GOALS")
+    lines = [
+        (
+            count(row.files),
+            figure(row.peer_ms),
+            figure(row.cold_ms),
+            times(row.ratio),
+            figure(row.warm_ms),
+            figure(row.warm_wall_ms),
+            _verdict(row),
+        )
+        for row in rows
+    ]
+    goals = f"goals at 10,000: {COLD_GOAL:.0f}× cold, {WARM_GOAL_MS:.0f} ms warm"
+    title = f"Reading a bundle, ms, beside PyYAML's C loader + jsonschema; {goals}"
+    return draw(title, heads, lines)
+
+
+def _verdict(row: Row) -> str:
+    if row.files < SIZES[-1]:
+        return ""
+    cold = "met" if row.ratio >= COLD_GOAL else "missed"
+    warm = "met" if row.warm_wall_ms < WARM_GOAL_MS else "missed"
+    return f"cold {cold}, warm {warm}"
