@@ -77,7 +77,7 @@ demo: $(READY)
 	@printf '%s\n' "$$NEXT"
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto -m 'not e2e' $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m 'not e2e' $(ARGS)
 
 check: $(READY)
 	@failed=; \
@@ -88,9 +88,10 @@ check: $(READY)
 	if [ -n "$$failed" ]; then printf '\ncheck: failed:%s\n' "$$failed"; exit 1; fi; \
 	printf '\ncheck: all good\n'
 
-# Whoever asks for the real parts wants to know if one is missing.
+# Whoever asks for the real parts wants to know if one is missing. A Kubernetes is built once a machine.
 e2e: $(READY)
-	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests/e2e tests/real $(ARGS)
+	@dev/kube/build >/dev/null || :
+	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests/e2e tests/real tests/contract $(ARGS)
 
 sim: $(READY)
 	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) --loops $(LOOPS) $(ARGS)
