@@ -4,13 +4,19 @@ Examples are derandomised, so that a red build is red for everybody; what chance
 seeded states of tests/sim find by number.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.sim import IN_CI
+
+if TYPE_CHECKING:
+    from tests.real.kube import Kubernetes
 
 # There are some three dozen laws: together over ten thousand examples in CI.
 EXAMPLES_CI, EXAMPLES_DEV = 270, 40
@@ -62,3 +68,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "empty.db"
     open_archive(str(path), writes=True).close()
     return path
+
+
+@pytest.fixture(scope="session")
+def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
+    """Real control planes for all tests that ask for them; those share one `xdist_group`."""
+    from tests.real import kube
+
+    with kube.kubernetes(kube.needed_assets(), tmp_path_factory.mktemp("kube")) as servers:
+        yield servers

@@ -8,7 +8,9 @@ from tidegate.adapters.system_clock import SystemClock
 from tidegate.ports.archive import Archive
 from tidegate.ports.cache import Cache
 from tidegate.ports.clock import Clock
+from tidegate.ports.cluster import Cluster
 from tidegate.ports.evidence import EvidenceSource
+from tidegate.ports.leases import Leases
 from tidegate.ports.notifier import Notifier
 from tidegate.ports.tree import Tree
 from tidegate.wire.prometheus.server import PrometheusServer
@@ -35,6 +37,25 @@ def webhook(url: str, template: str, timeout_s: float) -> Notifier:
     from tidegate.adapters.webhook import Webhook
 
     return Webhook(url, template, timeout_s)
+
+
+def cluster(context: str | None = None, kubeconfig: str | None = None) -> Cluster:
+    """The cluster of a context, or of the current one; UserError if that gives no access.
+
+    Reads files; nobody is asked yet.
+    """
+    from tidegate.adapters.kubernetes.access import read_access
+    from tidegate.adapters.kubernetes.cluster import KubernetesCluster
+
+    return KubernetesCluster(read_access(context, kubeconfig))
+
+
+def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> Leases:
+    """The leases of a namespace, by which processes agree on who leads."""
+    from tidegate.adapters.kubernetes.access import read_access
+    from tidegate.adapters.kubernetes.leases import KubernetesLeases
+
+    return KubernetesLeases(read_access(context, kubeconfig), namespace)
 
 
 def is_database(path: Path) -> bool:

@@ -1,0 +1,112 @@
+"""Clusters to hold to the contract: a simulated one and a real one, each seen by two."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests.real.kube import ControlPlane, Kubernetes
+from tidegate.adapters.kubernetes.cluster import KubernetesCluster
+from tidegate.adapters.kubernetes.leases import KubernetesLeases
+from tidegate.adapters.kubernetes.watching import Watching
+from tidegate.ports.cluster import MANAGER, Cluster
+from tidegate.ports.leases import Leases
+from tidegate.simulation.cluster import SimulatedApi, SimulatedCluster
+from tidegate.simulation.leases import LeaseRecord, SimulatedLeases
+
+# Somebody else who applies to the same objects.
+SOMEBODY = "somebody"
+# A story that has not come to its end by then never will.
+PATIENCE_S = 60.0
+REAL = [pytest.mark.real, pytest.mark.xdist_group("kube")]
+BOTH = ["simulated", pytest.param("real", marks=REAL)]
+
+Story = Callable[[Cluster, Cluster, str], Awaitable[None]]
+
+
+class Stage:
+    """One cluster, as we and somebody else see it."""
+
+    def __init__(self, plane: ControlPlane | None, forget: Callable[[], None]) -> None:
+        self._plane = plane
+        self._forget = forget
+        self._api = SimulatedApi("simulated")
+        self._records: dict[str, LeaseRecord] = {}
+
+    def play(self, story: Story) -> None:
+        """A story in a namespace of its own, told by us and somebody else."""
+        namespace = self.namespace()
+
+        async def played() -> None:
+            us, them = self.open(MANAGER), self.open(SOMEBODY)
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await story(us, them, namespace)
+            finally:
+                await us.close()
+                await them.close()
+
+        asyncio.run(played())
+
+    def open(self, manager: str) -> Cluster:
+        """The cluster, as somebody of this name sees it."""
+        if self._plane is None:
+            return SimulatedCluster(self._api, manager)
+        watching = Watching(period_s=30)
+        return KubernetesCluster(self._plane.access(), manager=manager, watching=watching, page=2)
+
+    def leases(self, namespace: str) -> Leases:
+        """Its leases, as a process of its own sees them."""
+        if self._plane is None:
+            return SimulatedLeases(self._records)
+        return KubernetesLeases(self._plane.access(), namespace)
+
+    def namespace(self) -> str:
+        """A namespace that is not there yet, made."""
+        if self._plane is not None:
+            return self._plane.namespace()
+        name = f"t-{secrets.token_hex(4)}"
+        self._api.namespaces.add(name)
+        return name
+
+    def forget(self) -> None:
+        """What happened up to now is gone from its history."""
+        self._api.forget()
+        self._forget()
+
+
+def stage_of(kind: str, request: pytest.FixtureRequest, *flags: str) -> Stage:
+    """A stage of a kind; the real servers are started by the first who asks."""
+    if kind == "simulated":
+        return Stage(None, lambda: None)
+    servers: Kubernetes = request.getfixturevalue("kubernetes")
+    name = "uncached" if flags else "one"
+    return Stage(servers.plane(name, *flags), servers.etcd.compact)
+
+
+def config_map(namespace: str, name: str = "a", **data: str) -> dict[str, Any]:
+    """The simplest thing there is."""
+    metadata = {"namespace": namespace, "name": name, "labels": {"app": name}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def deployment(
+    namespace: str, name: str = "a", image: str = "registry.test/a:1", **fields: Any
+) -> dict[str, Any]:
+    """The smallest Deployment a server takes; fields go into its spec."""
+    labels = {"app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"namespace": namespace, "name": name, "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "int", "image": image}]},
+            },
+            **fields,
+        },
+    }
