@@ -1,7 +1,8 @@
 """Bundles of any size: clusters, namespaces, saas files and integrations, as people write them.
 
 Of a hundred files about fifty are namespaces, thirty-three clusters, ten saas files and the others
-integrations, environments and accounts; comments, quotes, flow style and block texts are in them.
+integrations, environments and accounts; comments, quotes, flow style and block texts are in them. A
+file has 1.7 kB on average, as those have that bundles of this kind consist of.
 """
 
 from collections.abc import Iterator
@@ -111,6 +112,36 @@ disable:
   integrations:
   - integration-{i % 400:05d}
 internal: false
+auth:
+- service: oidc
+- service: github-org-team
+  org: team-{i % 41}
+  team: cluster-{i:05d}-admins
+awsInfrastructureAccess:
+- awsGroup:
+    account: account-{i % 50:05d}
+    name: app-sre-admins
+  accessLevel: read-only
+- awsGroup:
+    account: account-{i % 50:05d}
+    name: app-sre-backup
+  accessLevel: network-mgmt
+additionalRouters:
+- private: true
+  route_selectors:
+    route: internal
+externalConfiguration:
+  labels:
+    sre-capabilities.aus.soak-days: "{i % 14}"
+    sre-capabilities.aus.sector: {("canary", "stage", "prod")[i % 3]}
+addons:
+- name: managed-velero
+  parameters:
+  - id: schedule
+    value: daily
+elbFQDN: elb.apps.cluster-{i:05d}.example.com
+insecureSkipTLSVerify: false
+observabilityNamespace: openshift-observability
 """
 
 
@@ -178,6 +209,29 @@ externalResources:
     overrides:
       engine_version: '14.{i % 9}'
       instance_class: db.t3.medium
+  - provider: s3
+    identifier: app-{i % 97}-bucket-{i}
+    defaults: /terraform/s3-1.yml
+    output_resource_name: app-bucket
+    storage_class: glacier
+  - provider: aws-iam-service-account
+    identifier: app-{i % 97}-sa-{i}
+    output_resource_name: app-sa
+    policies:
+    - AmazonS3ReadOnlyAccess
+sharedResources:
+- path: /services/shared/pull-secret.yml
+- path: /services/shared/dockerconfig.yml
+limitRanges:
+  default:
+    cpu: 500m
+    memory: 512Mi
+  defaultRequest:
+    cpu: 100m
+    memory: 128Mi
+skupperSite: false
+clusterAdmin: false
+kafkaCluster: kafka-{i % 11}
 """
 
 
@@ -192,7 +246,7 @@ def _saas(i: int, namespaces: int) -> str:
       REPLICAS: {1 + n}
       MEMORY_LIMIT: {n + 1}Gi
       LOG_LEVEL: debug"""
-        for n in range(3)
+        for n in range(6)
     )
     return f"""---
 $schema: /app-sre/saas-file-2.yml

@@ -56,8 +56,8 @@ _LITERALS = {"|": _Literal("\n"), "|-": _Literal("")}
 
 
 # How far a line is indented; how far the fields of its item are (0: it starts none); the name of
-# its field (None: the item is a value); the value.
-_Line = tuple[int, int, str | None, Any]
+# its field (None: the item is a value); the value; whether that needs more than to be put there.
+_Line = tuple[int, int, str | None, Any, bool]
 
 
 def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
@@ -78,7 +78,7 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
     # How far the open level is indented, what it fills, and the field it is the value of.
     into: Any = root
     now, name = 0, ""
-    is_list = False
+    is_list, deepest = False, 0
     # The field whose value may follow on the next lines.
     pending: str | None = None
     skip = _start(lines)
@@ -88,7 +88,7 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
         known = _lines[line] if line in _lines else _line(line)
         if known is None:
             continue
-        indent, inner, key, value = known
+        indent, inner, key, value, odd = known
         if inner:
             if pending is not None and indent >= now:
                 stack.append((now, into, name))
@@ -114,12 +114,14 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
             fields: dict[str, Any] = {}
             into.append(fields)
             stack.append((now, into, name))
+            deepest = max(deepest, len(stack))
             now, into, name, is_list = inner, fields, "", False
             if lines_of is not None:
                 lines_of[_path(stack, name)] = at + 1
         elif indent != now or is_list:
             if pending is not None and indent > now:
                 stack.append((now, into, name))
+                deepest = max(deepest, len(stack))
                 into[pending] = fields = {}
                 now, into, name = indent, fields, pending
                 if lines_of is not None:
@@ -132,20 +134,22 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
                     is_list = into.__class__ is list
                 if now != indent:
                     raise DeclinedError
-        if key in into or len(stack) > DEPTH_MAX:
+        if key in into:
             raise DeclinedError
         if value is _LATER:
             into[key], pending = None, key
             continue
-        if value.__class__ is _Literal:
-            value, skip = _literal(lines, at + 1, now, value.ending)
-        elif key is _REF and value.__class__ is str:
-            names = (*(each[2] for each in stack), name)
-            refs.append((".".join(filter(None, names)), value))
-        into[key], pending = value, None
-        if lines_of is not None:
-            lines_of[_path([*stack, (now, into, name)], key or "")] = at + 1
-    if not root:
+        pending = None
+        if odd:
+            if value.__class__ is _Literal:
+                value, skip = _literal(lines, at + 1, now, value.ending)
+            elif key is _REF and value.__class__ is str:
+                names = (*(each[2] for each in stack), name)
+                refs.append((".".join(filter(None, names)), value))
+            elif lines_of is not None:
+                lines_of[_path([*stack, (now, into, name)], key or "")] = at + 1
+        into[key] = value
+    if not root or deepest > DEPTH_MAX:
         raise DeclinedError
     return Plain(root, refs)
 
@@ -207,17 +211,22 @@ def _line(line: str) -> _Line | None:
             raise DeclinedError
         inner = indent + len(body) - len(rest)
         if rest[0] not in "\"'[{" and (": " in rest or rest[-1] == ":"):
-            found = (indent, inner, *_field(rest))
+            found = _told(indent, inner, *_field(rest))
         else:
-            found = (indent, inner, None, _value(rest))
+            found = _told(indent, inner, None, _value(rest))
             if found[3] is _LATER:
                 raise DeclinedError
     elif body and body[0] != "#":
-        found = (indent, 0, *_field(body))
+        found = _told(indent, 0, *_field(body))
     if len(_lines) >= REMEMBERED_MAX:
         _lines.clear()
     _lines[line] = found
     return found
+
+
+def _told(indent: int, inner: int, key: str | None, value: Any) -> _Line:
+    odd = key is _REF or isinstance(value, _Literal | dict | list)
+    return indent, inner, key, value, odd
 
 
 def _field(body: str) -> tuple[str, Any]:
