@@ -43,8 +43,12 @@ def unflatten(fields: Mapping[Path, Any]) -> dict[str, Any]:
     for path, value in fields.items():
         node = root
         for step in path[:-1]:
-            node = node.setdefault(step, {})
-        node[path[-1]] = _Leaf(value)
+            inner = node.get(step)
+            # What somebody calls empty and somebody else fills is filled.
+            node[step] = inner if isinstance(inner, dict) else {}
+            node = node[step]
+        if not isinstance(node.get(path[-1]), dict) or value:
+            node[path[-1]] = _Leaf(value)
     document: dict[str, Any] = _plain(root)
     return document
 
