@@ -14,6 +14,7 @@ from tidegate.adapters.system_clock import SystemClock
 from tidegate.config.brake_file import BrakeFile
 from tidegate.core.model.time import SECOND, Instant
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.ports.store import Claim
 from tidegate.wiring import open_store
 
 
@@ -181,3 +182,27 @@ def test_people_answer_the_gates_of_a_file_they_do_not_have(folder: Path) -> Non
     assert "✓ approval" in tidegate(folder, "why", "b").stdout
     tidegate(folder, "revoke", "demo", "--gate", "board")
     assert "… approval" in tidegate(folder, "why", "b").stdout
+
+
+def test_a_place_is_freed_by_hand_only_when_nobody_uses_it(folder: Path) -> None:
+    """While its target is in flight it is refused; of a rollout that is gone it is freed."""
+    store = open_store(str(folder / "tidegate.db"))
+    now = SystemClock().now()
+    store.append(
+        "simulated/demo", (), claims=[Claim("mutex/db", 0, PARTITION, f"{PARTITION}#9/a", now)]
+    )
+    store.append("gone/r", (), claims=[Claim("mutex/web", 0, "gone/r", "gone/r#3/z", now)])
+    store.close()
+    assert "mutex/db" in tidegate(folder, "get", "claims").stdout
+    refused = tidegate(folder, "free", "mutex/db", "--reason", "r")
+    assert refused.returncode == 2
+    assert "still in use by a" in refused.stderr
+    assert (
+        'did you mean "mutex/web"?' in tidegate(folder, "free", "mutex/wep", "--reason", "r").stderr
+    )
+    done = tidegate(folder, "free", "mutex/web", "--reason", "its rollout is gone")
+    assert (done.returncode, done.stdout) == (0, "freed mutex/web\n")
+    forced = tidegate(folder, "free", "mutex/db", "--reason", "r", "--force")
+    assert forced.returncode == 0
+    assert "no claims" in tidegate(folder, "get", "claims").stderr
+    assert "its rollout is gone" in tidegate(folder, "journal", "show", "-p", "brakes").stdout

@@ -33,6 +33,7 @@ _COMMANDS = {
     "block": ("tidegate.cli.brakes:block", "Let a revision in nowhere"),
     "pin": ("tidegate.cli.brakes:pin", "Keep targets where they are"),
     "unpin": ("tidegate.cli.brakes:unpin", "Let pinned targets move again"),
+    "free": ("tidegate.cli.free:free", "Free what a rollout that is gone still holds"),
     "run": ("tidegate.cli.run:run", "Observe, decide, record and, where told to, act"),
     "serve": ("tidegate.cli.serve:serve", "Run rounds for good, with probes, metrics and logs"),
     "config": ("tidegate.cli.config:config", "Look at the settings and where each comes from"),

@@ -1,0 +1,78 @@
+"""`tidegate free`: take a place of a budget or mutex back from a rollout that is gone."""
+
+import click
+
+from tidegate.cli.live import confirmed, opened, rollouts, whoami
+from tidegate.cli.setting_options import database_option
+from tidegate.cli.shape import Command
+from tidegate.core.journal.brake_state import PARTITION
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Lifted
+from tidegate.core.journal.minutes import target_of
+from tidegate.core.model.problem import nearest
+from tidegate.core.model.target import State
+from tidegate.core.model.time import format_age
+from tidegate.ports.store import Claim, Store
+from tidegate.wiring import clock
+
+_IN_USE = frozenset((State.IN_FLIGHT, State.SOAKING, State.HOLDING))
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate get claims
+    tidegate free mutex/db --reason "its rollout was deleted"
+    tidegate free budget/eu-cap/eu --target prod-eu-1 --reason "taken out of service"
+    """,
+)
+@click.argument("name")
+@click.option("--target", help="Only the place this target has.")
+@click.option("--reason", required=True, help="Why; kept in the journal.")
+@click.option("--force", is_flag=True, help="Even if a rollout still uses it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@database_option
+def free(name: str, target: str | None, reason: str, force: bool, yes: bool, database: str) -> None:
+    """Free what a rollout that is gone still holds. Rollouts that are there free it by themselves.
+
+    Refused while the target is changed and not yet soaked, as far as the journal knows.
+    """
+    with opened(database, writes=True) as store:
+        now = clock().now()
+        found = _find(store, name, target)
+        for claim in found:
+            whom, age = target_of(claim.partition, claim.key), format_age(now - claim.at)
+            click.echo(f"{claim.name}: {whom} of {claim.partition}, for {age}", err=True)
+        used = [claim for claim in found if _is_used(store, claim)]
+        if used and not force:
+            whom = ", ".join(target_of(claim.partition, claim.key) for claim in used)
+            raise click.UsageError(f"still in use by {whom}; wait for it, or --force if it is gone")
+        confirmed(f"{len(found)} to be freed", len(found), yes)
+        fact = Lifted(brake="claim", name=name, reason=reason)
+        frees = sorted({claim.key for claim in found})
+        store.append(PARTITION, [Note(now, f"user:{whoami()}", fact)], frees=frees)
+    click.echo(f"freed {name}")
+
+
+def _find(store: Store, name: str, target: str | None) -> list[Claim]:
+    every = store.claims()
+    found = [
+        claim
+        for claim in every
+        if claim.name == name and target in (None, target_of(claim.partition, claim.key))
+    ]
+    if not found:
+        names = sorted({claim.name for claim in every})
+        hint = nearest(name, names) or f"there are {', '.join(names) or 'none'}"
+        raise click.UsageError(f'nobody holds "{name}"; {hint}')
+    return found
+
+
+def _is_used(store: Store, claim: Claim) -> bool:
+    whom = target_of(claim.partition, claim.key)
+    for live in rollouts(store):
+        if live.partition == claim.partition:
+            for target, state in zip(live.world.targets, live.plan.states, strict=True):
+                if target.name == whom:
+                    return state in _IN_USE
+    return False
