@@ -21,6 +21,13 @@ _COMMANDS = {
     "shards": ("tidegate.cli.decide:shards", "Which shards integrations have"),
 }
 _encode = msgspec.json.Encoder().encode
+_MODE = click.option(
+    "--mode",
+    type=click.Choice(("strict", "compat", "both")),
+    default="strict",
+    show_default=True,
+    help="Our rules, the existing system's to the letter, or both with their differences.",
+)
 
 
 @click.command(
@@ -45,13 +52,7 @@ def decide() -> None:
     """,
 )
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option(
-    "--mode",
-    type=click.Choice(("strict", "compat", "both")),
-    default="strict",
-    show_default=True,
-    help="Our rules, the existing library's to the letter, or both with their differences.",
-)
+@_MODE
 def rollout(file: IO[bytes], mode: str) -> None:
     """Decide rollouts: which clusters start now, and why every other waits.
 
@@ -91,13 +92,7 @@ def placement(file: IO[bytes]) -> None:
     """,
 )
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option(
-    "--mode",
-    type=click.Choice(("strict", "compat", "both")),
-    default="strict",
-    show_default=True,
-    help="Our rules, the existing manager's to the letter, or both with their differences.",
-)
+@_MODE
 def shards(file: IO[bytes], mode: str) -> None:
     """Say which shards integrations have: their workloads, keys and arguments.
 
