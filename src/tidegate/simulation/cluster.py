@@ -6,7 +6,7 @@ rehearsal needs to see refused.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -167,7 +167,7 @@ class SimulatedCluster:
         if taken and (take is Take.NOTHING or (take is Take.BACK and not ours)):
             raise ConflictError(f"{self.name}: {_where(key)}", taken)
         new = self._merged(old, wanted, f"{key[2]}-{self._api.version + 1}")
-        unchanged = old is not None and (old.fields, old.owners) == (new.fields, new.owners)
+        unchanged = old is not None and _same(old, new)
         if unchanged:
             outcome = Outcome.UNCHANGED
         else:
@@ -255,7 +255,8 @@ class SimulatedCluster:
             owners |= {manager: left} if left else {}
         dropped = old.owners.get(self._manager, frozenset()) - mine
         dropped -= frozenset().union(*owners.values())
-        fields = {path: value for path, value in old.fields.items() if path not in dropped} | kept
+        there = {path: value for path, value in old.fields.items() if path not in dropped}
+        fields = {path: kept.get(path, there.get(path)) for path in _in_order(there, kept)}
         return _Record(old.uid, version, fields, {**owners, self._manager: mine})
 
     def _object(self, key: _Key, record: _Record) -> Object:
@@ -290,3 +291,25 @@ def _chooser(selector: str) -> Callable[[Document], bool]:
         return lambda _: True
     chosen = read_selector(Reader(parse_selector(selector), "selector", Problems()))
     return lambda document: chosen.matches(document["metadata"].get("labels") or {})
+
+
+def _same(one: _Record, other: _Record) -> bool:
+    """Whether two are the same, the order of their items included."""
+    return one.owners == other.owners and unflatten(one.fields) == unflatten(other.fields)
+
+
+def _in_order(there: Mapping[Path, Any], applied: Mapping[Path, Any]) -> list[Path]:
+    """Fields in the order they have; new ones behind the one applied before them.
+
+    Where what is applied has another order than what is there, its own comes first.
+    """
+    if [path for path in there if path in applied] != [path for path in applied if path in there]:
+        return [*applied, *(path for path in there if path not in applied)]
+    order, at = list(there), -1
+    for path in applied:
+        if path in there:
+            at = order.index(path)
+        else:
+            at += 1
+            order.insert(at, path)
+    return order
