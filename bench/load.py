@@ -1,10 +1,10 @@
 """Load: many rollouts of a hundred targets each, on a simulated fleet in another process.
 
 Every rollout goes through ten groups of ten; a change takes three to six seconds and soaks for one.
-Rollouts begin a tenth of a second apart; the last row has them all begin at once, and so go on in
-step: a thousand actions fall due in one second. Two processes beside this one: the fleet, which
-keeps its own record of what it was told and when, and one worker on SQLite, synced to disk. From
-the fleet's record alone:
+Rollouts begin 107 ms apart, so that no two go on in step though changes take whole seconds; in the
+last row all begin at once: a thousand actions fall due in one second. Two processes beside this
+one: the fleet, which keeps its own record of what it was told and when, and one worker on SQLite,
+synced to disk. From the fleet's record alone:
 
     latency    from the moment the last target of a group had soaked to the moment the last target
                of the next group was told: what we add to a wave, all of its actions included
@@ -67,7 +67,7 @@ class Row(msgspec.Struct, frozen=True):
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Three sizes, so that growth shows."""
     rows: list[Row] = []
-    apart = ((1, 0), (10, 100), (100, 100), (100, 0)) if effort.peer else ((1, 0), (10, 100))
+    apart = ((1, 0), (10, 107), (100, 107), (100, 0)) if effort.peer else ((1, 0), (10, 107))
     for size, every_ms in apart:
         say(f"load: {size} rollouts of {GROUPS * PER_GROUP} targets, {every_ms} ms apart")
         with tempfile.TemporaryDirectory() as folder:

@@ -96,7 +96,7 @@ async def _live(path: str, rollouts: int) -> None:
     """Let so many rollouts live through their first groups, all the way through the engine."""
     store, clock = open_store(path), _Clock()
     fleet, book = SimulatedFleet(clock), BrakeBook(store)
-    actor = Actor(Limits(concurrency_max=100), Breaker())
+    actor = Actor(Limits(concurrency_max=100, per_s=10**6), Breaker())
     names = [f"simulated/r{number:04d}" for number in range(rollouts)]
     for name in names:
         fleet.add(name, read_scenario(_scenario(name)))
