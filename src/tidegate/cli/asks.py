@@ -14,7 +14,7 @@ from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.facts import Asked, Verb
-from tidegate.core.model.problem import nearest
+from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.time import Instant
 from tidegate.wiring import clock
 
@@ -143,13 +143,13 @@ def _reach(live: Live, whom: Whom) -> int:
     groups = {group.name or "ungrouped": group.size for group in live.world.groups}
     for group in whom.groups:
         if group not in groups:
-            hint = nearest(group, groups) or f"there are {', '.join(sorted(groups))}"
+            hint = nearest_or_all(group, sorted(groups))
             raise click.UsageError(f'no group "{group}" in {live.partition}; {hint}')
     asked = live.world.brakes.approvals if live.world.brakes is not None else ()
     gates = {gate.name for gate in asked}
     for gate in whom.gates:
         if gate not in gates:
-            hint = nearest(gate, gates) or f"there are {', '.join(sorted(gates)) or 'none'}"
+            hint = nearest_or_all(gate, sorted(gates))
             raise click.UsageError(f'no approval gate "{gate}" over {live.partition}; {hint}')
     if whom.gates:
         return len(live.world.targets)

@@ -8,7 +8,7 @@ from tidegate.cli.output import emit, terminal_width
 from tidegate.core.gates.scope import Brake, in_force
 from tidegate.core.journal.brake_state import FIELDS, BrakeState
 from tidegate.core.journal.minutes import target_of
-from tidegate.core.model.problem import nearest
+from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.time import Instant, format_second
 from tidegate.core.why.table import layout
 from tidegate.engine.brake_book import BrakeBook
@@ -26,7 +26,7 @@ def list_brakes(store: Store, what: str, name: str | None, output: str, no_heade
         known = [item["name"] for item in items]
         items = [item for item in items if item["name"] == name]
         if not items:
-            hint = nearest(name, known) or f"there are {', '.join(known) or 'none'}"
+            hint = nearest_or_all(name, known)
             raise click.UsageError(f'no {what.removesuffix("s")} "{name}"; {hint}')
     if output == "name":
         for item in items:

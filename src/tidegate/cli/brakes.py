@@ -15,22 +15,21 @@ from tidegate.cli.braking import (
     add,
     common,
     counted,
+    find_brakes,
     lift,
     read_one,
     said_options,
     scope_document,
     scope_options,
 )
-from tidegate.cli.live import opened, whoami
+from tidegate.cli.live import opened, signed, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.core.gates.block import is_like
 from tidegate.core.journal.brake_state import PARTITION
-from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Braked
 from tidegate.core.model.time import format_instant, format_second
-from tidegate.engine.brake_book import BrakeBook
 from tidegate.wiring import clock
 
 # How many of the times to come `freeze add` shows.
@@ -187,16 +186,13 @@ def exempt(
     if revision is not None:
         exception["revision"] = revision
     with opened(rest["database"], writes=True) as store:
-        known = BrakeBook(store).state().on.get(("freeze", name))
-        if known is None:
-            lift(store, "freeze", (name,), "", now)  # says which there are
-        else:
-            before = list(known.document.get("exceptions", []))
-            document = {**known.document, "exceptions": [*before, exception]}
-            read_one("freeze", document, now)
-            fact = Braked(brake="freeze", name=name, document=document, reason=reason)
-            store.append(PARTITION, [Note(now, f"user:{whoami()}", fact)])
-            click.echo(f"freeze {name} has an exception until {exception['expires']}")
+        (known,) = find_brakes(store, "freeze", (name,))
+        before = list(known.document.get("exceptions", []))
+        document = {**known.document, "exceptions": [*before, exception]}
+        read_one("freeze", document, now)
+        fact = Braked(brake="freeze", name=name, document=document, reason=reason)
+        store.append(PARTITION, [signed(fact, now)])
+    click.echo(f"freeze {name} has an exception until {exception['expires']}")
 
 
 @click.command(

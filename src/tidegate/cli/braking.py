@@ -1,20 +1,19 @@
 """What the commands that set brakes share: whom one covers, what it reaches, writing it down."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 import msgspec
 
-from tidegate.cli.live import Live, confirmed, rollouts, whoami
+from tidegate.cli.live import Live, confirmed, rollouts, signed, whoami
 from tidegate.cli.moment import ahead
 from tidegate.core.errors import UserError
 from tidegate.core.gates.brakes import Brakes, Coverages
 from tidegate.core.gates.scope import kind_of
 from tidegate.core.journal.brake_state import FIELDS, PARTITION, Brake
-from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Braked, Lifted
-from tidegate.core.model.problem import Problem, Problems, nearest
+from tidegate.core.model.problem import Problem, Problems, nearest, nearest_or_all
 from tidegate.core.model.target import State
 from tidegate.core.model.time import Instant, format_age, format_instant
 from tidegate.engine.brake_book import BrakeBook
@@ -124,9 +123,9 @@ def read_one(kind: str, document: dict[str, Any], now: Instant) -> Brakes:
     return brakes
 
 
-def reach_of(store: Store, kind: str, brakes: Brakes) -> list[Reach]:
+def _reach_of(every: list[Live], kind: str, brakes: Brakes) -> list[Reach]:
     """Whom a brake covers, rollout by rollout; a target that may be covered counts as covered."""
-    found = [_reach(live, kind, brakes) for live in rollouts(store)]
+    found = [_reach(live, kind, brakes) for live in every]
     return [each for each in found if each.targets]
 
 
@@ -165,23 +164,24 @@ def add(
         raise click.UsageError(
             f'{kind} "{name}" is on already ({_said(known, now)}); --replace, or another name'
         )
-    reached = reach_of(store, kind, brakes)
-    lines = [*_strangers(store, brakes, kind), *tell(reached)]
+    every = rollouts(store)
+    reached = _reach_of(every, kind, brakes)
+    lines = [*_strangers(every, brakes, kind), *tell(reached)]
     lines = lines or ["covers no target of any rollout known here"]
     for line in lines[:-1]:
         click.echo(line, err=True)
     confirmed(lines[-1], sum(each.targets for each in reached), yes)
     fact = Braked(brake=kind, name=name, document=document, reason=str(document["reason"]))
-    store.append(PARTITION, [Note(now, f"user:{whoami()}", fact)])
+    store.append(PARTITION, [signed(fact, now)])
     click.echo(f"{kind} {name} is on{' anew' if known is not None else ''}{_until(document)}")
 
 
-def _strangers(store: Store, brakes: Brakes, kind: str) -> Iterator[str]:
+def _strangers(every: list[Live], brakes: Brakes, kind: str) -> Iterator[str]:
     """A word on each target it names that no rollout knows."""
     names = getattr(brakes, FIELDS[kind])[0].scope.targets or frozenset()
     if not names:
         return
-    known = {target.name for live in rollouts(store) for target in live.world.targets}
+    known = {target.name for live in every for target in live.world.targets}
     for name in sorted(names - known):
         hint = nearest(name, known) or "it is covered once there is one"
         yield f'Warning: no target "{name}" in any rollout; {hint}'
@@ -189,16 +189,21 @@ def _strangers(store: Store, brakes: Brakes, kind: str) -> Iterator[str]:
 
 def lift(store: Store, kind: str, names: tuple[str, ...], reason: str, now: Instant) -> None:
     """Take brakes away; a misspelt name gets the nearest one, and nothing is lifted."""
+    found = find_brakes(store, kind, names)
+    facts = [Lifted(brake=kind, name=name, reason=reason) for name in names]
+    store.append(PARTITION, [signed(fact, now) for fact in facts])
+    for brake in found:
+        click.echo(f"{kind} {brake.name} is lifted; it was on for {_age(brake, now)}")
+
+
+def find_brakes(store: Store, kind: str, names: Iterable[str]) -> list[Brake]:
+    """Brakes of the journal by name; a misspelt one gets the nearest."""
     on = BrakeBook(store).state().on
-    there = [name for known, name in on if known == kind]
+    there = sorted(name for known, name in on if known == kind)
     for name in names:
         if (kind, name) not in on:
-            hint = nearest(name, there) or f"there are {', '.join(sorted(there)) or 'none'}"
-            raise click.UsageError(f'no {kind} "{name}"; {hint}')
-    facts = [Lifted(brake=kind, name=name, reason=reason) for name in names]
-    store.append(PARTITION, [Note(now, f"user:{whoami()}", fact) for fact in facts])
-    for name in names:
-        click.echo(f"{kind} {name} is lifted; it was on for {_age(on[kind, name], now)}")
+            raise click.UsageError(f'no {kind} "{name}"; {nearest_or_all(name, there)}')
+    return [on[kind, name] for name in names]
 
 
 def _said(brake: Brake, now: Instant) -> str:

@@ -2,14 +2,13 @@
 
 import click
 
-from tidegate.cli.live import confirmed, opened, rollouts, whoami
+from tidegate.cli.live import Live, confirmed, opened, rollouts, signed
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.brake_state import PARTITION
-from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Lifted
 from tidegate.core.journal.minutes import target_of
-from tidegate.core.model.problem import nearest
+from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.target import State
 from tidegate.core.model.time import format_age
 from tidegate.ports.store import Claim, Store
@@ -43,14 +42,15 @@ def free(name: str, target: str | None, reason: str, force: bool, yes: bool, dat
         for claim in found:
             whom, age = target_of(claim.partition, claim.key), format_age(now - claim.at)
             click.echo(f"{claim.name}: {whom} of {claim.partition}, for {age}", err=True)
-        used = [claim for claim in found if _is_used(store, claim)]
+        every = rollouts(store)
+        used = [claim for claim in found if _is_used(every, claim)]
         if used and not force:
             whom = ", ".join(target_of(claim.partition, claim.key) for claim in used)
             raise click.UsageError(f"still in use by {whom}; wait for it, or --force if it is gone")
         confirmed(f"{len(found)} to be freed", len(found), yes)
         fact = Lifted(brake="claim", name=name, reason=reason)
         frees = sorted({claim.key for claim in found})
-        store.append(PARTITION, [Note(now, f"user:{whoami()}", fact)], frees=frees)
+        store.append(PARTITION, [signed(fact, now)], frees=frees)
     click.echo(f"freed {name}")
 
 
@@ -63,14 +63,13 @@ def _find(store: Store, name: str, target: str | None) -> list[Claim]:
     ]
     if not found:
         names = sorted({claim.name for claim in every})
-        hint = nearest(name, names) or f"there are {', '.join(names) or 'none'}"
-        raise click.UsageError(f'nobody holds "{name}"; {hint}')
+        raise click.UsageError(f'nobody holds "{name}"; {nearest_or_all(name, names)}')
     return found
 
 
-def _is_used(store: Store, claim: Claim) -> bool:
+def _is_used(every: list[Live], claim: Claim) -> bool:
     whom = target_of(claim.partition, claim.key)
-    for live in rollouts(store):
+    for live in every:
         if live.partition == claim.partition:
             for target, state in zip(live.world.targets, live.plan.states, strict=True):
                 if target.name == whom:

@@ -10,9 +10,9 @@ import msgspec
 
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked
+from tidegate.core.journal.facts import AnyFact, Asked
 from tidegate.core.journal.rollout_state import RolloutState, world_of
-from tidegate.core.model.problem import nearest
+from tidegate.core.model.problem import nearest, nearest_or_all
 from tidegate.core.model.time import Instant
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.rollout.summary import Summary
@@ -62,12 +62,15 @@ def find_rollout(store: Store, name: str) -> Live:
     """One rollout, by its partition or by the end of its name."""
     every = rollouts(store)
     wanted = name.removeprefix("rollout/")
-    for live in every:
-        if live.partition == wanted or live.partition.partition("/")[2] == wanted:
-            return live
-    names = [live.partition for live in every]
-    hint = nearest(wanted, names) or f"there are {', '.join(names) or 'none yet'}"
+    for live in _called(every, wanted):
+        return live
+    hint = nearest_or_all(wanted, [live.partition for live in every], "none yet")
     raise click.UsageError(f'no rollout "{wanted}"; {hint}')
+
+
+def _called(every: list[Live], name: str) -> Iterator[Live]:
+    """The rollouts of a name, with or without their kind."""
+    return (one for one in every if name in (one.partition, one.partition.partition("/")[2]))
 
 
 def find_target(store: Store, name: str) -> tuple[Live, str | None]:
@@ -76,10 +79,8 @@ def find_target(store: Store, name: str) -> tuple[Live, str | None]:
     A target of several rollouts is that of the first that is not done with it.
     """
     every = rollouts(store)
-    wanted = name.removeprefix("rollout/")
-    for live in every:
-        if wanted in (live.partition, live.partition.partition("/")[2]):
-            return live, None
+    for live in _called(every, name.removeprefix("rollout/")):
+        return live, None
     wanted = name.removeprefix("cluster/")
     found = [live for live in every if wanted in {target.name for target in live.world.targets}]
     for live in sorted(found, key=lambda one: one.plan.summary is Summary.SUCCEEDED):
@@ -92,7 +93,12 @@ def find_target(store: Store, name: str) -> tuple[Live, str | None]:
 
 def ask(store: Store, live: Live, fact: Asked) -> None:
     """Write down what somebody asks for; whoever leads the rollout notices within a second."""
-    store.append(live.partition, [Note(clock().now(), f"user:{whoami()}", fact)])
+    store.append(live.partition, [signed(fact, clock().now())])
+
+
+def signed(fact: AnyFact, now: Instant) -> Note:
+    """A fact to be written down in the name of whoever asks."""
+    return Note(now, f"user:{whoami()}", fact)
 
 
 def whoami() -> str:

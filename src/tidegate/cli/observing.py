@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable
 
 from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.gates.scope import kind_word
 from tidegate.core.journal.facts import Acted, AnyFact
 from tidegate.core.model.time import SECOND
 from tidegate.core.why.notices import Notice
@@ -14,7 +15,7 @@ from tidegate.engine.worker import Led, Vitals
 from tidegate.ports.clock import Clock
 from tidegate.telemetry.decisions import acted_record, decision_records
 from tidegate.telemetry.log import Log, Record
-from tidegate.telemetry.metrics import Gauges, Metrics, kind_of
+from tidegate.telemetry.metrics import Gauges, Metrics
 
 # How often the event loop is asked whether it still turns, and how late it may be.
 BEAT_S = 1.0
@@ -63,7 +64,7 @@ class Observer:
         What came of an action is said after its decision, so it waits for the round to end.
         """
         if isinstance(fact, Acted):
-            self.metrics.add("tidegate_actions_total", kind_of(partition), fact.outcome.value)
+            self.metrics.add("tidegate_actions_total", kind_word(partition), fact.outcome.value)
             record = acted_record(partition, self._clock.now(), fact)
             self._acts.setdefault(partition, []).append(record)
 
@@ -121,7 +122,7 @@ class Observer:
 
     def _error(self, partition: str, error: Exception) -> None:
         word = next((word for kind, word in _ERRORS if isinstance(error, kind)), "bug")
-        self.metrics.add("tidegate_errors_total", kind_of(partition) or "none", word)
+        self.metrics.add("tidegate_errors_total", kind_word(partition) or "none", word)
         about = {"rollout": partition} if partition else {}
         text = str(error) or type(error).__name__
         # That somebody else wrote meanwhile is no failure: it is looked at again.

@@ -10,6 +10,7 @@ from tidegate.cli.live import Live, find_rollout, opened, rollouts
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option
 from tidegate.cli.shape import Command
+from tidegate.core.gates.scope import kind_word
 from tidegate.core.model.reasons import Gate, Outcome
 from tidegate.core.model.target import State
 from tidegate.core.model.time import format_age, format_second
@@ -80,7 +81,7 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
 def _kinds(found: list[Live]) -> dict[str, Counter[str]]:
     kinds: dict[str, Counter[str]] = {}
     for live in found:
-        counts = kinds.setdefault(live.partition.partition("/")[0], Counter())
+        counts = kinds.setdefault(kind_word(live.partition), Counter())
         counts["rollouts"] += 1
         for report in live.plan.groups:
             tally = report.tally

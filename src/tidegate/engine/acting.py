@@ -26,6 +26,9 @@ from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease
 
+# Who writes what the engine does.
+ACTOR = "tidegate"
+
 # More than a tenth of what is managed is not removed in one go, unless somebody says so.
 REMOVAL_PERCENT_MAX = 10
 # Below this many, a tenth would be nobody: one may always go.
@@ -65,7 +68,7 @@ class Actor:
         """Carry out all tasks; how many were done, and how many failed."""
         kept, put_off = brake_removals(desk.state, tasks, self._limits.allow_mass_removal)
         # Put off, not dropped: what is dropped would be decided anew in every round.
-        notes = [self._note(clock, task, Outcome.FAILED, why) for task, why in put_off]
+        notes = [acted(clock.now(), task, Outcome.FAILED, why) for task, why in put_off]
         if notes:
             await asyncio.to_thread(desk.write, notes, token=lease.token)
         check = Together(partial(_refusals, desk, lease, clock))
@@ -97,8 +100,7 @@ class Actor:
             if left <= 0:
                 return None  # the answer took so long that somebody else may lead by now
             outcome, detail = await self._try(desk, fleet, clock, task, why, left)
-            note = self._note(clock, task, outcome, detail)
-            await write(note)
+            await write(acted(clock.now(), task, outcome, detail))
             return outcome
 
     async def _try(
@@ -121,10 +123,11 @@ class Actor:
         self._breaker.succeeded()
         return Outcome.DONE, detail
 
-    @staticmethod
-    def _note(clock: Clock, task: Task, outcome: Outcome, detail: str) -> Note:
-        fact = Acted(key=task.key, target=task.target, outcome=outcome, detail=detail)
-        return Note(clock.now(), "tidegate", fact)
+
+def acted(now: Instant, task: Task, outcome: Outcome, detail: str) -> Note:
+    """The note of what came of a task."""
+    fact = Acted(key=task.key, target=task.target, outcome=outcome, detail=detail)
+    return Note(now, ACTOR, fact)
 
 
 def _refusals(desk: Desk, lease: Lease, clock: Clock, tasks: list[Task]) -> list[str]:

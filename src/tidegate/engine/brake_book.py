@@ -15,7 +15,7 @@ import msgspec
 
 from tidegate.core.gates.approval import ApprovalGate
 from tidegate.core.gates.ask import Ask, shut_now
-from tidegate.core.gates.brakes import Brakes, Coverages
+from tidegate.core.gates.brakes import LISTS, Brakes, Coverages
 from tidegate.core.gates.claims import Claim
 from tidegate.core.gates.hold import Hold
 from tidegate.core.gates.scope import EVERYTHING, kind_of
@@ -38,7 +38,6 @@ from tidegate.wire.reader import Reader
 QUARTER = Duration(90 * 24 * 3600 * SECOND)
 JOURNAL = "journal"
 _KINDS = {field: kind for kind, field in FIELDS.items()}
-_LISTS = ("holds", "freezes", "blocks", "pins", "budgets", "mutexes", "approvals", "health")
 
 
 class BrakeBook:
@@ -59,37 +58,42 @@ class BrakeBook:
         self._state = BrakeState()
         self._seq = 0
         self._written: tuple[Written, ...] = ()
-        self._quarter = -1
+        # Up to which entry and for which quarter the brakes were read; None: not yet.
+        self._read_of: tuple[int, int] | None = None
         self._brakes = Brakes()
 
     def state(self) -> BrakeState:
         """The brakes in the journal, as they were set."""
-        self._catch_up()
-        return self._state
+        with self._lock:
+            self._catch_up()
+            return self._state
 
     def read(self, now: Instant) -> Brakes:
         """All brakes that are on, as of now; no claims yet."""
         with self._lock:
-            moved = self._catch_up()
+            self._catch_up()
             written = tuple(each for source in self._sources for each in source.read())
             known = len(written) == len(self._written)
             same = known and all(a is b for a, b in zip(written, self._written, strict=True))
             quarter = now // QUARTER
-            if moved or not same or quarter != self._quarter:
-                self._written, self._quarter = written, quarter
+            if not same or self._read_of != (self._seq, quarter):
                 stretch = stretch_from(Instant(quarter * QUARTER), QUARTER)
-                self._probes = {}
-                self._brakes = put_together((*self._set(), *written), stretch, self._probes)
+                probes: dict[str, Probe] = {}
+                self._brakes = put_together((*self._set(), *written), stretch, probes)
+                self._probes = probes
+                self._written, self._read_of = written, (self._seq, quarter)
             return self._brakes
 
     async def gather(
         self, state: RolloutState, now: Instant, wake: Callable[[], None] | None
     ) -> dict[str, str]:
         """Ask for evidence of health where it is time; why a gate got none, by its name."""
-        if self._gatherer is None or not (self._probes or self._quarter < 0):
+        if self._gatherer is None:
             return {}
-        if self._quarter < 0:  # nothing was read yet
+        if self._read_of is None:
             await to_thread(self.read, now)
+        if not self._probes:
+            return {}
         probes, revision, since = self._probes, _revision(state), state.began_at
         await self._gatherer.fill(self._brakes, probes, revision, since, now, wake)
         return self._gatherer.troubles(probes, revision, since)
@@ -112,10 +116,10 @@ class BrakeBook:
                     for each in getattr(recorded, field)
                     if (_KINDS.get(field, field), each.name) not in ours
                 )
-                for field in _LISTS
+                for field in LISTS
             }
             names = {field: {each.name for each in some} for field, some in kept.items()}
-            for field in _LISTS:
+            for field in LISTS:
                 mine = getattr(brakes, field)
                 kept[field] += tuple(each for each in mine if each.name not in names[field])
             brakes = Brakes(**kept)
@@ -138,7 +142,7 @@ class BrakeBook:
                 )
                 for each in self._store.claims()
             )
-        if not claims and not any(getattr(brakes, field) for field in _LISTS):
+        if not claims and not any(getattr(brakes, field) for field in LISTS):
             return None
         approvals = tuple(_answered(each, state) for each in brakes.approvals)
         return msgspec.structs.replace(
@@ -165,12 +169,10 @@ class BrakeBook:
 
         return shut
 
-    def _catch_up(self) -> bool:
-        before = self._seq
+    def _catch_up(self) -> None:
         for entry in self._store.read(PARTITION, after=self._seq):
             self._state = fold_brake(self._state, entry.at, entry.fact(), entry.actor)
             self._seq = entry.seq
-        return self._seq != before
 
     def _set(self) -> Iterable[Written]:
         """Each brake of the journal by itself, so that one that cannot be read is named."""
@@ -195,7 +197,7 @@ def put_together(
     written: Iterable[Written], stretch: Stretch, probes: dict[str, Probe] | None = None
 ) -> Brakes:
     """One set of brakes from many places, and the probes of its health gates."""
-    found: dict[str, list[object]] = {field: [] for field in _LISTS}
+    found: dict[str, list[object]] = {field: [] for field in LISTS}
     holds: list[Hold] = []
     for each in written:
         problem = each.problem
@@ -206,7 +208,7 @@ def put_together(
             if problems.errors:
                 problem = problems.errors[0].text()
             else:
-                for field in _LISTS:
+                for field in LISTS:
                     found[field] += getattr(brakes, field)
         if problem:
             holds.append(held_by(each.origin, problem))

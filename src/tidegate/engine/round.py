@@ -10,19 +10,17 @@ from asyncio import to_thread
 import msgspec
 
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Acted, Decided, Mode, Outcome, Task
+from tidegate.core.journal.facts import Decided, Mode, Outcome
 from tidegate.core.model.time import Instant
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
-from tidegate.engine.acting import Actor, due_tasks, next_retry, overdue_tasks
+from tidegate.engine.acting import ACTOR, Actor, acted, due_tasks, next_retry, overdue_tasks
 from tidegate.engine.desk import Desk
 from tidegate.engine.noticing import notice
 from tidegate.engine.recording import decide_and_record
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease
-
-ACTOR = "tidegate"
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -47,7 +45,8 @@ async def run_round(
     head = await to_thread(desk.catch_up)
     now = clock.now()
     news = [Note(now, ACTOR, fact) for fact in notice(desk.state, seen)]
-    news += [drop(now, task, "left undone too long") for task in overdue_tasks(desk.state, now)]
+    late = overdue_tasks(desk.state, now)
+    news += [acted(now, task, Outcome.DROPPED, "left undone too long") for task in late]
     if news:
         desk.stage(news)
     troubles = await desk.book.gather(desk.state, now, desk.wake)
@@ -62,9 +61,3 @@ async def run_round(
     moments = [each for each in (plan.recheck_at, again) if each is not None]
     look_again = min(moments, default=None)
     return Round(recorded.decided, done, failed, look_again, recorded.world, plan, troubles)
-
-
-def drop(now: Instant, task: Task, why: str) -> Note:
-    """The note that a task is not carried out."""
-    fact = Acted(key=task.key, target=task.target, outcome=Outcome.DROPPED, detail=why)
-    return Note(now, ACTOR, fact)

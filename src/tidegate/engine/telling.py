@@ -15,8 +15,9 @@ from tidegate.core.errors import OutsideError
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Mode, Told
 from tidegate.core.why.notices import Happening, Notice, due
+from tidegate.engine.acting import ACTOR
 from tidegate.engine.desk import Desk
-from tidegate.engine.round import ACTOR, Round
+from tidegate.engine.round import Round
 from tidegate.ports.clock import Clock
 from tidegate.ports.notifier import Notifier
 from tidegate.ports.store import Lease

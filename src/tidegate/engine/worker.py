@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.gates.brakes import Brakes
+from tidegate.core.gates.scope import kind_word
 from tidegate.core.journal.facts import Mode
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor
@@ -188,7 +189,7 @@ class Worker:
             self._report("", error)
             return
         for partition in found:
-            mine = any(fnmatchcase(kind_of(partition), kind) for kind in self._settings.kinds)
+            mine = any(fnmatchcase(kind_word(partition), kind) for kind in self._settings.kinds)
             if mine and partition not in self._tended:
                 self._wakes[partition] = asyncio.Event()
                 self._tended[partition] = self._begin(self._tend(partition))
@@ -352,11 +353,6 @@ class Worker:
         settings = self._settings
         doubled = settings.backoff_first_s * float(2 ** min(failures - 1, 16))
         return min(settings.backoff_max_s, doubled) * self._jitter.uniform(0.5, 1.0)
-
-
-def kind_of(partition: str) -> str:
-    """The kind of change a partition belongs to: what stands before the first slash."""
-    return partition.partition("/")[0]
 
 
 async def _first(*waits: Coroutine[Any, Any, object]) -> None:

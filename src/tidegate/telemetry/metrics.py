@@ -21,6 +21,7 @@ from prometheus_client import Counter as Total
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from tidegate.core.gates.scope import kind_word
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
 from tidegate.telemetry.counting import Counts, count
@@ -81,7 +82,7 @@ class Metrics:
         at_s: float,
     ) -> None:
         """A round was completed: its plan is the one to count from now on."""
-        self._seconds.labels(kind_of(rollout)).observe(took_s)
+        self._seconds.labels(kind_word(rollout)).observe(took_s)
         with self._lock:
             self._round_at[rollout] = at_s
             if world is not None and plan is not None:
@@ -122,10 +123,10 @@ class Metrics:
             "tidegate_log_dropped_total": [((), now.lines_dropped)],
             "tidegate_notices_waiting": [((), now.notices_waiting)],
             "tidegate_leader": [
-                ((kind_of(name), name), float(name in now.led)) for name in sorted(now.tended)
+                ((kind_word(name), name), float(name in now.led)) for name in sorted(now.tended)
             ],
             "tidegate_last_round_timestamp_seconds": [
-                ((kind_of(name), name), at) for name, at in sorted(self._round_at.items())
+                ((kind_word(name), name), at) for name, at in sorted(self._round_at.items())
             ],
             **_of_plans(counts),
         }
@@ -134,16 +135,16 @@ class Metrics:
 
 
 def _of_plans(counts: dict[str, Counts]) -> dict[str, list[tuple[tuple[str, ...], float]]]:
-    rollouts = Counter((kind_of(name), one.summary) for name, one in counts.items())
+    rollouts = Counter((kind_word(name), one.summary) for name, one in counts.items())
     return {
         "tidegate_rollouts": [(key, number) for key, number in sorted(rollouts.items())],
         "tidegate_targets": [
-            ((kind_of(name), name, state), number)
+            ((kind_word(name), name, state), number)
             for name, one in sorted(counts.items())
             for state, number in sorted(one.states.items())
         ],
         "tidegate_waits": [
-            ((kind_of(name), name, gate, reason), number)
+            ((kind_word(name), name, gate, reason), number)
             for name, one in sorted(counts.items())
             for (gate, reason), number in sorted(one.waits.items())
         ],
@@ -171,8 +172,3 @@ class _Collected(Collector):
     def describe(self) -> Iterator[Metric]:
         """What there may be; asked once, when nothing runs yet."""
         return (_family(known, []) for known in GAUGES)
-
-
-def kind_of(rollout: str) -> str:
-    """The kind of change: what stands before the first slash."""
-    return rollout.partition("/")[0]

@@ -28,7 +28,7 @@ from tidegate.core.gates.brakes import Brakes
 from tidegate.core.gates.freeze import Freeze
 from tidegate.core.gates.hold import Hold
 from tidegate.core.gates.pin import Pin
-from tidegate.core.model.problem import Problem, Problems, nearest, shown
+from tidegate.core.model.problem import Problem, Problems, nearest, nearest_or_all, shown
 from tidegate.core.model.time import SECOND, Duration, Instant, parse_duration, parse_instant
 from tidegate.core.rollout.strategy import Strategy
 from tidegate.wire.brake_doc import read_brakes, read_named_hold
@@ -301,7 +301,7 @@ def _happening(
             hint = nearest(name, wanted or ())
             reader.problems.add(reader.at(field), f"no {shown(name)} here", hint)
     if verb is Verb.JOIN and group not in groups:
-        hint = nearest(group, groups) or f"there are {', '.join(sorted(groups))}"
+        hint = nearest_or_all(group, sorted(groups))
         reader.problems.add(reader.at("group"), f"no group {shown(group)}", hint)
     standing = reader.flag("standing") if verb is Verb.APPROVE else False
     return Happening(after, verb, names, group, standing)

@@ -47,7 +47,7 @@ def known_partition(archive: Archive, name: str) -> str:
     names = archive.partitions()
     if name in names:
         return name
-    from tidegate.core.model.problem import nearest
+    from tidegate.core.model.problem import nearest_or_all
 
-    hint = nearest(name, names) or f"there are {', '.join(names) or 'none yet'}"
+    hint = nearest_or_all(name, names, "none yet")
     raise click.UsageError(f'no partition "{name}"; {hint}')

@@ -8,14 +8,13 @@ import click
 import msgspec
 
 from tidegate.cli.journal import known_partition, opened
-from tidegate.cli.live import confirmed, whoami
+from tidegate.cli.live import confirmed, signed
 from tidegate.cli.main import FAILURE
 from tidegate.cli.moment import moment
 from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import StaleError
-from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import (
     Acted,
     Asked,
@@ -140,7 +139,7 @@ def _carry_out(
     for left in reversed(range(TRIES_MAX)):
         chain = folding.chain
         fact = Folded(state=msgspec.Raw(folding.state), facts=chain.seq, reason=reason)
-        note = Note(now, f"user:{whoami()}", fact)
+        note = signed(fact, now)
         after = Head(chain.seq, chain.hash)
         try:
             archive.compact(chain.partition, note, keep_after=folding.keep_after, after=after)

@@ -15,7 +15,7 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.journal.facts import AnyFact
 from tidegate.core.journal.selection import Wanted
-from tidegate.core.model.problem import nearest
+from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.reasons import Gate
 from tidegate.ports.archive import Archive
 from tidegate.wiring import clock
@@ -84,7 +84,7 @@ def show(
 def _check_gate(name: str) -> None:
     known = {gate.value for gate in Gate} | BRAKES
     if name and name not in known:
-        hint = nearest(name, known) or f"there are {', '.join(sorted(known))}"
+        hint = nearest_or_all(name, sorted(known))
         raise click.UsageError(f'no gate "{name}"; {hint}')
 
 

@@ -161,16 +161,16 @@ class Coverages:
 def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes | None:
     """The brakes that cover any of these targets, or may, with the claims on them; None: none."""
     coverages = {id(each): each for each in Coverages(brakes, labels).of_all(names)}.values()
-    found: dict[str, dict[int, object]] = {field: {} for field in _LISTS}
+    found: dict[str, dict[int, object]] = {field: {} for field in LISTS}
     for coverage in coverages:
         for covered in (coverage.surely, coverage.perhaps):
-            for field in _LISTS:
+            for field in LISTS:
                 for each in getattr(covered, field):
                     one = each[0] if isinstance(each, tuple) else each
                     found[field][id(one)] = one
     kept: dict[str, Any] = {
         field: tuple(each for each in getattr(brakes, field) if id(each) in found[field])
-        for field in _LISTS
+        for field in LISTS
     }
     shared = {f"budget/{each.name}" for each in kept["budgets"]}
     shared |= {f"mutex/{each.name}" for each in kept["mutexes"]}
@@ -184,7 +184,8 @@ def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes |
     return in_order(msgspec.structs.replace(brakes, claims=claims, **kept))
 
 
-_LISTS = tuple(field for field in Covered.__struct_fields__)
+# What kinds of brakes there are, by the field that lists them.
+LISTS = Covered.__struct_fields__
 
 
 def _is_of(claim: str, shared: set[str]) -> bool:

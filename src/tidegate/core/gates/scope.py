@@ -23,9 +23,14 @@ class KindOfChange(enum.Enum):
     SIMULATED = "simulated"
 
 
+def kind_word(partition: str) -> str:
+    """The kind a rollout is of, as its name has it: what stands before the first slash."""
+    return partition.partition("/")[0]
+
+
 def kind_of(partition: str) -> KindOfChange | None:
-    """The kind a rollout is of: what stands before the first slash of its name; None: no kind."""
-    return _KINDS.get(partition.partition("/")[0])
+    """The kind a rollout is of; None: no kind."""
+    return _KINDS.get(kind_word(partition))
 
 
 _KINDS = {kind.value: kind for kind in KindOfChange}

@@ -60,3 +60,9 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     """`did you mean "x"?` if some choice is close to the name, else an empty text."""
     close = difflib.get_close_matches(name, sorted(set(choices)), n=1, cutoff=0.6)
     return f'did you mean "{close[0]}"?' if close else ""
+
+
+def nearest_or_all(name: str, choices: Iterable[str], none: str = "none") -> str:
+    """What to offer in place of a name that is not there: the nearest, or all there are."""
+    every = list(choices)
+    return nearest(name, every) or f"there are {', '.join(every) or none}"

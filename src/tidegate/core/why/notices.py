@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from tidegate.core.gates.scope import kind_word
 from tidegate.core.model.plan import Event
 from tidegate.core.model.reasons import Gate, Outcome
 from tidegate.core.model.target import State, Status
@@ -102,7 +103,7 @@ def words(notice: Notice) -> dict[str, str]:
     more = len(notice.subjects) - SUBJECTS_MAX
     return {
         "rollout": notice.rollout,
-        "kind": notice.rollout.partition("/")[0],
+        "kind": kind_word(notice.rollout),
         "name": notice.rollout.partition("/")[2],
         "revision": notice.revision,
         "event": notice.happening.value,
