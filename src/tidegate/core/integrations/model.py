@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from tidegate.core.integrations.rules import Rules
+
 
 class Override(msgspec.Struct, frozen=True, kw_only=True):
     """What is different for one shard."""
@@ -28,6 +30,8 @@ class Sharding(msgspec.Struct, frozen=True, kw_only=True):
     # Of static sharding; None: one.
     shards: int | None = None
     overrides: tuple[Override, ...] = ()
+    # Two may own a key for a while: a new count starts without waiting for the old one to end.
+    overlap: bool = False
     where: str = ""
 
 
@@ -52,6 +56,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     # As in the schema: camelCase names, values as written.
     spec: dict[str, Any]
     sharding: Sharding = Sharding()
+    # How new images move through its shards; None: all at once, when somebody applies them.
+    rollout: Rules | None = None
     where: str = ""
 
 

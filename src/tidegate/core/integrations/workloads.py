@@ -71,11 +71,12 @@ def ground_of(
     return Ground(parameters={**DEFAULTS, **own, **(given or {})}, adopted=adopted)
 
 
-def render(shard: Shard, managed: Managed, ground: Ground) -> Manifest:
-    """The workload of one shard."""
+def render(shard: Shard, managed: Managed, ground: Ground, image: str | None = None) -> Manifest:
+    """The workload of one shard, with the image it wants or the one it is given."""
+    image = image or image_of(shard, managed, ground)
     if managed.spec.get("cron"):
-        return _cron_job(shard, managed, ground)
-    return _server(shard, managed, ground)
+        return _cron_job(shard, managed, ground, image)
+    return _server(shard, managed, ground, image)
 
 
 def service() -> Manifest:
@@ -124,7 +125,7 @@ def _texts(resources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     }
 
 
-def _server(shard: Shard, managed: Managed, ground: Ground) -> Manifest:
+def _server(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manifest:
     spec, labels = managed.spec, _labels(shard)
     keeps = bool(spec.get("cache"))
     stops = shard.override is not None and shard.override.disabled
@@ -136,7 +137,7 @@ def _server(shard: Shard, managed: Managed, ground: Ground) -> Manifest:
             "containers": [
                 {
                     "name": "int",
-                    "image": image_of(shard, managed, ground),
+                    "image": image,
                     "ports": [{"name": "http", "containerPort": PORT}],
                     "env": _env(shard, managed, ground),
                     "resources": resources_of(shard, managed, ground),
@@ -323,7 +324,7 @@ def _volumes(spec: Mapping[str, Any], known: Mapping[str, str]) -> list[Manifest
     return volumes + [{"name": name, "emptyDir": {}} for name in ("logs", "tmp-dir")]
 
 
-def _cron_job(shard: Shard, managed: Managed, ground: Ground) -> Manifest:
+def _cron_job(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manifest:
     spec, known = managed.spec, ground.parameters
     env = [_plain("RUN_ONCE", "true")]
     if not ground.adopted:
@@ -351,7 +352,7 @@ def _cron_job(shard: Shard, managed: Managed, ground: Ground) -> Manifest:
         "containers": [
             {
                 "name": "int",
-                "image": image_of(shard, managed, ground),
+                "image": image,
                 "env": env,
                 "resources": resources_of(shard, managed, ground),
                 "volumeMounts": [
