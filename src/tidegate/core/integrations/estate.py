@@ -173,8 +173,12 @@ def estate_of(
     *,
     site: Site | None = None,
     options: Options = None,
+    digests: Mapping[str, str] | None = None,
 ) -> Estate:
-    """Everything some integrations come to; one with a problem comes to nothing, the others do."""
+    """Everything some integrations come to; one with a problem comes to nothing, the others do.
+
+    `digests`: of images as they are written, as far as a registry knows them (`digests.py`).
+    """
     site, before = site or Site(), len(problems.errors)
     places: list[Place] = []
     for integration in integrations:
@@ -183,6 +187,7 @@ def estate_of(
             if shards:
                 units = tuple(_units(integration.name, shards))
                 ground = ground_of(managed, site.parameters)
+                ground = msgspec.structs.replace(ground, digests=digests or {})
                 places.append(
                     Place(integration=integration, managed=managed, units=units, ground=ground)
                 )

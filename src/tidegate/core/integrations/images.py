@@ -3,7 +3,13 @@
 Within one repository the rest is all that tells images apart, and is what a rollout calls its
 revision: `ed21267`, `ed21267@sha256:…`, `sha256:…`. An image of another repository is called by its
 whole name, so that no two images are ever called the same.
+
+A tag can be moved, a digest cannot. Where a registry is asked, a wanted tag is *settled* into the
+tag with its digest, and a moved tag is another revision. What already runs under the same tag and
+digest is kept as it is written, because any other spelling would restart it.
 """
+
+from collections.abc import Mapping
 
 
 def revision_of(image: str, repository: str) -> str:
@@ -33,11 +39,42 @@ def digest_of(image: str) -> str:
     return image.partition("@")[2]
 
 
-def is_same(wanted: str, running: str) -> bool:
+def is_same(wanted: str, running: str, pulled: str = "") -> bool:
     """Whether what runs already is what is wanted, so that nothing needs to restart.
 
     A tag alone is satisfied by the same tag with a digest: whoever pins what runs changes nothing.
+    `pulled` is the digest a pod says it runs (`imageID`); empty: nobody looked.
     """
     if wanted == running:
         return True
-    return not digest_of(wanted) and running.partition("@")[0] == wanted
+    if not digest_of(wanted):
+        return running.partition("@")[0] == wanted
+    tags = {tag_of(wanted), tag_of(running)} - {""}
+    same_place = repository_of(wanted) == repository_of(running)
+    return same_place and len(tags) <= 1 and digest_of(wanted) == (digest_of(running) or pulled)
+
+
+def repository_of(image: str) -> str:
+    """An image without its tag and its digest."""
+    name = image.partition("@")[0]
+    tag = tag_of(name)
+    return name.removesuffix(f":{tag}") if tag else name
+
+
+def settled(image: str, digests: Mapping[str, str], running: str = "", pulled: str = "") -> str:
+    """What to write for an image that is wanted: with the digest its tag has, where that is known.
+
+    What runs is kept as it is written if it is the same. `digests` has images as they are written.
+    """
+    digest = "" if digest_of(image) else digests.get(image, "")
+    wanted = f"{image}@{digest}" if digest else image
+    return running if running and is_same(wanted, running, pulled) else wanted
+
+
+def pulled_digest(image_id: str) -> str:
+    """The digest in what a pod calls its image; empty where it names none of a registry's.
+
+    `quay.io/a/b@sha256:…` and `docker-pullable://quay.io/a/b@sha256:…` name one; a bare `sha256:…`
+    is the image's own identity on its node, which no registry knows it by.
+    """
+    return image_id.rpartition("@")[2] if "@" in image_id else ""

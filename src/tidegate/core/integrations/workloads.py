@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from tidegate.core.integrations.images import settled
 from tidegate.core.integrations.model import Managed, Shard
 
 Manifest = dict[str, Any]
@@ -59,6 +60,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     parameters: Mapping[str, str]
     # Taken over from the existing manager as it runs: its pods are left as they are.
     adopted: bool = False
+    # By image as it is written without one; what is not in it stays a tag.
+    digests: Mapping[str, str] = {}
 
 
 def ground_of(
@@ -92,6 +95,11 @@ def service() -> Manifest:
 
 def image_of(shard: Shard, managed: Managed, ground: Ground) -> str:
     """The image a shard wants; a tag chosen by hand never keeps another image's digest."""
+    return settled(image_as_written(shard, managed, ground), ground.digests)
+
+
+def image_as_written(shard: Shard, managed: Managed, ground: Ground) -> str:
+    """The same before any registry was asked."""
     repository = ground.parameters["IMAGE"]
     chosen = shard.override.image_ref if shard.override is not None else None
     chosen = chosen or managed.spec.get("imageRef")
