@@ -248,6 +248,23 @@ $schema: /app-interface/app-interface-settings-1.yml
 name: app-interface settings
 description: settings of the whole bundle
 hashLength: 7
+rollout:
+  type: ProgressivePerGroup
+  progressivePerGroup:
+    minSuccessTime: 30m
+    progressDeadline: 2h
+    maxConcurrency: 5
+    maxFailures: 0
+  onFailure: rollback
+  runs: 3
+  failingRuns: 3
+  groups:
+  - name: canary
+    matchLabels:
+      tier: canary
+  - name: stage
+    matchLabels:
+      tier: stage
 """
 UNMANAGED = """
 $schema: /openshift/cluster-integrations-1.yml

@@ -18,6 +18,7 @@ RULES = {
     "spelling": "Two ways of saying the same thing that do not agree",
     "duplicate": "Two things of one name",
     "sharding": "Shards that cannot be worked out",
+    "rollout": "Rules by which images move that cannot be used",
     "override": "An override that changes nothing, or is for nobody",
     "mutable-tag": "A tag in production that can become another image without a change here",
     "long-name": "A name that is cut, with a hash at its end, to fit",

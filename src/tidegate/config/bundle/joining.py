@@ -14,6 +14,7 @@ from tidegate.config.bundle.leaf import Doc, Leaf
 from tidegate.config.bundle.links import link_faults
 from tidegate.config.bundle.lint import linted
 from tidegate.config.bundle.places import Place, Places
+from tidegate.config.bundle.rollouts import Rollouts
 from tidegate.config.bundle.spelling import Spelt, spelt
 from tidegate.config.bundle.stock import Stock
 from tidegate.core.integrations.model import (
@@ -56,6 +57,7 @@ def joined(leaves: Mapping[str, Leaf], places: Places) -> Bundle:
     findings += (places.found(place, fault) for place, fault in stock.faults)
     builder = _Builder(leaves, stock)
     integrations = tuple(sorted(builder.integrations(), key=lambda each: each.name))
+    builder.faults += builder.rollouts.faults
     builder.faults += linted(integrations, stock.inventories, builder.stands)
     findings += (places.found(place, fault) for place, fault in builder.faults)
     return Bundle(
@@ -73,6 +75,7 @@ class _Builder:
     def __init__(self, leaves: Mapping[str, Leaf], stock: Stock) -> None:
         self._leaves = leaves
         self._stock = stock
+        self.rollouts = Rollouts(leaves)
         self.faults: list[tuple[Place, Fault]] = []
         # What the model calls `where`, as a place with a path.
         self.stands: dict[str, tuple[Place, Path]] = {}
@@ -115,12 +118,14 @@ class _Builder:
         # A namespace that is not there is told where names of files are looked up.
         namespace = self._stock.namespace(one.managed["namespace"]["$ref"])
         sharding = self._sharding(place, doc, one)
-        if not sound or namespace is None or sharding is None:
+        ruled = self.rollouts.of(place, doc, path)
+        if not sound or namespace is None or sharding is None or not ruled.sound:
             return None
         return Managed(
             namespace=namespace,
             spec=one.managed["spec"],
             sharding=sharding,
+            rollout=ruled.rules,
             where=self._where(place, doc, path),
         )
 
@@ -140,6 +145,7 @@ class _Builder:
             strategy=strategy,
             shards=written.get("shards"),
             overrides=tuple(each for each in overrides if each is not None),
+            overlap=written.get("overlap", False),
             where=self._where(place, doc, one.sharding_at),
         )
 

@@ -24,6 +24,12 @@ BYTES_MAX = 4 << 20
 STEPS_MAX = 100_000
 # Nearer than this, an unknown `$schema` is a misspelt one.
 _ALMOST = 0.9
+# Kinds of documents whose lines are kept, and what their text says of it.
+_LINED = {
+    "integration": "/integration-1",
+    "settings": "/app-interface-settings-1",
+    "rollout": "/tidegate/rollout-1",
+}
 
 
 class Doc(msgspec.Struct, frozen=True, gc=False):
@@ -35,7 +41,7 @@ class Doc(msgspec.Struct, frozen=True, gc=False):
     data: dict[str, Any] | None = None
     # The files it names, each with the kind it must be of (empty: any).
     refs: tuple[tuple[str, str], ...] = ()
-    # The lines of what can be pointed at later, by path; only of integrations.
+    # The lines of what can be pointed at later, by path; only of some kinds.
     lines: dict[str, int] = {}
 
 
@@ -60,8 +66,8 @@ def read_leaf(raw: bytes) -> Leaf:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         return _unreadable(f"byte {error.start} is no UTF-8", "save the file as UTF-8", line)
-    # Where the parts of an integration stand is asked for later.
-    lines: dict[str, int] | None = {} if "/integration-1" in text else None
+    # Where the parts of some documents stand is asked for later.
+    lines: dict[str, int] | None = {} if any(word in text for word in _LINED.values()) else None
     try:
         plain = read_plain(text, lines)
     except DeclinedError:
@@ -99,7 +105,7 @@ def _strictly(text: str) -> Leaf:
         findings += told
         if isinstance(data, dict):
             broken = any(each.severity == "error" for each in told)
-            lines = lines_of(text)[at] if kind == "integration" and not broken else {}
+            lines = lines_of(text)[at] if kind in _LINED and not broken else {}
             docs.append(_doc(kind, data, lines, broken=broken))
     return Leaf(tuple(docs), tuple(findings))
 
@@ -169,7 +175,7 @@ def _doc(
         return Doc("", {"name": name} if isinstance(name, str) else None, tuple(named))
     names = KINDS[kind].kept
     kept = data if names is None else {name: data[name] for name in names if name in data}
-    return Doc(kind, kept, tuple(named), lines if kind == "integration" else {})
+    return Doc(kind, kept, tuple(named), lines if kind in _LINED else {})
 
 
 def _note_refs(node: Any, into: list[tuple[str, str]], at: str, depth: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from tidegate import wire
 from tidegate.config.bundle.joining import Bundle, joined
 from tidegate.config.bundle.leaf import Leaf, decode_leaf, encode_leaf, read_leaf
 from tidegate.config.bundle.places import Places
@@ -86,7 +87,9 @@ def _salt() -> bytes:
     """Something that changes whenever what is kept would be worked out differently."""
     digest = blake2b(digest_size=_KEY_BYTES)
     here = Path(__file__).parent
-    for path in _programs(here, here.parent, here.parent / "schemas", *integrations.__path__):
+    for path in _programs(
+        here, here.parent, here.parent / "schemas", *integrations.__path__, *wire.__path__
+    ):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.digest()
 

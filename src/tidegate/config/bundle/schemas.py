@@ -42,7 +42,11 @@ KINDS = {
             name="integration",
             noun="an integration",
             schemas=("/app-sre/integration-1.yml",),
-            links={"managed.namespace": "namespace"},
+            links={
+                "managed.namespace": "namespace",
+                "managed.rollout": "rollout",
+                "rollout": "rollout",
+            },
         ),
         Kind(
             name="namespace",
@@ -111,8 +115,10 @@ KINDS = {
             name="settings",
             noun="settings",
             schemas=("/app-interface/app-interface-settings-1.yml",),
-            kept=("name", "hashLength"),
+            kept=("name", "hashLength", "rollout"),
+            links={"rollout": "rollout"},
         ),
+        Kind(name="rollout", noun="rules of a rollout", schemas=("/tidegate/rollout-1.yml",)),
     )
 }
 KIND_OF = {schema: kind.name for kind in KINDS.values() for schema in kind.schemas}

@@ -59,12 +59,15 @@ def spelt(managed: Mapping[str, Any], path: Path) -> Spelt:
             ("strategy", strategy or (STATIC if count is not None or overrides else None)),
             ("shards", count),
             ("shardSpecOverrides", overrides or None),
+            ("overlap", _agreed(_overlaps(managed, path), "overlap", faults)),
         )
         if value is not None
     }
     one: dict[str, Any] = {"namespace": managed["namespace"], "spec": _spec(spec)}
     if sharding:
         one["sharding"] = sharding
+    if managed.get("rollout") is not None:
+        one["rollout"] = managed["rollout"]
     return Spelt(
         managed=one,
         sharding_at=_sharding_at(managed, path),
@@ -82,6 +85,13 @@ def _strategies(managed: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, 
     if spec.get("shardingStrategy") is not None:
         written = spec["shardingStrategy"]
         yield (*path, "spec", "shardingStrategy"), ALIASES.get(written, written)
+
+
+def _overlaps(managed: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    for place, holder in (("sharding",), managed), (("spec", "sharding"), managed["spec"]):
+        written = (holder.get("sharding") or {}).get("overlap")
+        if written is not None:
+            yield (*path, *place, "overlap"), written
 
 
 def _counts(managed: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
