@@ -30,8 +30,8 @@ KIND = "integrations"
 # What every object of ours carries; none of it reaches a pod, so none of it restarts one.
 MANAGED_BY, US = "app.kubernetes.io/managed-by", "tidegate"
 INTEGRATION_LABEL = "tidegate.dev/integration"
-RENDERED, DECLARED_AT, ADOPTED = (
-    f"tidegate.dev/{x}" for x in ("rendered", "declared-at", "adopted")
+RENDERED, DECLARED_AT, ADOPTED, UNIT = (
+    f"tidegate.dev/{x}" for x in ("rendered", "declared-at", "adopted", "unit")
 )
 
 
@@ -117,6 +117,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     # Of the shard it runs; None: it is for the whole namespace.
     place: Place | None = None
     shard: Shard | None = None
+    # The unit that shard is of.
+    unit: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -143,20 +145,27 @@ class Estate(msgspec.Struct, frozen=True):
         for place in self.places:
             namespace = place.managed.namespace
             here = namespace.cluster, namespace.name
-            for shard in place.shards:
-                kind = kind_of(place.managed)
-                yield Piece(
-                    cluster=here[0],
-                    namespace=here[1],
-                    kind=kind,
-                    name=shard.workload,
-                    place=place,
-                    shard=shard,
-                )
-                if kind != "CronJob" and here not in with_service:
-                    with_service.add(here)
-                    name = service()["metadata"]["name"]
-                    yield Piece(cluster=here[0], namespace=here[1], kind="Service", name=name)
+            yield from pieces_of(place)
+            if kind_of(place.managed) != "CronJob" and here not in with_service:
+                with_service.add(here)
+                name = service()["metadata"]["name"]
+                yield Piece(cluster=here[0], namespace=here[1], kind="Service", name=name)
+
+
+def pieces_of(place: Place, unit: Unit | None = None) -> Iterator[Piece]:
+    """The workloads of a place, or of one unit of it."""
+    namespace, kind = place.managed.namespace, kind_of(place.managed)
+    for each in place.units if unit is None else (unit,):
+        for shard in each.shards:
+            yield Piece(
+                cluster=namespace.cluster,
+                namespace=namespace.name,
+                kind=kind,
+                name=shard.workload,
+                place=place,
+                shard=shard,
+                unit=each.name,
+            )
 
 
 def kind_of(managed: Managed) -> str:
@@ -225,6 +234,8 @@ def _stamped(manifest: Manifest, piece: Piece, integration: str, *, adopted: boo
     if integration:
         labels[INTEGRATION_LABEL] = label_text(integration)
     notes = {**metadata.get("annotations", {})}
+    if piece.unit:
+        notes[UNIT] = piece.unit
     if piece.shard is not None and piece.shard.where:
         notes[DECLARED_AT] = piece.shard.where
     if adopted:

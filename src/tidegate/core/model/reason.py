@@ -51,6 +51,7 @@ class Reason(enum.Enum):
 
     # progress
     InFlight = "InFlight"
+    InFlightSaying = "InFlightSaying"
     InFlightUndated = "InFlightUndated"
     UnknownStatus = "UnknownStatus"
     Soaking = "Soaking"
@@ -58,6 +59,7 @@ class Reason(enum.Enum):
     Done = "Done"
     Skipped = "Skipped"
     Failed = "Failed"
+    FailedSaying = "FailedSaying"
     TimedOut = "TimedOut"
     NoAnswer = "NoAnswer"
     JoinedLater = "JoinedLater"

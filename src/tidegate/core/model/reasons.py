@@ -18,6 +18,9 @@ _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
 _ROLLOUT_REASONS: dict[Reason, Entry] = {
     Reason.InFlight: Entry(Gate.PROGRESS, _WAIT, "being updated", opens="it reports its result"),
+    Reason.InFlightSaying: Entry(
+        Gate.PROGRESS, _WAIT, "being updated: {says}", (("says", _N),), "it reports its result"
+    ),
     Reason.InFlightUndated: Entry(
         Gate.PROGRESS,
         _WAIT,
@@ -46,6 +49,13 @@ _ROLLOUT_REASONS: dict[Reason, Entry] = {
     Reason.Skipped: Entry(Gate.PROGRESS, _STOP, "skipped: left alone, counts neither way"),
     Reason.Failed: Entry(
         Gate.PROGRESS, _STOP, "failed", opens="a new revision, or `retry --failed`"
+    ),
+    Reason.FailedSaying: Entry(
+        Gate.PROGRESS,
+        _STOP,
+        "failed: {says}",
+        (("says", _N),),
+        "a new revision, or `retry --failed`",
     ),
     Reason.TimedOut: Entry(
         Gate.PROGRESS,

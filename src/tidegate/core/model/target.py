@@ -46,6 +46,8 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     ignored: bool = False
     # The word behind Status.Unknown.
     word: str = ""
+    # What it is busy with, or what went wrong, in its own words; nothing is decided by it.
+    detail: str = ""
 
 
 class Group(msgspec.Struct, frozen=True, gc=False):

@@ -139,6 +139,8 @@ def _judge(world: RolloutWorld, course: Course, now: Instant) -> Callable[[Targe
             return _judge_stale(target, clocks, waiting)
         status = target.status
         fixed = table[status]
+        if target.detail:
+            return clocks.saying(target, fixed)
         if fixed is not None:
             return fixed
         if status is Status.Succeeded:
@@ -232,6 +234,21 @@ class _Clocks:
         if known is None:
             known = self._flying[end] = (dated(_FLIGHT_VERDICT, end),)
         return (State.IN_FLIGHT, known, end)
+
+    def saying(self, target: Target, fixed: Judgement | None) -> Judgement:
+        """The same of a target that says more about it."""
+        status = target.status
+        if fixed is _FAILED:
+            return (State.FAILED, (verdict(Reason.FailedSaying, target.detail),), None)
+        if status is Status.Progressing:
+            state, verdicts, until = fixed or self.flight(target.since)
+            if state is State.IN_FLIGHT and (until is not None or fixed is not None):
+                said = verdict(Reason.InFlightSaying, target.detail)
+                verdicts = (said if until is None else dated(said, until),)
+            return (state, verdicts, until)
+        if fixed is not None:
+            return fixed
+        return self.soak(target.since) if status is Status.Succeeded else self.unknown(target.word)
 
     @staticmethod
     def unknown(word: str) -> Judgement:
