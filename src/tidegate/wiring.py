@@ -39,15 +39,19 @@ def webhook(url: str, template: str, timeout_s: float) -> Notifier:
     return Webhook(url, template, timeout_s)
 
 
-def cluster(context: str | None = None, kubeconfig: str | None = None) -> Cluster:
+def cluster(
+    context: str | None = None, kubeconfig: str | None = None, *, inside: bool = False
+) -> Cluster:
     """The cluster of a context, or of the current one; UserError if that gives no access.
 
-    Reads files; nobody is asked yet.
+    Reads files; nobody is asked yet. `inside`: we run in it, and pods are asked at their addresses.
     """
     from tidegate.adapters.kubernetes.access import read_access
     from tidegate.adapters.kubernetes.cluster import KubernetesCluster
+    from tidegate.adapters.kubernetes.pods import Reach
 
-    return KubernetesCluster(read_access(context, kubeconfig))
+    reach = Reach.DIRECT if inside else Reach.PROXY
+    return KubernetesCluster(read_access(context, kubeconfig), reach=reach)
 
 
 def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> Leases:

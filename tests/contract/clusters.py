@@ -2,18 +2,22 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from tests.real.kube import ControlPlane, Kubernetes
+from tests.real.kubelet import METRICS_PORT, kubelet
 from tidegate.adapters.kubernetes.cluster import KubernetesCluster
 from tidegate.adapters.kubernetes.leases import KubernetesLeases
+from tidegate.adapters.kubernetes.pods import Reach
 from tidegate.adapters.kubernetes.watching import Watching
 from tidegate.ports.cluster import MANAGER, Cluster
 from tidegate.ports.leases import Leases
-from tidegate.simulation.cluster import SimulatedApi, SimulatedCluster
+from tidegate.simulation.api import SimulatedApi
+from tidegate.simulation.cluster import SimulatedCluster
 from tidegate.simulation.leases import LeaseRecord, SimulatedLeases
 
 # Somebody else who applies to the same objects.
@@ -22,6 +26,8 @@ SOMEBODY = "somebody"
 PATIENCE_S = 60.0
 REAL = [pytest.mark.real, pytest.mark.xdist_group("kube")]
 BOTH = ["simulated", pytest.param("real", marks=REAL)]
+# Those in which pods run.
+RUNNING = [pytest.param("real", marks=REAL)]
 
 Story = Callable[[Cluster, Cluster, str], Awaitable[None]]
 
@@ -35,15 +41,19 @@ class Stage:
         self._api = SimulatedApi("simulated")
         self._records: dict[str, LeaseRecord] = {}
 
-    def play(self, story: Story) -> None:
-        """A story in a namespace of its own, told by us and somebody else."""
+    def play(self, story: Story, *, runs: bool = False) -> None:
+        """A story in a namespace of its own, told by us and somebody else; maybe its pods run."""
         namespace = self.namespace()
 
         async def played() -> None:
             us, them = self.open(MANAGER), self.open(SOMEBODY)
             try:
                 async with asyncio.timeout(PATIENCE_S):
-                    await story(us, them, namespace)
+                    if runs:
+                        async with self._nodes():
+                            await story(us, them, namespace)
+                    else:
+                        await story(us, them, namespace)
             finally:
                 await us.close()
                 await them.close()
@@ -55,7 +65,17 @@ class Stage:
         if self._plane is None:
             return SimulatedCluster(self._api, manager)
         watching = Watching(period_s=30)
-        return KubernetesCluster(self._plane.access(), manager=manager, watching=watching, page=2)
+        # A real API server never leads to the loopback addresses of our pods.
+        reach = Reach.DIRECT
+        return KubernetesCluster(
+            self._plane.access(), manager=manager, watching=watching, page=2, reach=reach
+        )
+
+    @asynccontextmanager
+    async def _nodes(self) -> AsyncIterator[None]:
+        assert self._plane is not None
+        async with kubelet(self._plane, metrics=True):
+            yield
 
     def leases(self, namespace: str) -> Leases:
         """Its leases, as a process of its own sees them."""
@@ -86,10 +106,35 @@ def stage_of(kind: str, request: pytest.FixtureRequest, *flags: str) -> Stage:
     return Stage(servers.plane(name, *flags), servers.etcd.compact)
 
 
+def running_stage_of(kind: str, request: pytest.FixtureRequest) -> Stage:
+    """A stage whose controllers run."""
+    assert kind == "real"
+    servers: Kubernetes = request.getfixturevalue("kubernetes")
+    plane = servers.plane("three")
+    servers.controllers(plane)
+    return Stage(plane, lambda: None)
+
+
+async def until(looked: Callable[[], Awaitable[bool]], pause_s: float = 0.05) -> None:
+    """Look until it is so; whoever tells the story has patience for so long."""
+    while True:
+        if await looked():
+            return
+        await asyncio.sleep(pause_s)
+
+
 def config_map(namespace: str, name: str = "a", **data: str) -> dict[str, Any]:
     """The simplest thing there is."""
     metadata = {"namespace": namespace, "name": name, "labels": {"app": name}}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def loop(namespace: str, name: str = "a", image: str = "registry.test/a:1") -> dict[str, Any]:
+    """A Deployment of one pod that tells its numbers."""
+    document = deployment(namespace, name, image, replicas=1)
+    (container,) = document["spec"]["template"]["spec"]["containers"]
+    container["ports"] = [{"name": "http", "containerPort": METRICS_PORT}]
+    return document
 
 
 def deployment(

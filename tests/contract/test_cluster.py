@@ -5,12 +5,25 @@ from contextlib import aclosing
 
 import pytest
 
-from tests.contract.clusters import BOTH, SOMEBODY, Stage, config_map, deployment, stage_of
+from tests.contract.clusters import (
+    BOTH,
+    RUNNING,
+    SOMEBODY,
+    Stage,
+    config_map,
+    deployment,
+    loop,
+    running_stage_of,
+    stage_of,
+    until,
+)
+from tests.real.kubelet import METRICS_PORT
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.ports.cluster import (
     CONFIG_MAP,
     DEPLOYMENT,
     MANAGER,
+    POD,
     Change,
     Cluster,
     ConflictError,
@@ -36,6 +49,12 @@ def stage(request: pytest.FixtureRequest) -> Stage:
 def forgetful(request: pytest.FixtureRequest) -> Stage:
     """The same, but the server keeps no history of its own beside its database's."""
     return stage_of(request.param, request, "--watch-cache=false")
+
+
+@pytest.fixture(params=RUNNING)
+def running(request: pytest.FixtureRequest) -> Stage:
+    """Clusters in which pods run."""
+    return running_stage_of(request.param, request)
 
 
 def image_of(found: Object) -> str:
@@ -229,6 +248,12 @@ def test_what_a_server_refuses_is_told_with_its_reasons(stage: Stage) -> None:
         del document["spec"]["selector"]
         with pytest.raises(RefusedError, match=r"spec\.selector: Required value"):
             await us.apply(document)
+        await us.apply(deployment(ns))
+        other = deployment(ns)
+        for labels in (other["spec"]["selector"], other["spec"]["template"]["metadata"]):
+            labels["matchLabels" if "matchLabels" in labels else "labels"] = {"app": "other"}
+        with pytest.raises(RefusedError, match=r"spec\.selector: .*field is immutable"):
+            await us.apply(other)
         with pytest.raises(RefusedError, match="Moon: no kind Tidegate applies"):
             await us.apply({"apiVersion": "v1", "kind": "Moon", "metadata": {}})
         with pytest.raises(RefusedError, match="namespace"):
@@ -327,6 +352,110 @@ def test_a_reading_holds_what_was_asked_for(stage: Stage) -> None:
         assert (await us.read("nowhere", [DEPLOYMENT])).objects == ()
 
     stage.play(story)
+
+
+def test_a_reading_of_no_namespace_holds_all_of_them(stage: Stage) -> None:
+    """What is ours is found wherever it is; and heard of."""
+    elsewhere = stage.namespace()
+
+    async def story(us: Cluster, _: Cluster, ns: str) -> None:
+        after = (await us.read("", [CONFIG_MAP])).versions["ConfigMap"]
+        one = (await us.apply(config_map(ns, x="1"))).object
+        two = (await us.apply(config_map(elsewhere, x="2"))).object
+        read = await us.read("", [CONFIG_MAP], "app=a")
+        assert {one.where, two.where} <= {each.where for each in read.objects if each.ours}
+        assert (await us.read(ns, [CONFIG_MAP], "app=a")).objects == (one,)
+        events = await heard(us, "", after, 2, "app=a")
+        assert [each.object for each in events] == [one, two]
+
+    stage.play(story)
+
+
+# Pods
+
+
+async def ready_pod(us: Cluster, ns: str) -> Object:
+    """The pod of the only workload, once it is ready."""
+    found: list[Object] = []
+
+    async def ready() -> bool:
+        for pod in (await us.read(ns, [POD])).objects:
+            conditions = pod.document["status"].get("conditions") or ()
+            if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
+                found.append(pod)
+        return bool(found)
+
+    await until(ready)
+    return found[0]
+
+
+def test_a_pod_is_asked_for_its_numbers(running: Stage) -> None:
+    """What it answers comes back whole; whatever else happens is an error that names it."""
+
+    async def story(us: Cluster, _: Cluster, ns: str) -> None:
+        await us.apply(loop(ns))
+        pod = await ready_pod(us, ns)
+
+        async def answers() -> bool:
+            return "execution_counter" in await us.fetch(pod, METRICS_PORT, "/metrics")
+
+        await until(answers)
+        numbers = await us.fetch(pod, METRICS_PORT, "/metrics")
+        assert "qontract_reconcile_last_run_status" in numbers
+        where = f"{us.name}: {pod.where}: port"
+        with pytest.raises(OutsideError, match=where):
+            await us.fetch(pod, METRICS_PORT, "/nothing-here")
+        with pytest.raises(OutsideError, match=where):
+            await us.fetch(pod, METRICS_PORT + 1, "/metrics")
+
+    running.play(story, runs=True)
+
+
+def test_a_log_is_read_and_followed(running: Stage) -> None:
+    """Whole, its last lines, and on while the pod lives; its end is the end of the log."""
+
+    async def story(us: Cluster, _: Cluster, ns: str) -> None:
+        made = (await us.apply(loop(ns))).object
+        pod = await ready_pod(us, ns)
+        followed: list[str] = []
+
+        async def follow() -> None:
+            async with aclosing(us.logs(ns, pod.name, "int", follow=True)) as lines:
+                async for line in lines:
+                    followed.append(line)  # noqa: PERF401  it is looked at meanwhile
+
+        async def some() -> bool:
+            return len(followed) >= 6
+
+        following = asyncio.create_task(follow())
+        await until(some)
+        whole = [line async for line in us.logs(ns, pod.name)]
+        assert len(whole) >= 6
+        shorter = min(len(whole), len(followed))
+        assert whole[:shorter] == followed[:shorter]
+        assert len([line async for line in us.logs(ns, pod.name, tail=2)]) == 2
+        newest = await us.get(DEPLOYMENT, ns, "a")
+        assert newest is not None
+        assert newest.uid == made.uid
+        assert await us.delete(newest)
+        await following
+        assert followed[:shorter] == whole[:shorter]
+
+    running.play(story, runs=True)
+
+
+def test_where_there_is_no_log_there_is_an_error(running: Stage) -> None:
+    """A pod that is not there, and a container that is not."""
+
+    async def story(us: Cluster, _: Cluster, ns: str) -> None:
+        with pytest.raises(OutsideError, match=f"pod/{ns}/nobody"):
+            await anext(us.logs(ns, "nobody"))
+        await us.apply(loop(ns))
+        pod = await ready_pod(us, ns)
+        with pytest.raises(OutsideError, match="container nothing is not valid for pod"):
+            await anext(us.logs(ns, pod.name, "nothing"))
+
+    running.play(story, runs=True)
 
 
 # Watching

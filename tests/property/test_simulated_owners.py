@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tidegate.core.errors import OutsideError
 from tidegate.ports.cluster import CONFIG_MAP, SERVICE, Object, Outcome, Take
-from tidegate.simulation.cluster import SimulatedApi, SimulatedCluster
+from tidegate.simulation.api import SimulatedApi
+from tidegate.simulation.cluster import SimulatedCluster
 from tidegate.simulation.fields import flatten, unflatten
 
 KEYS = st.sampled_from(["a", "b", "c"])

@@ -2,7 +2,7 @@
 
 Everything above the pod is then the real controllers' doing. What a pod does is told by its
 annotations and its image's tag; each ready pod answers on an address of its own with the numbers of
-a reconcile loop.
+a reconcile loop, and has a log with a line a run, which the API server fetches from us.
 
     tests/ready-after: "2.5"      seconds until it is ready, 0.05 if it says nothing
     tests/does: never-ready | crash-loop | image-pull      what goes wrong
@@ -12,6 +12,7 @@ a reconcile loop.
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -22,6 +23,7 @@ import aiohttp
 from aiohttp import web
 
 from tests.real.kube import ADMIN, ControlPlane
+from tests.real.prometheus import free_port
 
 NODES = 3
 METRICS_PORT = 9199
@@ -40,8 +42,11 @@ class Kubelet:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._bound = 0
         self._session: aiohttp.ClientSession
+        # Where the API server asks for logs.
+        self._port = free_port()
         # By address: the pod, and since when it has been ready.
         self.ready: dict[str, tuple[Pod, float]] = {}
+        self.born: dict[str, float] = {}
 
     async def run(self) -> None:
         """Until it is cancelled; what breaks is begun again, as a kubelet does."""
@@ -49,6 +54,7 @@ class Kubelet:
         connector = aiohttp.TCPConnector(ssl=self._plane.authority.trusting(), limit=20)
         async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
             self._session = session
+            serving = await self._serve_logs()
             try:
                 while True:
                     with suppress(aiohttp.ClientError, OSError):
@@ -58,13 +64,18 @@ class Kubelet:
             finally:
                 for task in self._tasks.values():
                     task.cancel()
+                await serving.cleanup()
 
     async def _register(self) -> None:
         """Nodes, and the leases by which the controllers know that they live."""
         for number in range(NODES):
             name = f"node-{number}"
             await self._ask("POST", "/api/v1/nodes", {"metadata": {"name": name}}, (201, 409))
-            status = {"conditions": [_condition("Ready", True)]}
+            status = {
+                "conditions": [_condition("Ready", True)],
+                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": self._port}},
+            }
             await self._ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": status})
             lease = {
                 "apiVersion": "coordination.k8s.io/v1",
@@ -183,6 +194,51 @@ class Kubelet:
         finally:
             await runner.cleanup()
 
+    async def _serve_logs(self) -> web.AppRunner:
+        app = web.Application()
+        app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._log)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        issued = self._plane.authority.issue("server", serves=True)
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(issued.certificate, issued.key)
+        await web.TCPSite(runner, "127.0.0.1", self._port, ssl_context=tls).start()
+        return runner
+
+    async def _log(self, request: web.Request) -> web.StreamResponse:
+        """A line a run since the pod was ready, and on while it is, if it is followed."""
+        wanted = request.match_info["namespace"], request.match_info["pod"]
+        address = next((a for a, (pod, _) in self.ready.items() if _names(pod) == wanted), None)
+        if address is None:
+            return web.Response(status=404, text="no such container")
+        query, every_s = request.query, self._run_every_s
+        _, since = self.ready[address]
+        begun = self._born(address)
+        last = int((time.monotonic() - since) / every_s)
+        first = max(0, last + 1 - int(query.get("tailLines", last + 1)))
+        if "sinceTime" in query:
+            asked = datetime.fromisoformat(query["sinceTime"]).timestamp()
+            first = max(first, int((asked - begun) / every_s))
+        response = web.StreamResponse()
+        await response.prepare(request)
+        with suppress(OSError):
+            run = first
+            while address in self.ready:
+                if time.monotonic() - since < run * every_s:
+                    if "follow" not in query:
+                        break
+                    await asyncio.sleep(0.02)
+                    continue
+                at = datetime.fromtimestamp(self._born(address) + run * every_s, UTC)
+                stamp = f"{at:%Y-%m-%dT%H:%M:%S.%f}Z " if "timestamps" in query else ""
+                await response.write(f"{stamp}run {run}\n".encode())
+                run += 1
+        return response
+
+    def _born(self, address: str) -> float:
+        """By the wall clock, and always the same."""
+        return self.born.setdefault(address, time.time())
+
     def numbers(self, address: str) -> str:
         """What a reconcile loop exports: how its last run ended, and how many there were."""
         pod, since = self.ready[address]
@@ -228,6 +284,10 @@ def _told(pod: Pod, name: str, tags: dict[str, str]) -> str:
     """What an annotation says, or else the tag of the first image."""
     tag = pod["spec"]["containers"][0]["image"].rpartition(":")[2]
     return _annotation(pod, name) or tags.get(tag, "")
+
+
+def _names(pod: Pod) -> tuple[str, str]:
+    return pod["metadata"]["namespace"], pod["metadata"]["name"]
 
 
 def _path(pod: Pod) -> str:

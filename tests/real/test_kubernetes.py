@@ -342,6 +342,44 @@ def test_one_cluster_of_three_that_is_down_holds_nobody_up(kubernetes: Kubernete
         down.restart()
 
 
+def test_a_log_is_followed_through_the_death_of_the_server(kubernetes: Kubernetes) -> None:
+    """A line a run: none twice, none left out."""
+    plane = kubernetes.plane("mortal")
+    kubernetes.controllers(plane)
+    ns = plane.namespace()
+    told: list[str] = []
+
+    async def story(cluster: KubernetesCluster) -> None:
+        async def follow(name: str) -> None:
+            async with aclosing(cluster.logs(ns, name, follow=True)) as lines:
+                async for line in lines:
+                    told.append(line)  # noqa: PERF401  it is looked at meanwhile
+
+        async with kubelet(plane) as nodes:
+            await cluster.apply(deployment(ns, replicas=1))
+
+            async def ready() -> bool:
+                return bool(nodes.ready)
+
+            async def more() -> bool:
+                return len(told) > count
+
+            await until(ready)
+            ((pod, _),) = nodes.ready.values()
+            following = asyncio.create_task(follow(pod["metadata"]["name"]))
+            count = 3
+            await until(more)
+            assert plane.api is not None
+            await asyncio.to_thread(plane.api.kill)
+            await asyncio.to_thread(plane.restart)
+            count = len(told) + 10
+            await until(more)
+            following.cancel()
+        assert told == [f"run {number}" for number in range(len(told))]
+
+    play(plane.access(), story)
+
+
 # A server that forgets, or knows nothing yet
 
 

@@ -170,7 +170,7 @@ class Cluster(Protocol):
     async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
         """All objects of some kinds, ours or not; those a label selector chooses, if one is given.
 
-        OutsideError if no kind could be read.
+        Of all namespaces if it is empty. OutsideError if no kind could be read.
         """
         ...
 
@@ -210,8 +210,31 @@ class Cluster(Protocol):
     ) -> AsyncGenerator[Event, None]:
         """What happens after a reading, in order, through broken connections.
 
-        ExpiredError once that cannot be told without a gap; OutsideError if nobody answers. Whoever
-        stops listening closes it (`aclosing`).
+        In all namespaces if it is empty. ExpiredError once that cannot be told without a gap;
+        OutsideError if nobody answers. Whoever stops listening closes it (`aclosing`).
+        """
+        ...
+
+    async def fetch(self, pod: Object, port: int, path: str) -> str:
+        """What a pod answers over HTTP, asked once; OutsideError if that is nothing good.
+
+        Its size and the time it takes are bounded.
+        """
+        ...
+
+    def logs(
+        self,
+        namespace: str,
+        pod: str,
+        container: str = "",
+        *,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncGenerator[str, None]:
+        """The lines of a pod's log, of its only container if none is named; the last few: `tail`.
+
+        Following, it goes on through broken connections and restarts, until the pod has ended or is
+        gone. OutsideError if there is none. Whoever stops reading closes it (`aclosing`).
         """
         ...
 

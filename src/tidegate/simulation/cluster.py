@@ -1,27 +1,23 @@
 """A simulated cluster behind the port: an API server in memory that knows who owns which field.
 
 It keeps the contract the real one keeps: versions, owners, conflicts, preconditions, an end of its
-history. It fills in no defaults, runs nothing, and believes what it is told, but for what a
-rehearsal needs to see refused.
+history. It fills in no defaults, runs nothing by itself, and believes what it is told, but for what
+a rehearsal needs to see refused.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from copy import deepcopy
 from typing import Any
-
-import msgspec
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.model.problem import Problems
 from tidegate.ports.cluster import (
     MANAGER,
     Applied,
-    Change,
     ConflictError,
     Document,
     Event,
-    ExpiredError,
     FieldConflict,
     Kind,
     Object,
@@ -31,79 +27,25 @@ from tidegate.ports.cluster import (
     Take,
     kind_of,
 )
+from tidegate.simulation.api import Insides, Key, Record, SimulatedApi, where_of
 from tidegate.simulation.fields import Path, flatten, text_of, unflatten
 from tidegate.wire.reader import Reader
 from tidegate.wire.selector_doc import read_selector
 from tidegate.wire.selector_text import parse_selector
 
-# Asked before every call with its name (`read Deployment`, `apply`, …): it may raise.
-Fault = Callable[[str], None]
-
-_Key = tuple[Kind, str, str]
 # Who an object is; nobody owns that.
 _IDENTITY: frozenset[Path] = frozenset(
     [("apiVersion",), ("kind",), *(("metadata", x) for x in ("name", "namespace", "uid"))]
 )
 _VERSION: Path = ("metadata", "resourceVersion")
-
-
-class _Record(msgspec.Struct, frozen=True):
-    """An object, and who owns which of its fields."""
-
-    uid: str
-    version: int
-    fields: dict[Path, Any]
-    owners: dict[str, frozenset[Path]]
-
-
-class SimulatedApi:
-    """What all who talk to one simulated cluster share."""
-
-    def __init__(self, name: str, fault: Fault | None = None) -> None:
-        self.name = name
-        self.fault = fault or (lambda _: None)
-        self.namespaces: set[str] = set()
-        self.records: dict[_Key, _Record] = {}
-        self.version = 1
-        self._history: list[tuple[int, _Key, Change, _Record]] = []
-        self._oldest = 0
-        self._listeners: list[asyncio.Event] = []
-
-    def forget(self) -> None:
-        """Everything that happened up to now is gone from the history."""
-        self._history.clear()
-        self._oldest = self.version
-
-    def keep(self, key: _Key, record: _Record | None, before: _Record | None) -> None:
-        """Write an object, or delete it; whoever watches is told."""
-        self.version = record.version if record is not None else self.version + 1
-        if record is not None:
-            self.records[key] = record
-            change = Change.MODIFIED if before is not None else Change.ADDED
-            self._history.append((self.version, key, change, record))
-        elif before is not None:
-            del self.records[key]
-            gone = msgspec.structs.replace(before, version=self.version)
-            self._history.append((self.version, key, Change.DELETED, gone))
-        for listener in self._listeners:
-            listener.set()
-
-    async def happened(self, after: int) -> AsyncIterator[tuple[_Key, Change, _Record]]:
-        """What happens after a version, for good; ExpiredError if some of it is forgotten."""
-        news = asyncio.Event()
-        self._listeners.append(news)
-        try:
-            while True:
-                if after < self._oldest:
-                    raise ExpiredError(f"{self.name}: its history is gone: read anew")
-                for version, key, change, record in list(self._history):
-                    if version > after:
-                        after = version
-                        yield key, change, record
-                await news.wait()
-                news.clear()
-        finally:
-            self._listeners.remove(news)
+# What the server writes by itself; a difference in it is nobody's wish.
+_BOOKKEEPING = frozenset({"resourceVersion", "generation"})
+# What cannot be changed once it is there.
+_FIXED: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("selector",),
+    "StatefulSet": ("selector", "serviceName", "volumeClaimTemplates"),
+    "Job": ("selector", "template"),
+}
 
 
 class SimulatedCluster:
@@ -131,10 +73,9 @@ class SimulatedCluster:
                 gaps.append(error)
                 continue
             versions[kind.name] = str(self._api.version)
-            for key in sorted(self._api.records):
-                if key[:2] == (kind, namespace):
-                    found = self._object(key, self._api.records[key])
-                    objects += [found] if chosen(found.document) else []
+            for key, record in self._api.listed(kind, namespace):
+                found = self._object(key, record)
+                objects += [found] if chosen(found.document) else []
         if gaps and not versions:
             raise gaps[0]
         return Reading(tuple(objects), versions, tuple(map(str, gaps)))
@@ -161,24 +102,24 @@ class SimulatedCluster:
         old = self._api.records.get(key)
         if before is not None and (old is None or old.uid != before.uid):
             raise StaleError(f"{self.name}: {before.where}: it is there no more")
-        _validate(f"{self.name}: {_where(key)}", kind, document)
+        _validate(f"{self.name}: {where_of(key)}", kind, document)
         taken = self._conflicts(old, wanted)
         ours = old is not None and self._manager in old.owners
         if taken and (take is Take.NOTHING or (take is Take.BACK and not ours)):
-            raise ConflictError(f"{self.name}: {_where(key)}", taken)
-        new = self._merged(old, wanted, f"{key[2]}-{self._api.version + 1}")
+            raise ConflictError(f"{self.name}: {where_of(key)}", taken)
+        new = self._merged(key, old, wanted)
         unchanged = old is not None and _same(old, new)
         if unchanged:
             outcome = Outcome.UNCHANGED
         else:
             outcome = Outcome.CREATED if old is None else Outcome.CONFIGURED
             if not dry_run:
-                self._api.keep(key, new, old)
+                self._api.keep(key, new)
         self._api.fault("applied")
         return Applied(outcome, self._object(key, old if unchanged and old else new), taken)
 
     async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
-        """Delete what is ours and as it was read."""
+        """Delete what is ours and as it was read; how it fares may have changed."""
         self._api.fault("delete")
         key = (found.kind, found.namespace, found.name)
         record = self._api.records.get(key)
@@ -186,10 +127,10 @@ class SimulatedCluster:
             raise StaleError(f"{self.name}: {found.where}: not applied by Tidegate, so left alone")
         if record is None:
             return False
-        if (record.uid, str(record.version)) != (found.uid, found.version):
+        if record.uid != found.uid or not _alike(self._object(key, record), found):
             raise StaleError(f"{self.name}: {found.where}: changed after it was read")
         if not dry_run:
-            self._api.keep(key, None, record)
+            self._api.remove(key)
         return True
 
     async def release(self, found: Object) -> Object:
@@ -202,8 +143,8 @@ class SimulatedCluster:
         if self._manager not in record.owners:
             return self._object(key, record)
         owners = {who: what for who, what in record.owners.items() if who != self._manager}
-        new = msgspec.structs.replace(record, owners=owners, version=self._api.version + 1)
-        self._api.keep(key, new, record)
+        new = self._api.changed(record, record.fields, owners)
+        self._api.keep(key, new)
         return self._object(key, new)
 
     async def watch(
@@ -212,14 +153,37 @@ class SimulatedCluster:
         """What happens after a reading, in order."""
         chosen = _chooser(selector)
         async for key, change, record in self._api.happened(int(after)):
-            found = self._object(key, record)
-            if key[:2] == (kind, namespace) and chosen(found.document):
-                yield Event(change, found)
+            if key[0] == kind and namespace in ("", key[1]):
+                found = self._object(key, record)
+                if chosen(found.document):
+                    yield Event(change, found)
+
+    async def fetch(self, pod: Object, port: int, path: str) -> str:
+        """What runs in a pod answers."""
+        self._api.fault("fetch")
+        return self._insides(pod.where).answer(pod.namespace, pod.name, port, path)
+
+    async def logs(
+        self,
+        namespace: str,
+        pod: str,
+        container: str = "",
+        *,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncGenerator[str, None]:
+        """What runs in a pod wrote."""
+        self._api.fault("logs")
+        insides = self._insides(f"pod/{namespace}/{pod}")
+        written = insides.lines(namespace, pod, container, follow=follow, tail=tail)
+        async with aclosing(written) as lines:
+            async for line in lines:
+                yield line.text
 
     async def close(self) -> None:
         """Nothing is held open."""
 
-    def _key(self, kind: Kind, wanted: dict[Path, Any]) -> _Key:
+    def _key(self, kind: Kind, wanted: dict[Path, Any]) -> Key:
         namespace, name = (wanted.get(("metadata", x)) for x in ("namespace", "name"))
         if not namespace or not name:
             raise RefusedError(f"{kind.name}: metadata.namespace and metadata.name are needed")
@@ -227,7 +191,7 @@ class SimulatedCluster:
             raise OutsideError(f'{self.name}: HTTP 404: namespaces "{namespace}" not found')
         return kind, str(namespace), str(name)
 
-    def _conflicts(self, old: _Record | None, wanted: dict[Path, Any]) -> tuple[FieldConflict, ...]:
+    def _conflicts(self, old: Record | None, wanted: dict[Path, Any]) -> tuple[FieldConflict, ...]:
         """Fields that somebody else owns and that would get another value."""
         if old is None:
             return ()
@@ -239,13 +203,17 @@ class SimulatedCluster:
             if path in owned and old.fields.get(path) != value
         )
 
-    def _merged(self, old: _Record | None, wanted: dict[Path, Any], uid: str) -> _Record:
+    def _insides(self, where: str) -> Insides:
+        if self._api.insides is None:
+            raise OutsideError(f"{self.name}: {where}: nothing runs in this cluster's pods")
+        return self._api.insides
+
+    def _merged(self, key: Key, old: Record | None, wanted: dict[Path, Any]) -> Record:
         """What is there after applying: our fields as wanted, the others' as they are."""
-        version = self._api.version + 1
         mine = frozenset(wanted.keys() - _IDENTITY - {_VERSION})
         kept = {path: value for path, value in wanted.items() if path != _VERSION}
         if old is None:
-            return _Record(uid, version, kept, {self._manager: mine})
+            return self._api.made(key, kept, {self._manager: mine})
         owners: dict[str, frozenset[Path]] = {}
         for manager, owned in old.owners.items():
             if manager == self._manager:
@@ -257,11 +225,11 @@ class SimulatedCluster:
         dropped -= frozenset().union(*owners.values())
         there = {path: value for path, value in old.fields.items() if path not in dropped}
         fields = {path: kept.get(path, there.get(path)) for path in _in_order(there, kept)}
-        return _Record(old.uid, version, fields, {**owners, self._manager: mine})
+        new = self._api.changed(old, fields, {**owners, self._manager: mine})
+        _refuse_changes(f"{self.name}: {where_of(key)}", key[0], old, new)
+        return new
 
-    def _object(self, key: _Key, record: _Record) -> Object:
-        document = unflatten(record.fields)
-        document["metadata"] |= {"uid": record.uid, "resourceVersion": str(record.version)}
+    def _object(self, key: Key, record: Record) -> Object:
         return Object(
             kind=key[0],
             namespace=key[1],
@@ -269,12 +237,8 @@ class SimulatedCluster:
             uid=record.uid,
             version=str(record.version),
             ours=self._manager in record.owners,
-            document=deepcopy(document),
+            document=self._api.document(record),
         )
-
-
-def _where(key: _Key) -> str:
-    return f"{key[0].name.lower()}/{key[1]}/{key[2]}"
 
 
 def _validate(where: str, kind: Kind, document: Document) -> None:
@@ -286,6 +250,27 @@ def _validate(where: str, kind: Kind, document: Document) -> None:
                 raise RefusedError(f"{where}: refused (422): spec.{field}: Required value")
 
 
+def _refuse_changes(where: str, kind: Kind, old: Record, new: Record) -> None:
+    for field in _FIXED.get(kind.name, ()):
+        one, other = (
+            {path: value for path, value in each.fields.items() if path[:2] == ("spec", field)}
+            for each in (old, new)
+        )
+        if one != other:
+            raise RefusedError(f"{where}: refused (422): spec.{field}: field is immutable")
+
+
+def _alike(one: Object, other: Object) -> bool:
+    """Whether nobody's wish differs: status and bookkeeping move by themselves."""
+    return one.ours == other.ours and _wishes(one.document) == _wishes(other.document)
+
+
+def _wishes(document: Document) -> dict[str, Any]:
+    wishes = {key: value for key, value in document.items() if key != "status"}
+    kept = document["metadata"].items()
+    return wishes | {"metadata": {key: value for key, value in kept if key not in _BOOKKEEPING}}
+
+
 def _chooser(selector: str) -> Callable[[Document], bool]:
     if not selector:
         return lambda _: True
@@ -293,7 +278,7 @@ def _chooser(selector: str) -> Callable[[Document], bool]:
     return lambda document: chosen.matches(document["metadata"].get("labels") or {})
 
 
-def _same(one: _Record, other: _Record) -> bool:
+def _same(one: Record, other: Record) -> bool:
     """Whether two are the same, the order of their items included."""
     return one.owners == other.owners and unflatten(one.fields) == unflatten(other.fields)
 

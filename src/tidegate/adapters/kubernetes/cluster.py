@@ -15,6 +15,7 @@ from tidegate.adapters.kubernetes.documents import (
     path_of,
     where_of,
 )
+from tidegate.adapters.kubernetes.pods import Asking, Pods, Reach
 from tidegate.adapters.kubernetes.server import Limits, Server
 from tidegate.adapters.kubernetes.watching import Watching, watch
 from tidegate.core.errors import OutsideError, StaleError
@@ -56,8 +57,11 @@ class KubernetesCluster:
         limits: Limits | None = None,
         watching: Watching | None = None,
         page: int = PAGE,
+        reach: Reach = Reach.PROXY,
+        asking: Asking | None = None,
     ) -> None:
         self._server = Server(access, limits)
+        self._pods = Pods(self._server, reach, asking)
         self._manager = manager
         self._watching = watching or Watching()
         self._page = page
@@ -181,8 +185,25 @@ class KubernetesCluster:
         """What happens after a reading, in order."""
         return watch(self._server, self._watching, self._manager, namespace, kind, after, selector)
 
+    async def fetch(self, pod: Object, port: int, path: str) -> str:
+        """What a pod answers over HTTP, by the way chosen at the beginning."""
+        return await self._pods.fetch(pod, port, path)
+
+    def logs(
+        self,
+        namespace: str,
+        pod: str,
+        container: str = "",
+        *,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncGenerator[str, None]:
+        """The lines of a pod's log."""
+        return self._pods.logs(namespace, pod, container, follow, tail)
+
     async def close(self) -> None:
         """Close the connections."""
+        await self._pods.close()
         await self._server.close()
 
     async def _list(self, namespace: str, kind: Kind, selector: str) -> tuple[str, list[Object]]:

@@ -13,9 +13,10 @@ _NOTES = frozenset({"deployment.kubernetes.io/revision"})
 
 
 def path_of(kind: Kind, namespace: str, name: str = "") -> str:
-    """Where the server keeps a kind in a namespace, or one object of it."""
+    """Where the server keeps a kind in a namespace, or in all of them, or one object of it."""
     group = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
-    path = f"{group}/namespaces/{quote(namespace, safe='')}/{kind.plural}"
+    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    path = f"{group}{inside}/{kind.plural}"
     return f"{path}/{quote(name, safe='')}" if name else path
 
 

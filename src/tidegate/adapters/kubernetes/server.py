@@ -133,9 +133,14 @@ class Server:
 
     @asynccontextmanager
     async def listen(
-        self, path: str, where: str, params: Mapping[str, str], silence_s: float
+        self,
+        path: str,
+        where: str,
+        params: Mapping[str, str],
+        silence_s: float | None,
+        accept: str = JSON,
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """A stream of lines; OutsideError if it cannot be had, or when it breaks.
+        """An answer as it comes; OutsideError if it cannot be had, or when it breaks.
 
         It takes no slot: it lasts, and nobody else would get one.
         """
@@ -145,6 +150,7 @@ class Server:
         )
         try:
             session, headers = await self._open(), await self._login.headers()
+            headers["Accept"] = accept
             async with session.get(
                 self._access.server + path,
                 params=params,

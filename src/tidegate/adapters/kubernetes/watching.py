@@ -102,18 +102,23 @@ async def _lines(
     where = where_of(kind, namespace)
     silence_s = watching.period_s + watching.grace_s
     async with server.listen(path_of(kind, namespace), where, params, silence_s) as stream:
-        async for line in _split(stream, watching.bytes_max):
+        async for line in split(stream, watching.bytes_max):
             yield line
 
 
-async def _split(stream: aiohttp.StreamReader, bytes_max: int) -> AsyncIterator[bytes]:
-    rest = b""
+async def split(
+    stream: aiohttp.StreamReader, bytes_max: int, *, rest: bool = False
+) -> AsyncIterator[bytes]:
+    """The lines of a stream; with `rest`, what stands behind the last end of a line is one too."""
+    begun = b""
     async for chunk in stream.iter_any():
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > bytes_max:
-            raise OutsideError(f"an event of more than {bytes_max} bytes")
+        *lines, begun = (begun + chunk).split(b"\n")
+        if len(begun) > bytes_max:
+            raise OutsideError(f"a line of more than {bytes_max} bytes")
         for line in lines:
             yield line
+    if rest and begun:
+        yield begun
 
 
 def _event(where: str, line: bytes, kind: Kind, manager: str) -> tuple[Event | None, str]:
