@@ -96,6 +96,13 @@ WARNINGS = [
     ("mutable-tag", spec("imageRef: latest"), 5, '"latest" can become another image'),
     ("mutable-tag", by_account("  - {shard: app-sre, imageRef: latest}\n"), 9,
      '"latest" can become another image'),
+    ("no-effect", spec('sleepDurationSecs: "60", cron: "0 * * * *"'), 5,
+     "sleepDurationSecs does nothing beside cron"),
+    ("no-effect", spec("failedJobHistoryLimit: 0"), 5,
+     "failedJobHistoryLimit does nothing without cron"),
+    ("no-effect", spec("storage: 5Gi"), 5, "storage does nothing without cache"),
+    ("value", spec('restartPolicy: Always, cron: "0 * * * *"'), 5,
+     'Kubernetes refuses a job with "Always"'),
     ("long-name", entry("sharding: {strategy: per-cloudflare-zone}").replace(
         "terraform-resources", "terraform-cloudflare-resources-and-more"), 4,
      "qontract-reconcile-terraform-cloudflare-resources-and-more-main-example-com"),

@@ -21,6 +21,7 @@ RULES = {
     "rollout": "Rules by which images move that cannot be used",
     "override": "An override that changes nothing, or is for nobody",
     "mutable-tag": "A tag in production that can become another image without a change here",
+    "no-effect": "A field that nobody reads beside the others",
     "long-name": "A name that is cut, with a hash at its end, to fit",
     "unread": "A file that nothing is read from",
 }

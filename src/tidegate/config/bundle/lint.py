@@ -1,13 +1,14 @@
 """What has one meaning and is probably not meant: shards, overrides, images and names.
 
 An override that reaches nobody, or changes nothing, looks like protection and is none. A tag like
-`latest` in production changes what runs without a change here.
+`latest` in production changes what runs without a change here. A field that nobody reads is a wish.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from tidegate.config.bundle.finding import Fault, Path, Severity
 from tidegate.config.bundle.places import Place
+from tidegate.core.integrations.idle import idle
 from tidegate.core.integrations.model import Integration, Key, Managed, Shard
 from tidegate.core.integrations.naming import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
 from tidegate.core.integrations.shards import collisions, shards_of
@@ -36,6 +37,7 @@ def linted(
             found += _told(problems, "sharding", stands)
             every += shards
             found += _images(managed, stands)
+            found += _idle(managed, stands)
             found += _names(integration, managed, shards, stands)
     problems = Problems()
     collisions(every, problems)
@@ -95,6 +97,35 @@ def _mutable(path: Path, tag: str) -> Fault:
         value=shown(tag),
         severity="warning",
     )
+
+
+def _idle(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
+    """Fields that do nothing, and the one that Kubernetes refuses."""
+    place, path = stands[managed.where]
+    for field, why in idle(managed.spec):
+        yield (
+            place,
+            Fault(
+                path=(*path, "spec", field),
+                message=f"{field} does nothing {why}",
+                rule="no-effect",
+                remedy="drop it",
+                value=shown(managed.spec[field]),
+                severity="warning",
+            ),
+        )
+    if managed.spec.get("cron") and managed.spec.get("restartPolicy") == "Always":
+        yield (
+            place,
+            Fault(
+                path=(*path, "spec", "restartPolicy"),
+                message='Kubernetes refuses a job with "Always"',
+                rule="value",
+                remedy="write OnFailure or Never",
+                value=shown("Always"),
+                severity="warning",
+            ),
+        )
 
 
 def _names(

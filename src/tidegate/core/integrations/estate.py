@@ -17,12 +17,14 @@ from tidegate.core.integrations.model import Integration, Managed, Shard
 from tidegate.core.integrations.overlay import lay_over
 from tidegate.core.integrations.shards import Inventories, Options, collisions, shards_of
 from tidegate.core.integrations.workloads import (
+    SHIPPER,
     Ground,
     Manifest,
     ground_of,
     image_of,
     render,
     service,
+    shipper_resources_of,
 )
 from tidegate.core.model.problem import Problems
 
@@ -223,7 +225,8 @@ def manifest_of(
     image = None if revision is None else image_named(revision, place.repository)
     manifest = render(shard, place.managed, ground, image)
     if site.overlay is not None and piece.kind != "CronJob":
-        manifest = lay_over(manifest, site.overlay, shard)
+        shipper = {SHIPPER: shipper_resources_of(shard, place.managed, ground)}
+        manifest = lay_over(manifest, site.overlay, shard, shipper)
     return _stamped(manifest, piece, shard.integration, adopted=adopted)
 
 

@@ -14,10 +14,13 @@ import msgspec
 
 from tidegate.core.integrations.images import settled
 from tidegate.core.integrations.model import Managed, Shard
+from tidegate.core.integrations.variables import job_variables, server_variables
 
 Manifest = dict[str, Any]
 
 APP = "qontract-reconcile"
+# The container that ships logs, where a site has one.
+SHIPPER = "fluentd"
 SHARD_LABEL, KEY_LABEL = "tidegate.dev/shard", "tidegate.dev/shard-key"
 PORT = 9090
 # What a parameter is where neither the environment nor the process says otherwise.
@@ -39,12 +42,14 @@ DEFAULTS: Mapping[str, str] = {
     "LOG_SLOW_OC_RECONCILE": "false",
     "USE_NATIVE_CLIENT": "",
     "USED_FOR_SECURITY": "",
+    "INTERNAL_CERTIFICATES_IMAGE": "quay.io/app-sre/internal-redhat-ca",
+    "INTERNAL_CERTIFICATES_IMAGE_TAG": "latest",
+    "INTERNAL_CERTIFICATES_IMAGE_PULL_POLICY": "Always",
     "INTEGRATIONS_MANAGER_UPSTREAM": "",
     "INTEGRATIONS_MANAGER_IMAGE": "",
     "INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF": "",
     "PUSHGATEWAY_SECRET_NAME": "push-gateway-auth-url",
 }
-_MANAGER = "integrations-manager"
 _QUIET = "ignore-check.kube-linter.io/"
 _CRON_ANNOTATIONS = {f"{_QUIET}unset-cpu-requirements": "no cpu limits"}
 _ANNOTATIONS = _CRON_ANNOTATIONS | {
@@ -115,11 +120,26 @@ def resources_of(shard: Shard, managed: Managed, ground: Ground) -> dict[str, di
     """What a shard may use: its override, or the spec with what the environment puts in."""
     if shard.override is not None and shard.override.resources is not None:
         return _texts(shard.override.resources)
-    name = shard.integration.upper().replace("-", "_")
-    found = _texts(managed.spec["resources"])
+    prefix = shard.integration.upper().replace("-", "_")
+    return _put_in(_texts(managed.spec["resources"]), prefix, ground)
+
+
+def shipper_resources_of(
+    shard: Shard, managed: Managed, ground: Ground
+) -> dict[str, dict[str, str]] | None:
+    """What the container that ships logs may use; None: what the site's overlay says."""
+    if not managed.spec.get("fluentdResources"):
+        return None
+    prefix = shard.integration.upper().replace("-", "_")
+    return _put_in(_texts(managed.spec["fluentdResources"]), f"{prefix}_FLUENTD", ground)
+
+
+def _put_in(
+    found: dict[str, dict[str, str]], prefix: str, ground: Ground
+) -> dict[str, dict[str, str]]:
     for part, noun in (("limits", "LIMIT"), ("requests", "REQUEST")):
         for amount in found.get(part, {}):
-            known = ground.parameters.get(f"{name}_{amount.upper()}_{noun}")
+            known = ground.parameters.get(f"{prefix}_{amount.upper()}_{noun}")
             if known is not None:
                 found[part][amount] = known
     return found
@@ -138,7 +158,7 @@ def _server(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manif
     keeps = bool(spec.get("cache"))
     stops = shard.override is not None and shard.override.disabled
     app = {"app": f"{APP}-{shard.integration}"}
-    pod = {
+    pod: Manifest = {
         "metadata": {"labels": app | {"component": APP} | ({} if ground.adopted else labels)},
         "spec": {
             "serviceAccountName": APP,
@@ -147,7 +167,7 @@ def _server(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manif
                     "name": "int",
                     "image": image,
                     "ports": [{"name": "http", "containerPort": PORT}],
-                    "env": _env(shard, managed, ground),
+                    "env": server_variables(shard, spec, ground.parameters, adopted=ground.adopted),
                     "resources": resources_of(shard, managed, ground),
                     "volumeMounts": _mounts(spec, ground.parameters),
                 }
@@ -155,6 +175,8 @@ def _server(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manif
             "volumes": _volumes(spec, ground.parameters),
         },
     }
+    if spec.get("internalCertificates"):
+        pod["spec"]["initContainers"] = [_certificates(ground.parameters)]
     body: Manifest = {
         "replicas": 0 if stops else 1,
         "revisionHistoryLimit": 5,
@@ -196,97 +218,6 @@ def _claim(spec: Mapping[str, Any]) -> Manifest:
     }
 
 
-def _plain(name: str, value: object) -> Manifest:
-    return {"name": name, "value": str(value)}
-
-
-def _secret(name: str, secret: str, key: str, *, optional: bool = False) -> Manifest:
-    ref: Manifest = {"name": secret, "key": key}
-    if optional:
-        ref["optional"] = True
-    return {"name": name, "valueFrom": {"secretKeyRef": ref}}
-
-
-def _config(name: str) -> Manifest:
-    ref = {"name": "app-interface", "key": name}
-    return {"name": name, "valueFrom": {"configMapKeyRef": ref}}
-
-
-def _arguments(shard: Shard, managed: Managed, ground: Ground) -> list[Manifest]:
-    """What the integration is told; adopted ones keep every blank, or they would restart."""
-    text = shard.arguments
-    if ground.adopted and shard.key:
-        own = str(managed.spec.get("extraArgs") or "")
-        text = f"{own} {text.removeprefix(own.strip()).strip()}"
-    return [_plain("INTEGRATION_EXTRA_ARGS", text)] if text else []
-
-
-def _env(shard: Shard, managed: Managed, ground: Ground) -> list[Manifest]:
-    spec, known = managed.spec, ground.parameters
-    env: list[Manifest] = []
-    if (spec.get("logs") or {}).get("googleChat"):
-        env.append(_plain("PREFIX_LOG_LEVEL", "true"))
-    if shard.index is not None:
-        env += [_plain("SHARDS", shard.count), _plain("SHARD_ID", shard.index)]
-    if shard.key:
-        env.append(_plain("SHARD_KEY", shard.key))
-    env.append(_plain("DRY_RUN", known["DRY_RUN"]))
-    if spec.get("command"):
-        env.append(_plain("COMMAND_NAME", spec["command"]))
-    if shard.integration == _MANAGER:
-        names = ("UPSTREAM", "IMAGE", "IMAGE_TAG_FROM_REF")
-        every = ("MANAGER_DRY_RUN", *(f"INTEGRATIONS_MANAGER_{name}" for name in names))
-        env += [_plain(name, known[name]) for name in every]
-    env.append(_plain("INTEGRATION_NAME", shard.integration))
-    env += _arguments(shard, managed, ground)
-    sleep = spec.get("sleepDurationSecs") or known["SLEEP_DURATION_SECS"]
-    env += [_plain("SLEEP_DURATION_SECS", sleep), _config("GITHUB_API"), _config("SENTRY_DSN")]
-    env.append(_plain("LOG_FILE", known["LOG_FILE"]))
-    env += _state(known) if spec.get("state") else []
-    env += [] if spec.get("disableUnleash") else _unleash()
-    for name in ("SLOW_OC_RECONCILE_THRESHOLD", "LOG_SLOW_OC_RECONCILE", "USE_NATIVE_CLIENT"):
-        env.append(_plain(name, known[name]))
-    env += [_token_path(known), _plain("USED_FOR_SECURITY", known["USED_FOR_SECURITY"])]
-    if spec.get("environmentAware"):
-        aware = ("ENVIRONMENT_NAME", "IMAGE", "IMAGE_TAG", "IMAGE_DIGEST")
-        env += [_plain(name, known[name]) for name in aware]
-    return env + _extra(spec)
-
-
-def _state(known: Mapping[str, str]) -> list[Manifest]:
-    prefix, secret = "APP_INTERFACE_STATE", "app-interface"
-    return [
-        _secret(f"{prefix}_BUCKET", secret, "aws.s3.bucket"),
-        _plain(f"{prefix}_BUCKET_ACCOUNT", known[f"{prefix}_BUCKET_ACCOUNT"]),
-        _secret(f"{prefix}_BUCKET_REGION", secret, "aws.region", optional=True),
-        _plain("AWS_CONFIG_FILE", "/aws/config"),
-        _secret(f"{prefix}_AWS_PROFILE", secret, "aws.profile.state", optional=True),
-    ]
-
-
-def _unleash() -> list[Manifest]:
-    return [
-        _secret("UNLEASH_API_URL", "unleash", "API_URL", optional=True),
-        _secret("UNLEASH_CLIENT_ACCESS_TOKEN", "unleash", "CLIENT_ACCESS_TOKEN", optional=True),
-    ]
-
-
-def _token_path(known: Mapping[str, str]) -> Manifest:
-    path = f"{known['KUBE_SA_TOKEN_MOUNT_PATH']}/{known['KUBE_SA_TOKEN_FILENAME']}"
-    return _plain("KUBE_SA_TOKEN_PATH", path)
-
-
-def _extra(spec: Mapping[str, Any]) -> list[Manifest]:
-    """Variables of the integration's own; a secret's key is the variable's name."""
-    found: list[Manifest] = []
-    for each in spec.get("extraEnv") or ():
-        if each.get("secretName"):
-            found.append(_secret(each["secretKey"], each["secretName"], each["secretKey"]))
-        else:
-            found.append(_plain(each["name"], each["value"]))
-    return found
-
-
 def _mounts(spec: Mapping[str, Any], known: Mapping[str, str]) -> list[Manifest]:
     mounts: list[Manifest] = [
         {"name": "tmp-dir", "mountPath": "/tmp"},
@@ -294,6 +225,8 @@ def _mounts(spec: Mapping[str, Any], known: Mapping[str, str]) -> list[Manifest]
     ]
     if spec.get("cache"):
         mounts.append({"name": "cache", "mountPath": "/.cache"})
+    if spec.get("internalCertificates"):
+        mounts.append({"name": _CERTIFICATES, "mountPath": "/etc/pki/"})
     mounts.append({"name": "logs", "mountPath": "/fluentd/log/"})
     mounts.append(_token_mount(known))
     if spec.get("state"):
@@ -303,7 +236,25 @@ def _mounts(spec: Mapping[str, Any], known: Mapping[str, str]) -> list[Manifest]
     return mounts
 
 
+_CERTIFICATES = "internal-certificates"
 _TOKEN, _BOUND = "qontract-reconcile-sa-token", "bound-qontract-reconcile-sa-token"
+
+
+def _certificates(known: Mapping[str, str]) -> Manifest:
+    """Puts a site's own authorities where the integration looks for those it trusts."""
+    image, into = "INTERNAL_CERTIFICATES_IMAGE", "/tmp/etc-pki/"
+    return {
+        "name": _CERTIFICATES,
+        "image": f"{known[image]}:{known[f'{image}_TAG']}",
+        "imagePullPolicy": known[f"{image}_PULL_POLICY"],
+        "command": ["/bin/sh", "-c"],
+        "args": [f"cp -r /etc/pki/. {into}\n"],
+        "volumeMounts": [{"name": _CERTIFICATES, "mountPath": into}],
+        "resources": {
+            "requests": {"memory": "10Mi", "cpu": "15m"},
+            "limits": {"memory": "20Mi"},
+        },
+    }
 
 
 def _token_mount(known: Mapping[str, str]) -> Manifest:
@@ -329,31 +280,12 @@ def _volumes(spec: Mapping[str, Any], known: Mapping[str, str]) -> list[Manifest
         secret = {"secretName": known["AWS_CONFIG_SECRET_NAME"], "optional": True}
         volumes.append({"name": "aws-config", "secret": secret})
     volumes.append(_toml_volume(known))
-    return volumes + [{"name": name, "emptyDir": {}} for name in ("logs", "tmp-dir")]
+    empty = ["logs", "tmp-dir"] + ([_CERTIFICATES] if spec.get("internalCertificates") else [])
+    return volumes + [{"name": name, "emptyDir": {}} for name in empty]
 
 
 def _cron_job(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manifest:
     spec, known = managed.spec, ground.parameters
-    env = [_plain("RUN_ONCE", "true")]
-    if not ground.adopted:
-        if shard.index is not None and (shard.count or 1) > 1:
-            env += [_plain("SHARDS", shard.count), _plain("SHARD_ID", shard.index)]
-        env += [_plain("SHARD_KEY", shard.key)] if shard.key else []
-    env.append(_plain("DRY_RUN", known["DRY_RUN"]))
-    env += [_plain("COMMAND_NAME", spec["command"])] if spec.get("command") else []
-    env.append(_plain("INTEGRATION_NAME", shard.integration))
-    env += _arguments(shard, managed, ground)
-    env.append(_config("GITHUB_API"))
-    env += [] if spec.get("disableUnleash") else _unleash()
-    env += _extra(spec)
-    if spec.get("dashdotdb"):
-        env.append(_secret("DASHDOTDB_SECRET", "dashdotdb", "AUTH_VAULT_PATH"))
-    env.append(_token_path(known))
-    if spec.get("enablePushgateway"):
-        secret = known["PUSHGATEWAY_SECRET_NAME"]
-        env.append(_plain("PUSHGATEWAY_ENABLED", "true"))
-        for name, key in (("URL", "server"), ("USERNAME", "username"), ("PASSWORD", "password")):
-            env.append(_secret(f"PUSHGATEWAY_{name}", secret, key))
     pod = {
         "serviceAccountName": APP,
         "restartPolicy": spec.get("restartPolicy") or "OnFailure",
@@ -361,7 +293,7 @@ def _cron_job(shard: Shard, managed: Managed, ground: Ground, image: str) -> Man
             {
                 "name": "int",
                 "image": image,
-                "env": env,
+                "env": job_variables(shard, spec, known, adopted=ground.adopted),
                 "resources": resources_of(shard, managed, ground),
                 "volumeMounts": [
                     {"name": "qontract-reconcile-toml", "mountPath": "/config"},
