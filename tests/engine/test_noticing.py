@@ -1,5 +1,6 @@
 """What of a reading is news: what is old, void or silent is not."""
 
+import msgspec
 import pytest
 
 from tidegate.core.journal.facts import Declared, Observed
@@ -21,7 +22,7 @@ def known(report: Target) -> RolloutState:
 
 def observed(state: RolloutState, *reports: Target, complete: bool = True) -> list[Observed]:
     """What a reading adds to what is known."""
-    found = list(notice(state, Observation(DECLARED, reports, complete)))
+    found = list(notice(state, Observation(DECLARED, reports, complete), Instant(0)))
     return [fact for fact in found if isinstance(fact, Observed)]
 
 
@@ -56,3 +57,44 @@ def test_a_report_from_before_a_retry_is_no_news() -> None:
     state = RolloutState(declared=DECLARED, void={"a": Instant(5)})
     assert not observed(state, Target("a", Status.Failed, Instant(5), "v2"))
     assert observed(state, Target("a", Status.Progressing, Instant(6), "v2"))
+
+
+def undated(state: RolloutState, *reports: Target, now: int = 50) -> list[Target]:
+    """What is noticed of a fleet that cannot tell since when anything is so."""
+    seen = Observation(DECLARED, reports, dated=False)
+    found = [fact for fact in notice(state, seen, Instant(now)) if isinstance(fact, Observed)]
+    return [report for fact in found for report in fact.reports]
+
+
+def test_what_a_fleet_cannot_date_is_dated_when_it_is_first_seen() -> None:
+    (one,) = undated(RolloutState(), Target("a", Status.Succeeded, revision="v2"))
+    assert one.since == 50
+    state = RolloutState(reports={"a": one})
+    assert undated(state, Target("a", Status.Succeeded, revision="v2"), now=99) == []
+    (again,) = undated(state, Target("a", Status.Failed, revision="v2"), now=99)
+    assert again.since == 99
+
+
+def test_other_words_about_the_same_are_news_and_no_new_beginning() -> None:
+    known = Target("a", Status.Progressing, Instant(5), "v2", detail="0 of 3 clean runs")
+    said = Target("a", Status.Progressing, revision="v2", detail="1 of 3 clean runs")
+    (one,) = undated(RolloutState(reports={"a": known}), said)
+    assert (one.since, one.detail) == (5, "1 of 3 clean runs")
+
+
+def test_what_a_retry_made_void_stays_so_until_something_is_done() -> None:
+    state = RolloutState(void={"a": Instant(5)})
+    failed = Target("a", Status.Failed, revision="v2")
+    assert undated(state, failed) == []
+    state.reports["a"] = Target("a", Status.Progressing, Instant(20), "v2")
+    assert [one.status for one in undated(state, failed)] == [Status.Failed]
+
+
+def test_the_way_back_does_not_vanish_because_everybody_moved_on() -> None:
+    """What was good before stays what it was for as long as the same revision goes out."""
+    before = msgspec.structs.replace(DECLARED, revision="v2", last_good="v1")
+    now = msgspec.structs.replace(before, last_good=None)
+    state = RolloutState(declared=before)
+    assert list(notice(state, Observation(now, ()), Instant(0))) == []
+    other = msgspec.structs.replace(now, revision="v3")
+    assert list(notice(state, Observation(other, ()), Instant(0))) == [other]

@@ -1,18 +1,23 @@
 """What of a reading is news: only that is written down."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from tidegate.core.journal.facts import Declared, Observed
 from tidegate.core.journal.rollout_state import RolloutState, is_void
 from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import Instant
 from tidegate.ports.fleet import Observation
 
 
-def notice(state: RolloutState, seen: Observation) -> Iterator[Declared | Observed]:
+def notice(state: RolloutState, seen: Observation, now: Instant) -> Iterator[Declared | Observed]:
     """The facts in which a reading differs from what is known."""
-    if seen.declared != state.declared:
-        yield seen.declared
-    reports = tuple(report for report in seen.reports if _is_news(state, report))
+    declared = _declared(state, seen.declared)
+    if declared != state.declared:
+        yield declared
+    told = seen.reports if seen.dated else _dated(state, seen.reports, now)
+    reports = tuple(report for report in told if _is_news(state, report))
     heard = {report.name for report in seen.reports}
     # From a partial reading nothing is concluded about those it does not mention; nor is it ever
     # about members: a reading may be from before they reported, and to forget what we had them
@@ -23,6 +28,29 @@ def notice(state: RolloutState, seen: Observation) -> Iterator[Declared | Observ
     gone = tuple(sorted(silent - state.pending.keys()))
     if reports or gone or seen.complete != state.complete:
         yield Observed(reports=reports, gone=gone, complete=seen.complete)
+
+
+def _declared(state: RolloutState, seen: Declared) -> Declared:
+    """What was good before a revision stays so, however many have left it since."""
+    known = state.declared
+    if known is None or known.last_good is None or known.revision != seen.revision:
+        return seen
+    return msgspec.structs.replace(seen, last_good=known.last_good)
+
+
+def _dated(state: RolloutState, reports: Iterable[Target], now: Instant) -> Iterator[Target]:
+    """Reports with the moment at which each was first seen to be so."""
+    for report in reports:
+        known = state.reports.get(report.name)
+        if known is None and report.name in state.void:
+            continue  # it is what a retry made void, until something is done about it
+        same = known is not None and _same(known, report)
+        since = known.since if same and known is not None else now
+        yield msgspec.structs.replace(report, since=since)
+
+
+def _same(one: Target, other: Target) -> bool:
+    return (one.status, one.revision) == (other.status, other.revision)
 
 
 def _is_news(state: RolloutState, report: Target) -> bool:

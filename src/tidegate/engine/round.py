@@ -44,7 +44,7 @@ async def run_round(
     seen = await fleet.observe(desk.partition)
     head = await to_thread(desk.catch_up)
     now = clock.now()
-    news = [Note(now, ACTOR, fact) for fact in notice(desk.state, seen)]
+    news = [Note(now, ACTOR, fact) for fact in notice(desk.state, seen, now)]
     late = overdue_tasks(desk.state, now)
     news += [acted(now, task, Outcome.DROPPED, "left undone too long") for task in late]
     if news:

@@ -16,6 +16,8 @@ class Observation(msgspec.Struct, frozen=True):
     reports: tuple[Target, ...]
     # False: some reports may be missing; nothing is concluded from absence.
     complete: bool = True
+    # False: the fleet cannot tell since when anything is so; whoever sees it first dates it.
+    dated: bool = True
 
 
 class Fleet(Protocol):

@@ -45,6 +45,10 @@ class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=Tr
     revision: str | None = None
     # What the fleet ran before anything was completed here: the way back until then.
     last_good: str | None = None
+    # Targets that are to stay where they are, and where that is written.
+    pinned: dict[str, str] = {}
+    # Where the rules stand that it follows; empty: nobody says.
+    origin: str = ""
 
 
 class Observed(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=True):

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from tidegate.core.gates.approval import Response
 from tidegate.core.gates.brakes import Brakes, concerning
+from tidegate.core.gates.pin import Pin
+from tidegate.core.gates.scope import Scope
 from tidegate.core.journal.facts import (
     Acted,
     AnyFact,
@@ -37,6 +39,9 @@ from tidegate.core.model.time import Instant
 from tidegate.core.rollout.strategy import Approvals, Retry, Rollout
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.rollout.world import RolloutWorld, build_world
+
+# Who pins what is declared to stay where it is.
+DECLARED = "the bundle"
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -267,11 +272,29 @@ def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
         revision=declared.revision,
         rollout=rollout,
         complete=state.complete,
-        brakes=brakes if brakes is None else _concerning(brakes, declared, reports),
+        brakes=_concerning(_with_pins(brakes, declared), declared, reports),
     )
 
 
-def _concerning(brakes: Brakes, declared: Declared, reports: dict[str, Target]) -> Brakes | None:
+def _with_pins(brakes: Brakes | None, declared: Declared) -> Brakes | None:
+    """The brakes, and the pins that are declared with the rollout itself."""
+    if not declared.pinned:
+        return brakes
+    known = brakes or Brakes()
+    there = {pin.name for pin in known.pins}
+    mine = (
+        Pin(name=name, scope=Scope(targets=frozenset((name,))), owner=DECLARED, why=where)
+        for name, where in sorted(declared.pinned.items())
+        if name not in there
+    )
+    return replace(known, pins=(*known.pins, *mine))
+
+
+def _concerning(
+    brakes: Brakes | None, declared: Declared, reports: dict[str, Target]
+) -> Brakes | None:
     """The brakes that concern this rollout: others must not fill its journal."""
+    if brakes is None:
+        return None
     names = {name for group in declared.groups for name in group.clusters} | reports.keys()
     return concerning(brakes, sorted(names), declared.labels)

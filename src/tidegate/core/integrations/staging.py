@@ -1,0 +1,55 @@
+"""A place as a rollout: who goes with whom, what goes out, who stays, and what was good before."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from tidegate.core.integrations.estate import Place, Unit
+from tidegate.core.integrations.rules import REST, Rules
+from tidegate.core.journal.facts import Declared
+from tidegate.core.rollout.world import Membership
+
+
+def declared_of(
+    place: Place, rules: Rules, running: Mapping[str, str], others: Mapping[str, str]
+) -> Declared:
+    """The rollout of a place.
+
+    Running: the revision of each unit that has one. Others: units that are not ours to move, and
+    why; those with an image of their own are left alone just the same.
+    """
+    pinned = {unit.name: unit.pinned_by for unit in place.units if unit.pinned_by}
+    moved = (name for name in running if name not in pinned)
+    return Declared(
+        strategy=rules.strategy,
+        groups=_groups(place.units, rules),
+        labels={unit.name: unit.labels for unit in place.units},
+        revision=place.revision,
+        last_good=_before(place.revision, (running[name] for name in moved)),
+        pinned={**others, **pinned},
+        origin=rules.where,
+    )
+
+
+def _groups(units: Iterable[Unit], rules: Rules) -> tuple[Membership, ...]:
+    """Every unit in the first group that chooses it; the others together, last."""
+    members: list[list[str]] = [[] for _ in (*rules.groups, REST)]
+    for unit in units:
+        at = next(
+            (i for i, each in enumerate(rules.groups) if each.selector.matches(unit.labels)), -1
+        )
+        members[at].append(unit.name)
+    names = [*(each.name for each in rules.groups), REST]
+    return tuple(
+        Membership(name, at, tuple(some))
+        for at, (name, some) in enumerate(zip(names, members, strict=True))
+        if some or name != REST
+    )
+
+
+def _before(revision: str, running: Iterable[str]) -> str | None:
+    """What most ran of those who do not have the revision yet; None: everybody has it."""
+    older = Counter(each for each in running if each != revision)
+    if not older:
+        return None
+    # Of equally many the name decides, so that two readings say the same.
+    return max(sorted(older), key=lambda each: older[each])

@@ -1,0 +1,1 @@
+"""Integrations on clusters: what is read of them, and how a new image reaches their shards."""

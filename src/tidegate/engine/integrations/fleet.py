@@ -1,0 +1,208 @@
+"""Integrations as a fleet: every place is a rollout, every unit a target, an image a revision.
+
+Observing reads the bundle, the namespaces and the runs of whoever is on trial. Acting hands a unit
+its workloads as the bundle has them, with the image that is its turn. What somebody else owns, and
+what has an image of its own in the bundle, is left alone and says so.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+
+from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.integrations.estate import Estate, Place, Unit, manifest_of, pieces_of
+from tidegate.core.integrations.images import revision_of
+from tidegate.core.integrations.live import Pod, workload_of
+from tidegate.core.integrations.rules import Rules
+from tidegate.core.integrations.staging import declared_of
+from tidegate.core.integrations.standing import standing_of
+from tidegate.core.journal.facts import Task
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.problem import nearest
+from tidegate.engine.integrations.sight import WORKLOADS, Sight, Sights, Where
+from tidegate.engine.integrations.trials import Trials
+from tidegate.ports.cluster import DEPLOYMENT, STATEFUL_SET, Applied, Kind, Outcome, Take
+from tidegate.ports.estates import Estates
+from tidegate.ports.fleet import Observation
+
+NOT_OURS = "somebody else's; `tidegate apply --adopt` takes it over"
+# Runs end without a word from the cluster: places are looked at again this often.
+LOOK_S = 10.0
+
+
+class IntegrationsFleet:
+    """Images of integrations, shard by shard."""
+
+    def __init__(
+        self, estates: Estates, sights: Sights, trials: Trials, look_s: float = LOOK_S
+    ) -> None:
+        self._estates = estates
+        self._sights = sights
+        self._trials = trials
+        self._look_s = look_s
+
+    async def partitions(self) -> list[str]:
+        """The places whose images move by rules."""
+        estate = await self._estates.read()
+        return [place.partition for place in estate.places if place.managed.rollout is not None]
+
+    async def observe(self, partition: str) -> Observation:
+        """What the bundle wants of a place, and where each unit stands."""
+        estate, place, rules = await self._place(partition)
+        sight = await self._sights.of(_where(place))
+        cluster = self._sights.find(place.managed.namespace.cluster)
+        trials = await self._trials.read(place, rules, sight, cluster)
+        running = _running(place, sight)
+        declared = declared_of(place, rules, running, _others(place, sight))
+        reports = tuple(
+            standing_of(
+                unit,
+                rules,
+                place.repository,
+                sight.workloads,
+                sight.pods,
+                trials,
+                self._trials.restarts,
+            )
+            for unit in place.units
+        )
+        complete = sight.complete and estate.complete
+        return Observation(declared, reports, complete=complete, dated=False)
+
+    async def act(self, partition: str, task: Task) -> str:
+        """Give a unit its workloads with an image, or take those of one that is gone away."""
+        estate, place, _ = await self._place(partition)
+        if task.change.kind is ChangeKind.REMOVE:
+            return await self._remove(place, task.target)
+        unit = next((each for each in place.units if each.name == task.target), None)
+        if unit is None or task.change.revision is None:
+            raise StaleError(f"{task.target} is not in the bundle any more")
+        where, revision = _where(place), task.change.revision
+        sight = await self._sights.of(where)
+        self._trials.begin(place, unit, revision, _pods(unit, sight))
+        try:
+            done = await self._apply(estate, place, unit, revision)
+        finally:
+            self._sights.forget(where)
+        counts = {each: sum(one.outcome is each for one in done) for each in Outcome}
+        return ", ".join(f"{count} {each.value}" for each, count in counts.items() if count)
+
+    async def _apply(
+        self, estate: Estate, place: Place, unit: Unit, revision: str
+    ) -> list[Applied]:
+        cluster = self._sights.find(place.managed.namespace.cluster)
+        every = [
+            cluster.apply(manifest_of(piece, estate.site, revision=revision), take=Take.BACK)
+            for piece in pieces_of(place, unit)
+        ]
+        # All of them end, whatever becomes of one: none goes on unseen.
+        done = await asyncio.gather(*every, return_exceptions=True)
+        for each in done:
+            if isinstance(each, BaseException):
+                raise each
+        return [each for each in done if isinstance(each, Applied)]
+
+    async def _remove(self, place: Place, target: str) -> str:
+        """Take away what a unit has that the bundle knows no more."""
+        where = _where(place)
+        cluster = self._sights.find(where[0])
+        reading = await cluster.read(where[1], WORKLOADS)
+        if not reading.complete:
+            raise OutsideError(f"{where[0]}: {'; '.join(reading.gaps)}")
+        removed = 0
+        try:
+            for each in reading.objects:
+                if each.ours and workload_of(each.document).unit == target:
+                    removed += await cluster.delete(each)
+        finally:
+            self._sights.forget(where)
+        return f"{removed} removed"
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Places whose workloads change, and all of them now and then: runs end in silence."""
+        news: asyncio.Queue[str] = asyncio.Queue()
+        tasks: dict[Where, asyncio.Task[None]] = {}
+        try:
+            while True:
+                estate = await self._estates.read()
+                for where in {_where(place) for place in estate.places} - tasks.keys():
+                    tasks[where] = asyncio.create_task(self._follow(where, news))
+                for place in estate.places:
+                    if place.managed.rollout is not None:
+                        yield place.partition
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._look_s):
+                        while True:
+                            yield await news.get()
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    async def _follow(self, where: Where, news: asyncio.Queue[str]) -> None:
+        """Tell of every workload that changes in a namespace, for good."""
+        while True:
+            try:
+                sight = await self._sights.of(where)
+                async with asyncio.TaskGroup() as group:
+                    for kind in (DEPLOYMENT, STATEFUL_SET):
+                        after = sight.versions.get(kind.name, "")
+                        group.create_task(self._watch(where, kind, after, news))
+            except* (OutsideError, StaleError, OSError):
+                pass
+            await asyncio.sleep(self._look_s)
+            self._sights.forget(where)
+
+    async def _watch(self, where: Where, kind: Kind, after: str, news: asyncio.Queue[str]) -> None:
+        events = self._sights.find(where[0]).watch(where[1], kind, after)
+        async with aclosing(events):
+            async for event in events:
+                self._sights.forget(where)
+                integration = workload_of(event.object.document).integration
+                estate = await self._estates.read()
+                for place in estate.places:
+                    if _where(place) == where and place.integration.name == integration:
+                        news.put_nowait(place.partition)
+
+    async def _place(self, partition: str) -> tuple[Estate, Place, Rules]:
+        estate = await self._estates.read()
+        place = estate.place(partition)
+        if place is None or place.managed.rollout is None:
+            hint = nearest(partition, (each.partition for each in estate.places))
+            raise OutsideError(
+                f"{partition} is not in the bundle, or cannot be read there; "
+                + (hint or "`tidegate validate` says what is wrong")
+            )
+        return estate, place, place.managed.rollout
+
+
+def _where(place: Place) -> Where:
+    return place.managed.namespace.cluster, place.managed.namespace.name
+
+
+def _pods(unit: Unit, sight: Sight) -> list[Pod]:
+    return [pod for shard in unit.shards for pod in sight.pods.get(shard.workload, ())]
+
+
+def _running(place: Place, sight: Sight) -> dict[str, str]:
+    """The revision of every unit whose parts all have one and the same."""
+    found: dict[str, str] = {}
+    for unit in place.units:
+        images = {
+            sight.workloads[shard.workload].image
+            for shard in unit.shards
+            if shard.workload in sight.workloads
+        }
+        if len(images) == 1:
+            found[unit.name] = revision_of(images.pop(), place.repository)
+    return found
+
+
+def _others(place: Place, sight: Sight) -> dict[str, str]:
+    """Units of which some part is there and is not ours."""
+    return {
+        unit.name: NOT_OURS
+        for unit in place.units
+        for shard in unit.shards
+        if shard.workload in sight.objects and not sight.objects[shard.workload].ours
+    }

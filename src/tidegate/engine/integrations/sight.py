@@ -1,0 +1,82 @@
+"""What namespaces hold, read once for all who ask at the same time.
+
+Many places share a namespace; whoever changes something there has it read anew.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+
+import msgspec
+
+from tidegate.core.errors import OutsideError
+from tidegate.core.integrations.live import Pod, Workload, pod_of, workload_of
+from tidegate.ports.cluster import CRON_JOB, DEPLOYMENT, POD, STATEFUL_SET, Cluster, Object
+
+WORKLOADS = (DEPLOYMENT, STATEFUL_SET, CRON_JOB)
+# A reading so young serves whoever asks next.
+FRESH_S = 1.0
+
+# The cluster of a name; OutsideError if nothing is known of it.
+Find = Callable[[str], Cluster]
+Where = tuple[str, str]
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """One reading of one namespace."""
+
+    workloads: dict[str, Workload]
+    # By the workload they are of.
+    pods: dict[str, list[Pod]]
+    # The documents behind them: workloads by name, pods by uid.
+    objects: dict[str, Object]
+    complete: bool
+    versions: dict[str, str]
+
+
+class Sights:
+    """Readings of namespaces, each for as long as it is fresh."""
+
+    def __init__(self, find: Find, fresh_s: float = FRESH_S) -> None:
+        self.find = find
+        self._fresh_s = fresh_s
+        self._known: dict[Where, tuple[float, Sight]] = {}
+        # How often something was changed there: a reading from before is kept for nobody.
+        self._changes: dict[Where, int] = defaultdict(int)
+        self._locks: dict[Where, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def of(self, where: Where) -> Sight:
+        """What a namespace holds; OutsideError if nothing of it can be read."""
+        loop = asyncio.get_running_loop()
+        async with self._locks[where]:
+            at, known = self._known.get(where, (0.0, None))
+            if known is not None and loop.time() - at < self._fresh_s:
+                return known
+            began, changes = loop.time(), self._changes[where]
+            sight = await self._read(where)
+            if changes == self._changes[where]:
+                self._known[where] = began, sight
+            return sight
+
+    def forget(self, where: Where) -> None:
+        """Something was changed there."""
+        self._changes[where] += 1
+        self._known.pop(where, None)
+
+    async def _read(self, where: Where) -> Sight:
+        reading = await self.find(where[0]).read(where[1], (*WORKLOADS, POD))
+        if POD.name not in reading.versions:
+            # Without pods everybody would look as if nobody ran.
+            raise OutsideError(f"{where[0]}: {where[1]}: pods cannot be read")
+        pods: dict[str, list[Pod]] = defaultdict(list)
+        workloads: dict[str, Workload] = {}
+        objects: dict[str, Object] = {}
+        for each in reading.objects:
+            if each.kind == POD:
+                pod = pod_of(each.document)
+                pods[pod.workload].append(pod)
+                objects[pod.uid] = each
+            else:
+                workloads[each.name] = workload_of(each.document)
+                objects[each.name] = each
+        return Sight(workloads, dict(pods), objects, reading.complete, dict(reading.versions))

@@ -1,0 +1,82 @@
+"""A small estate on a real cluster: accounts in tiers, one integration, rules for its images."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.bundles import MemoryTree
+from tidegate.adapters.file_cache import NoCache
+from tidegate.config.estate_source import BundleEstates
+
+INTEGRATION = "terraform-resources"
+TIERS = {
+    "ter-int-dev": "canary",
+    "stage-1": "stage",
+    "stage-2": "stage",
+    "prod-1": "prod",
+    "prod-2": "prod",
+    "prod-3": "prod",
+}
+RULES = """
+rollout:
+  type: ProgressivePerGroup
+  progressivePerGroup: {minSuccessTime: 500ms, progressDeadline: 60s, maxConcurrency: 2}
+  onFailure: rollback
+  runs: 3
+  failingRuns: 2
+  groups:
+  - {name: canary, matchLabels: {tier: canary}}
+  - {name: stage, matchLabels: {tier: stage}}
+"""
+
+
+class Declared:
+    """A bundle in memory that somebody edits."""
+
+    def __init__(self, namespace: str, cluster: str = "one", rules: str = RULES) -> None:
+        self.namespace, self.cluster = namespace, cluster
+        self.image = "good-1"
+        self.rules = rules
+        self.sharding = "strategy: per-aws-account"
+        self.overrides: list[dict[str, Any]] = []
+        self.accounts = dict(TIERS)
+        self.estates = BundleEstates(lambda: MemoryTree(self.files()), NoCache(), fresh_s=0)
+
+    @property
+    def partition(self) -> str:
+        """The rollout of its only place."""
+        return f"integrations/{INTEGRATION}@{self.cluster}.{self.namespace}"
+
+    def files(self) -> dict[str, str]:
+        """The bundle as it is now."""
+        overrides = yaml.safe_dump({"shardSpecOverrides": self.overrides}) if self.overrides else ""
+        sharding = "".join(f"    {line}\n" for line in f"{self.sharding}\n{overrides}".splitlines())
+        return {
+            "environment.yml": "$schema: /app-sre/environment-1.yml\nname: production\n",
+            "cluster.yml": f"$schema: /openshift/cluster-1.yml\nname: {self.cluster}\n",
+            "namespace.yml": (
+                f"$schema: /openshift/namespace-1.yml\nname: {self.namespace}\n"
+                "cluster: {$ref: /cluster.yml}\nenvironment: {$ref: /environment.yml}\n"
+            ),
+            **{
+                f"aws/{name}.yml": (
+                    f"$schema: /aws/account-1.yml\nname: {name}\nlabels: {{tier: {tier}}}\n"
+                )
+                for name, tier in self.accounts.items()
+            },
+            f"integrations/{INTEGRATION}.yml": (
+                f"$schema: /app-sre/integration-1.yml\nname: {INTEGRATION}\n{self.rules}"
+                f"managed:\n- namespace: {{$ref: /namespace.yml}}\n"
+                f"  spec: {{imageRef: {self.image}, "
+                "resources: {requests: {cpu: 100m, memory: 100Mi}}}\n"
+                f"  sharding:\n{sharding}"
+            ),
+        }
+
+    def write(self, folder: Path) -> None:
+        """The same as files."""
+        for path, text in self.files().items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")

@@ -1,0 +1,222 @@
+"""New images on a real control plane, moved by the real engine: canary, stage, and the rest."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.contract.clusters import PATIENCE_S, REAL
+from tests.real.estate import Declared
+from tests.real.kube import ControlPlane, Kubernetes
+from tests.real.kubelet import METRICS_PORT, kubelet
+from tidegate.adapters.kubernetes.cluster import KubernetesCluster
+from tidegate.adapters.kubernetes.pods import Reach
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.adapters.system_clock import SystemClock
+from tidegate.core.integrations.live import pod_of
+from tidegate.core.journal.facts import Decided
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.why.sentence import sentence
+from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.integrations.fleet import IntegrationsFleet
+from tidegate.engine.integrations.runs import PodRuns
+from tidegate.engine.integrations.sight import Sights
+from tidegate.engine.integrations.trials import Trials
+from tidegate.engine.round import Round
+from tidegate.engine.worker import Settings, Worker
+from tidegate.ports.cluster import POD
+
+pytestmark = REAL
+
+
+@pytest.fixture
+def plane(kubernetes: Kubernetes) -> ControlPlane:
+    """One whose controllers run."""
+    plane = kubernetes.plane("three")
+    kubernetes.controllers(plane)
+    return plane
+
+
+class Stage:
+    """A declared estate, its cluster, and a worker that can be stopped and started."""
+
+    def __init__(self, declared: Declared, cluster: KubernetesCluster) -> None:
+        self.declared, self.cluster = declared, cluster
+        self.store = MemoryStore()
+        self.rounds: list[Round] = []
+        self.troubles: list[Exception] = []
+
+    def worker(self) -> Worker:
+        """One that knows nothing but what the journal and the cluster tell it."""
+        clock = SystemClock()
+        fleet = IntegrationsFleet(
+            self.declared.estates,
+            Sights(lambda _: self.cluster, fresh_s=0.05),
+            Trials(PodRuns(METRICS_PORT), clock),
+            look_s=0.1,
+        )
+        settings = Settings(holder="w", act=("*",), discover_s=0.2, listen_s=0.1, resync_s=0.3)
+        return Worker(self.store, fleet, clock, Actor(Limits(), Breaker()), settings, self._told)
+
+    def _told(self, _: str, outcome: object) -> None:
+        if isinstance(outcome, Round):
+            self.rounds.append(outcome)
+        elif isinstance(outcome, Exception):
+            self.troubles.append(outcome)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """For as long as a worker tends the estate."""
+        worker = self.worker()
+        task = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            worker.stop()
+            await task
+
+    async def until(self, so: Callable[[Round], bool]) -> Round:
+        """The first round from now on of which something is so."""
+        seen = len(self.rounds)
+        async with asyncio.timeout(PATIENCE_S * 2):
+            while True:
+                for each in self.rounds[seen:]:
+                    if so(each):
+                        return each
+                seen = len(self.rounds)
+                await asyncio.sleep(0.05)
+
+    async def images(self) -> dict[str, set[str]]:
+        """The tags that pods of each shard run now."""
+        read = await self.cluster.read(self.declared.namespace, [POD])
+        found: dict[str, set[str]] = {}
+        for each in read.objects:
+            pod = pod_of(each.document)
+            if not pod.ending:
+                found.setdefault(pod.env["SHARD_KEY"], set()).add(pod.image.rpartition(":")[2])
+        return found
+
+    def order(self) -> list[tuple[str, str]]:
+        """Who was started, in the order in which that was decided, and with what."""
+        found: list[tuple[str, str]] = []
+        for entry in self.store.read(self.declared.partition):
+            fact = entry.fact()
+            if isinstance(fact, Decided):
+                found += (
+                    (task.target.partition("/")[2], str(task.change.revision))
+                    for task in fact.tasks
+                )
+        return found
+
+
+def done(image: str) -> Callable[[Round], bool]:
+    """Whether an image is out."""
+
+    def is_so(each: Round) -> bool:
+        assert each.plan is not None
+        return each.plan.summary is Summary.SUCCEEDED and each.plan.course.revision == image
+
+    return is_so
+
+
+@asynccontextmanager
+async def staged(plane: ControlPlane) -> AsyncIterator[Stage]:
+    """Everybody on the first image."""
+    cluster = KubernetesCluster(plane.access(), reach=Reach.DIRECT)
+    stage = Stage(Declared(plane.namespace()), cluster)
+    try:
+        async with kubelet(plane, metrics=True):
+            async with stage.working():
+                await stage.until(done("good-1"))
+            yield stage
+    finally:
+        await cluster.close()
+
+
+def test_an_image_goes_out_group_by_group_and_only_after_clean_runs(plane: ControlPlane) -> None:
+    """Canary, then stage, then the rest; a worker that is replaced in the middle goes on."""
+
+    async def story() -> None:
+        async with staged(plane) as stage:
+            stage.declared.image = "good-2"
+            before = len(stage.order())
+            async with stage.working():
+                await stage.until(lambda _: len(stage.order()) - before >= 2)
+            # Another one that has seen nothing of it.
+            async with stage.working():
+                await stage.until(done("good-2"))
+            order = [name for name, revision in stage.order()[before:] if revision == "good-2"]
+            assert order[0] == "ter-int-dev"
+            assert set(order[1:3]) == {"stage-1", "stage-2"}
+            assert set(order[3:]) == {"prod-1", "prod-2", "prod-3"}
+            assert len(order) == 6
+            assert all(tags == {"good-2"} for tags in (await stage.images()).values())
+
+    asyncio.run(story())
+
+
+def test_an_image_whose_runs_fail_stops_in_the_canary_and_rolls_back(plane: ControlPlane) -> None:
+    """Its pods are up and ready all the time; nobody behind the canary ever gets it."""
+
+    async def story() -> None:
+        async with staged(plane) as stage:
+            before = len(stage.order())
+            stage.declared.image = "failing"
+            async with stage.working():
+                failed = await stage.until(
+                    lambda each: each.plan is not None and each.plan.summary is Summary.FAILED
+                )
+                assert failed.plan is not None
+                said = [sentence(v) for option in failed.plan.options for v in option.verdicts]
+                assert any("runs failed in a row" in each for each in said)
+                async with asyncio.timeout(PATIENCE_S):
+                    while (await stage.images())["ter-int-dev"] != {"good-1"}:  # noqa: ASYNC110
+                        await asyncio.sleep(0.1)
+            assert stage.order()[before:] == [("ter-int-dev", "failing"), ("ter-int-dev", "good-1")]
+            assert all(tags == {"good-1"} for tags in (await stage.images()).values())
+
+    asyncio.run(story())
+
+
+def test_a_revert_in_the_bundle_returns_whoever_was_touched_at_once(plane: ControlPlane) -> None:
+    """No groups, no soak: only the canary had it, only the canary returns."""
+
+    async def story() -> None:
+        async with staged(plane) as stage:
+            before = len(stage.order())
+            stage.declared.image = "broken"
+            async with stage.working():
+                await stage.until(lambda _: len(stage.order()) > before)
+                stage.declared.image = "good-1"
+                await stage.until(done("good-1"))
+            assert stage.order()[before:] == [("ter-int-dev", "broken"), ("ter-int-dev", "good-1")]
+
+    asyncio.run(story())
+
+
+def test_a_shard_with_an_image_of_its_own_is_left_alone_and_says_so(plane: ControlPlane) -> None:
+    """It is written in the bundle, and the reason names the line."""
+
+    async def story() -> None:
+        async with staged(plane) as stage:
+            stage.declared.overrides = [{"shard": "stage-1", "imageRef": "good-1"}]
+            stage.declared.image = "good-2"
+            async with stage.working():
+                last = await stage.until(done("good-2"))
+            images = await stage.images()
+            assert images.pop("stage-1") == {"good-1"}
+            assert all(tags == {"good-2"} for tags in images.values())
+            assert last.plan is not None
+            assert last.world is not None
+            at = [t.name for t in last.world.targets].index("terraform-resources/stage-1")
+            said = [
+                sentence(v)
+                for option in last.plan.options
+                if option.target == at
+                for v in option.verdicts
+            ]
+            assert any("integrations/terraform-resources.yml:" in each for each in said)
+
+    asyncio.run(story())
