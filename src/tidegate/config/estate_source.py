@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+import msgspec
+
 from tidegate.config.bundle.joining import Bundle
 from tidegate.config.bundle.reading import read_bundle
 from tidegate.core.integrations.estate import Estate, Site, estate_of
@@ -58,4 +60,4 @@ def estate_in(bundle: Bundle, site: Site) -> Estate:
         if finding.severity == "error":
             problems.add(f"{finding.file}:{finding.line}", finding.message, finding.remedy)
     found = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
-    return Estate(found.places, site, complete=not problems.errors)
+    return msgspec.structs.replace(found, complete=not problems.errors)

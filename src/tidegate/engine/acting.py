@@ -16,6 +16,7 @@ from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Acted, Outcome, Task
 from tidegate.core.journal.rollout_state import Pending, RolloutState
 from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.removal import why_kept
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.model.verdict import Verdict
 from tidegate.core.why.sentence import sentence
@@ -28,11 +29,6 @@ from tidegate.ports.store import Lease
 
 # Who writes what the engine does.
 ACTOR = "tidegate"
-
-# More than a tenth of what is managed is not removed in one go, unless somebody says so.
-REMOVAL_PERCENT_MAX = 10
-# Below this many, a tenth would be nobody: one may always go.
-REMOVAL_FREE = 1
 
 # A task that failed is tried again after this long, then twice as long, up to the limit.
 RETRY_FIRST = Duration(2 * SECOND)
@@ -197,17 +193,15 @@ def brake_removals(
 ) -> tuple[list[Task], list[tuple[Task, str]]]:
     """Split off removals that are too many at once, or follow from a partial or empty reading."""
     removals = [task for task in tasks if task.change.kind is ChangeKind.REMOVE]
-    managed = len(state.reports)
-    most = max(REMOVAL_FREE, managed * REMOVAL_PERCENT_MAX // 100)
     groups = state.declared.groups if state.declared is not None else ()
-    emptied = not any(group.clusters for group in groups)
-    why = ""
-    if not state.complete:
-        why = "the reading is incomplete"
-    elif emptied:
-        why = "every group is empty"
-    elif len(removals) > most:
-        why = f"{len(removals)} of {managed} at once; at most {most} without --allow-mass-delete"
-    if not removals or not why or (allowed and state.complete):
+    emptied = "" if any(group.clusters for group in groups) else "every group is empty"
+    why = why_kept(
+        len(removals),
+        len(state.reports),
+        complete=state.complete,
+        emptied=emptied,
+        allowed=allowed,
+    )
+    if not removals or not why:
         return tasks, []
     return [task for task in tasks if task not in removals], [(task, why) for task in removals]

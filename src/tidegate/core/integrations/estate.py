@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.integrations.images import image_named, revision_of
-from tidegate.core.integrations.model import Integration, Managed, Shard
+from tidegate.core.integrations.images import digest_of, image_named, revision_of, tag_of
+from tidegate.core.integrations.model import Integration, Managed, Namespace, Shard
 from tidegate.core.integrations.overlay import lay_over
 from tidegate.core.integrations.shards import Inventories, Options, collisions, shards_of
 from tidegate.core.integrations.workloads import (
@@ -79,8 +79,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """What its rollout is called."""
-        namespace = self.managed.namespace
-        return f"{self.integration.name}@{namespace.cluster}.{namespace.name}"
+        return place_name(self.integration.name, self.managed.namespace)
 
     @property
     def partition(self) -> str:
@@ -135,6 +134,8 @@ class Estate(msgspec.Struct, frozen=True):
     site: Site = Site()
     # Something is wrong somewhere: nothing is concluded from what is not here.
     complete: bool = True
+    # Places that are declared and come to no shard at all, as where an inventory is empty.
+    emptied: tuple[str, ...] = ()
 
     def place(self, name: str) -> Place | None:
         """A place by the name of its rollout, with its kind or without."""
@@ -170,6 +171,11 @@ def pieces_of(place: Place, unit: Unit | None = None) -> Iterator[Piece]:
             )
 
 
+def place_name(integration: str, namespace: Namespace) -> str:
+    """What an integration in a namespace is called."""
+    return f"{integration}@{namespace.cluster}.{namespace.name}"
+
+
 def kind_of(managed: Managed) -> str:
     """What a shard runs as."""
     if managed.spec.get("cron"):
@@ -192,9 +198,13 @@ def estate_of(
     """
     site, before = site or Site(), len(problems.errors)
     places: list[Place] = []
+    emptied: list[str] = []
     for integration in integrations:
         for managed in integration.managed:
+            already = len(problems.errors)
             shards = shards_of(integration, managed, inventories, options, problems)
+            if not shards and len(problems.errors) == already:
+                emptied.append(place_name(integration.name, managed.namespace))
             if shards:
                 units = tuple(_units(integration.name, shards))
                 ground = ground_of(managed, site.parameters)
@@ -203,7 +213,8 @@ def estate_of(
                     Place(integration=integration, managed=managed, units=units, ground=ground)
                 )
     collisions((shard for place in places for shard in place.shards), problems)
-    return Estate(tuple(places), site, complete=len(problems.errors) == before)
+    sound = len(problems.errors) == before
+    return Estate(tuple(places), site, complete=sound, emptied=tuple(emptied))
 
 
 def _units(integration: str, shards: Iterable[Shard]) -> Iterator[Unit]:
@@ -221,13 +232,24 @@ def manifest_of(
     place, shard = piece.place, piece.shard
     if place is None or shard is None:
         return _stamped(service(), piece, "", adopted=adopted)
-    ground = msgspec.structs.replace(place.ground, adopted=adopted)
     image = None if revision is None else image_named(revision, place.repository)
+    ground = msgspec.structs.replace(
+        place.ground, adopted=adopted, parameters=_parameters(place, shard, image)
+    )
     manifest = render(shard, place.managed, ground, image)
     if site.overlay is not None and piece.kind != "CronJob":
         shipper = {SHIPPER: shipper_resources_of(shard, place.managed, ground)}
         manifest = lay_over(manifest, site.overlay, shard, shipper)
     return _stamped(manifest, piece, shard.integration, adopted=adopted)
+
+
+def _parameters(place: Place, shard: Shard, image: str | None) -> Mapping[str, str]:
+    """Who keeps another image than the environment's is told of that one, or it would restart."""
+    chosen = shard.override.image_ref if shard.override is not None else None
+    if image is None or chosen or place.managed.spec.get("imageRef"):
+        return place.ground.parameters
+    own = {"IMAGE_TAG": tag_of(image), "IMAGE_DIGEST": digest_of(image)}
+    return {**place.ground.parameters, **own}
 
 
 def _stamped(manifest: Manifest, piece: Piece, integration: str, *, adopted: bool) -> Manifest:

@@ -1,0 +1,109 @@
+"""Reads all clusters at once; one that is broken is told of, and the others go on."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from tidegate.core.errors import OutsideError
+from tidegate.core.integrations.change import Found, Key, Seen
+from tidegate.core.integrations.estate import MANAGED_BY, US
+from tidegate.ports.cluster import (
+    CRON_JOB,
+    DEPLOYMENT,
+    SERVICE,
+    STATEFUL_SET,
+    Cluster,
+    NotAllowedError,
+    Object,
+    Reading,
+)
+
+KINDS = (SERVICE, DEPLOYMENT, STATEFUL_SET, CRON_JOB)
+# So many clusters are read at once.
+CLUSTERS_MAX = 16
+# A cluster gives up by itself after a minute; this is for one that never does.
+READ_S = 120.0
+_OURS = f"{MANAGED_BY}={US}"
+EVERYWHERE = ""
+
+
+class Sight(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of one cluster, and the objects themselves."""
+
+    seen: Seen
+    objects: Mapping[Key, Object] = {}
+
+
+async def read_clusters(
+    clusters: Mapping[str, Cluster],
+    namespaces: Mapping[str, Iterable[str]],
+    *,
+    clusters_max: int = CLUSTERS_MAX,
+    read_s: float = READ_S,
+    tell: Callable[[int], None] = lambda _: None,
+) -> dict[str, Sight]:
+    """What each cluster holds of ours, and of anybody's in the namespaces that are asked for."""
+    slots = asyncio.Semaphore(clusters_max)
+
+    async def one(name: str) -> Sight:
+        async with slots:
+            try:
+                async with asyncio.timeout(read_s):
+                    return await _read(name, clusters[name], tuple(namespaces.get(name, ())))
+            except TimeoutError:
+                return Sight(seen=Seen(error=f"{name}: no answer within {read_s:g} s"))
+            finally:
+                tell(1)
+
+    sights = await asyncio.gather(*map(one, clusters))
+    return dict(zip(clusters, sights, strict=True))
+
+
+async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> Sight:
+    asked = [cluster.read(each, KINDS) for each in namespaces]
+    asked.append(cluster.read(EVERYWHERE, KINDS, _OURS))
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    gaps: dict[str, str] = {}
+    notes: list[str] = []
+    objects: dict[Key, Object] = {}
+    for where, answer in zip((*namespaces, EVERYWHERE), answers, strict=True):
+        if isinstance(answer, NotAllowedError) and where == EVERYWHERE:
+            notes.append(
+                f"{name}: may not look into all namespaces, so ours are only looked for in "
+                f"{', '.join(namespaces) or 'none'}"
+            )
+        elif isinstance(answer, OutsideError):
+            gaps[where] = str(answer)
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            gaps |= {where: "; ".join(answer.gaps)} if answer.gaps else {}
+            objects |= _kept(name, answer, where, namespaces)
+    if namespaces and all(each in gaps for each in namespaces) and not objects:
+        return Sight(seen=Seen(error=gaps[namespaces[0]]))
+    found = tuple(_found(key, each) for key, each in objects.items())
+    return Sight(seen=Seen(found=found, gaps=gaps, notes=tuple(notes)), objects=objects)
+
+
+def _kept(
+    name: str, reading: Reading, where: str, namespaces: tuple[str, ...]
+) -> dict[Key, Object]:
+    """What a reading adds: of a namespace that is read by itself, that reading has the say."""
+    return {
+        (name, each.namespace, each.kind.name, each.name): each
+        for each in reading.objects
+        if where != EVERYWHERE or each.namespace not in namespaces
+    }
+
+
+def _found(key: Key, each: Object) -> Found:
+    cluster, namespace, kind, name = key
+    return Found(
+        cluster=cluster,
+        namespace=namespace,
+        kind=kind,
+        name=name,
+        ours=each.ours,
+        document=each.document,
+    )
