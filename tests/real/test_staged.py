@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 
 import pytest
 
 from tests.contract.clusters import PATIENCE_S, REAL
-from tests.real.estate import Declared
+from tests.real.estate import INTEGRATION, Declared
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tidegate.adapters.kubernetes.cluster import KubernetesCluster
@@ -21,12 +21,13 @@ from tidegate.core.why.sentence import sentence
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.integrations.fleet import IntegrationsFleet
+from tidegate.engine.integrations.resharding import Resharding
 from tidegate.engine.integrations.runs import PodRuns
 from tidegate.engine.integrations.sight import Sights
 from tidegate.engine.integrations.trials import Trials
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Settings, Worker
-from tidegate.ports.cluster import POD
+from tidegate.ports.cluster import POD, Change
 
 pytestmark = REAL
 
@@ -53,8 +54,9 @@ class Stage:
         clock = SystemClock()
         fleet = IntegrationsFleet(
             self.declared.estates,
-            Sights(lambda _: self.cluster, fresh_s=0.05),
+            sights := Sights(lambda _: self.cluster, fresh_s=0.05),
             Trials(PodRuns(METRICS_PORT), clock),
+            Resharding(sights, clock),
             look_s=0.1,
         )
         settings = Settings(holder="w", act=("*",), discover_s=0.2, listen_s=0.1, resync_s=0.3)
@@ -111,6 +113,43 @@ class Stage:
         return found
 
 
+def shaped(count: str) -> Callable[[Round], bool]:
+    """Whether a resharding to so many is over."""
+
+    def is_so(each: Round) -> bool:
+        assert each.plan is not None
+        out = str(each.plan.course.revision).startswith(f"{count} shards/")
+        return out and each.plan.summary is Summary.SUCCEEDED
+
+    return is_so
+
+
+@asynccontextmanager
+async def owners(stage: Stage, seen: list[set[str]]) -> AsyncIterator[None]:
+    """Note which numbers of shards there are pods of, ending ones too, at every change."""
+
+    async def watch() -> None:
+        namespace = stage.declared.namespace
+        read = await stage.cluster.read(namespace, [POD])
+        there = {each.uid: pod_of(each.document).env["SHARDS"] for each in read.objects}
+        seen.append(set(there.values()))
+        events = stage.cluster.watch(namespace, POD, read.versions[POD.name])
+        async with aclosing(events):
+            async for event in events:
+                there[event.object.uid] = pod_of(event.object.document).env["SHARDS"]
+                if event.change is Change.DELETED:
+                    del there[event.object.uid]
+                seen.append(set(there.values()))
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
 def done(image: str) -> Callable[[Round], bool]:
     """Whether an image is out."""
 
@@ -122,10 +161,11 @@ def done(image: str) -> Callable[[Round], bool]:
 
 
 @asynccontextmanager
-async def staged(plane: ControlPlane) -> AsyncIterator[Stage]:
+async def staged(plane: ControlPlane, sharding: str = "") -> AsyncIterator[Stage]:
     """Everybody on the first image."""
     cluster = KubernetesCluster(plane.access(), reach=Reach.DIRECT)
     stage = Stage(Declared(plane.namespace()), cluster)
+    stage.declared.sharding = sharding or stage.declared.sharding
     try:
         async with kubelet(plane, metrics=True):
             async with stage.working():
@@ -218,5 +258,30 @@ def test_a_shard_with_an_image_of_its_own_is_left_alone_and_says_so(plane: Contr
                 for v in option.verdicts
             ]
             assert any("integrations/terraform-resources.yml:" in each for each in said)
+
+    asyncio.run(story())
+
+
+def test_another_number_of_shards_never_has_two_owners(plane: ControlPlane) -> None:
+    """The old set is gone to its last pod before the first of the new one is made."""
+
+    async def story() -> None:
+        async with staged(plane, "strategy: static\nshards: 3") as stage:
+            stage.declared.sharding = "strategy: static\nshards: 5"
+            seen: list[set[str]] = []
+            async with stage.working(), owners(stage, seen):
+                await stage.until(shaped("5"))
+                await stage.until(done("good-1"))
+            assert {"3"} in seen
+            assert {"5"} in seen
+            assert all(len(each) <= 1 for each in seen)
+            (name,) = [each for each in stage.store.partitions() if each.endswith("+3-to-5")]
+            tasks = [
+                task.target
+                for entry in stage.store.read(name)
+                if isinstance(fact := entry.fact(), Decided)
+                for task in fact.tasks
+            ]
+            assert [each.partition("/")[0] for each in tasks] == ["drain"] * 3 + [INTEGRATION] * 5
 
     asyncio.run(story())

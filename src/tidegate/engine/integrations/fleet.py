@@ -13,13 +13,16 @@ from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.integrations.estate import Estate, Place, Unit, manifest_of, pieces_of
 from tidegate.core.integrations.images import revision_of
 from tidegate.core.integrations.live import Pod, workload_of
+from tidegate.core.integrations.reshaping import Reshape
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.staging import declared_of
 from tidegate.core.integrations.standing import standing_of
 from tidegate.core.journal.facts import Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.problem import nearest
-from tidegate.engine.integrations.sight import WORKLOADS, Sight, Sights, Where
+from tidegate.core.model.target import Status, Target
+from tidegate.engine.integrations.resharding import Resharding
+from tidegate.engine.integrations.sight import WORKLOADS, Sight, Sights, Where, where_of
 from tidegate.engine.integrations.trials import Trials
 from tidegate.ports.cluster import DEPLOYMENT, STATEFUL_SET, Applied, Kind, Outcome, Take
 from tidegate.ports.estates import Estates
@@ -34,28 +37,48 @@ class IntegrationsFleet:
     """Images of integrations, shard by shard."""
 
     def __init__(
-        self, estates: Estates, sights: Sights, trials: Trials, look_s: float = LOOK_S
+        self,
+        estates: Estates,
+        sights: Sights,
+        trials: Trials,
+        resharding: Resharding,
+        look_s: float = LOOK_S,
     ) -> None:
         self._estates = estates
         self._sights = sights
         self._trials = trials
+        self._resharding = resharding
         self._look_s = look_s
 
     async def partitions(self) -> list[str]:
-        """The places whose images move by rules."""
+        """The places whose images move by rules, and the sets that are to become others."""
         estate = await self._estates.read()
-        return [place.partition for place in estate.places if place.managed.rollout is not None]
+        staged = [place for place in estate.places if place.managed.rollout is not None]
+        for place in staged:
+            # One that cannot be read is a trouble of its own rounds.
+            with suppress(OutsideError):
+                self._resharding.see(place, await self._sights.of(where_of(place)))
+        return [place.partition for place in staged] + self._resharding.partitions()
 
     async def observe(self, partition: str) -> Observation:
         """What the bundle wants of a place, and where each unit stands."""
+        reshape = self._resharding.of(partition)
+        if reshape is not None:
+            return await self._resharding.observe(reshape)
         estate, place, rules = await self._place(partition)
-        sight = await self._sights.of(_where(place))
+        sight = await self._sights.of(where_of(place))
+        self._resharding.see(place, sight)
+        busy = {
+            unit.name: each for each in self._resharding.under_way(place) for unit in each.units
+        }
         cluster = self._sights.find(place.managed.namespace.cluster)
         trials = await self._trials.read(place, rules, sight, cluster)
         running = _running(place, sight)
         declared = declared_of(place, rules, running, _others(place, sight))
         reports = tuple(
-            standing_of(
+            _reshaped(unit, busy[unit.name])
+            if unit.name in busy
+            else standing_of(
                 unit,
                 rules,
                 place.repository,
@@ -71,14 +94,21 @@ class IntegrationsFleet:
 
     async def act(self, partition: str, task: Task) -> str:
         """Give a unit its workloads with an image, or take those of one that is gone away."""
+        reshape = self._resharding.of(partition)
+        if reshape is not None:
+            return await self._resharding.act(await self._estates.read(), reshape, task)
         estate, place, _ = await self._place(partition)
         if task.change.kind is ChangeKind.REMOVE:
             return await self._remove(place, task.target)
         unit = next((each for each in place.units if each.name == task.target), None)
         if unit is None or task.change.revision is None:
             raise StaleError(f"{task.target} is not in the bundle any more")
-        where, revision = _where(place), task.change.revision
+        where, revision = where_of(place), task.change.revision
         sight = await self._sights.of(where)
+        self._resharding.see(place, sight)
+        for each in self._resharding.under_way(place):
+            if unit in each.units:
+                raise StaleError(f"{task.target}: {each.words} comes first")
         self._trials.begin(place, unit, revision, _pods(unit, sight))
         try:
             done = await self._apply(estate, place, unit, revision)
@@ -104,7 +134,7 @@ class IntegrationsFleet:
 
     async def _remove(self, place: Place, target: str) -> str:
         """Take away what a unit has that the bundle knows no more."""
-        where = _where(place)
+        where = where_of(place)
         cluster = self._sights.find(where[0])
         reading = await cluster.read(where[1], WORKLOADS)
         if not reading.complete:
@@ -125,7 +155,7 @@ class IntegrationsFleet:
         try:
             while True:
                 estate = await self._estates.read()
-                for where in {_where(place) for place in estate.places} - tasks.keys():
+                for where in {where_of(place) for place in estate.places} - tasks.keys():
                     tasks[where] = asyncio.create_task(self._follow(where, news))
                 for place in estate.places:
                     if place.managed.rollout is not None:
@@ -161,7 +191,7 @@ class IntegrationsFleet:
                 integration = workload_of(event.object.document).integration
                 estate = await self._estates.read()
                 for place in estate.places:
-                    if _where(place) == where and place.integration.name == integration:
+                    if where_of(place) == where and place.integration.name == integration:
                         news.put_nowait(place.partition)
 
     async def _place(self, partition: str) -> tuple[Estate, Place, Rules]:
@@ -176,8 +206,9 @@ class IntegrationsFleet:
         return estate, place, place.managed.rollout
 
 
-def _where(place: Place) -> Where:
-    return place.managed.namespace.cluster, place.managed.namespace.name
+def _reshaped(unit: Unit, reshape: Reshape) -> Target:
+    """A unit that is busy with something else: an image waits until it is done."""
+    return Target(unit.name, Status.Progressing, revision=reshape.words, detail=reshape.words)
 
 
 def _pods(unit: Unit, sight: Sight) -> list[Pod]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from tidegate.core.errors import OutsideError
+from tidegate.core.integrations.estate import Place
 from tidegate.core.integrations.live import Pod, Workload, pod_of, workload_of
 from tidegate.ports.cluster import CRON_JOB, DEPLOYMENT, POD, STATEFUL_SET, Cluster, Object
 
@@ -20,6 +21,11 @@ FRESH_S = 1.0
 # The cluster of a name; OutsideError if nothing is known of it.
 Find = Callable[[str], Cluster]
 Where = tuple[str, str]
+
+
+def where_of(place: Place) -> Where:
+    """Where a place is."""
+    return place.managed.namespace.cluster, place.managed.namespace.name
 
 
 class Sight(msgspec.Struct, frozen=True):

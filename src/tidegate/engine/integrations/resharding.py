@@ -1,0 +1,155 @@
+"""Carries resharding out: the old set ends, and nobody of the new one starts before it has."""
+
+import asyncio
+from collections.abc import Iterator
+
+from tidegate.core.errors import StaleError
+from tidegate.core.integrations.estate import Estate, Place, manifest_of, pieces_of
+from tidegate.core.integrations.images import revision_of
+from tidegate.core.integrations.live import Workload
+from tidegate.core.integrations.reshaping import (
+    Reshape,
+    declared_of,
+    drain_target,
+    drained_workload,
+    image_in,
+    reshapes_of,
+    share_of,
+    share_of_workload,
+    still_there,
+)
+from tidegate.core.journal.facts import Task
+from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.engine.integrations.sight import Sight, Sights, where_of
+from tidegate.ports.clock import Clock
+from tidegate.ports.cluster import Take
+from tidegate.ports.fleet import Observation
+
+# A resharding that is over is listed for a while yet, so that its end is written down.
+LISTED_AFTER = Duration(60 * SECOND)
+
+
+class Resharding:
+    """The reshardings under way, as this process has seen them begin."""
+
+    def __init__(self, sights: Sights, clock: Clock) -> None:
+        self._sights = sights
+        self._clock = clock
+        self._known: dict[str, Reshape] = {}
+        self._over_at: dict[str, Instant] = {}
+
+    def see(self, place: Place, sight: Sight) -> None:
+        """Take note of what is split otherwise than it is to be."""
+        for each in reshapes_of(place, _ours(place, sight)):
+            known = self._known.get(each.partition)
+            # Whoever is drained already is of the old set all the same.
+            if known is None or not set(each.old) <= set(known.old):
+                self._known[each.partition] = each
+            self._over_at.pop(each.partition, None)
+
+    def under_way(self, place: Place) -> Iterator[Reshape]:
+        """Those of a place that are not over."""
+        for partition, each in self._known.items():
+            if each.place.name == place.name and partition not in self._over_at:
+                yield each
+
+    def partitions(self) -> list[str]:
+        """Their rollouts."""
+        now = self._clock.now()
+        for partition, at in list(self._over_at.items()):
+            if now - at > LISTED_AFTER:
+                del self._over_at[partition], self._known[partition]
+        return sorted(self._known)
+
+    def of(self, partition: str) -> Reshape | None:
+        """The resharding of a rollout; None: it is none's."""
+        return self._known.get(partition)
+
+    async def observe(self, reshape: Reshape) -> Observation:
+        """Who has ended, and who has begun."""
+        sight = await self._sights.of(where_of(reshape.place))
+        left = still_there(reshape, sight.workloads, sight.pods)
+        reports = [_drained(name, left.get(name), reshape.revision) for name in reshape.old]
+        reports += (_begun(reshape, at, sight) for at in range(len(reshape.units)))
+        if all(each.status is Status.Succeeded for each in reports) and sight.complete:
+            self._over_at.setdefault(reshape.partition, self._clock.now())
+        return Observation(declared_of(reshape), tuple(reports), sight.complete, dated=False)
+
+    async def act(self, estate: Estate, reshape: Reshape, task: Task) -> str:
+        """End a workload of the old set, or begin a unit of the new one."""
+        where = where_of(reshape.place)
+        self._sights.forget(where)
+        sight = await self._sights.of(where)
+        left = still_there(reshape, sight.workloads, sight.pods)
+        try:
+            name = drained_workload(task.target)
+            if name is not None:
+                return await self._drain(reshape, sight, name, left)
+            return await self._start(estate, reshape, task, sight, left)
+        finally:
+            self._sights.forget(where)
+
+    async def _drain(self, reshape: Reshape, sight: Sight, name: str, left: dict[str, str]) -> str:
+        found = sight.objects.get(name)
+        if left.get(name) != "runs" or found is None:
+            return "ended already"
+        cluster = self._sights.find(where_of(reshape.place)[0])
+        await cluster.delete(found)
+        return "deleted"
+
+    async def _start(
+        self, estate: Estate, reshape: Reshape, task: Task, sight: Sight, left: dict[str, str]
+    ) -> str:
+        # Decided on what was seen then; two sets at once must not be, whatever was decided.
+        if left or not sight.complete:
+            who = ", ".join(f"{name} ({how})" for name, how in left.items()) or "not all is seen"
+            raise StaleError(f"the old shards are not gone: {who}")
+        unit = next((each for each in reshape.units if each.name == task.target), None)
+        if unit is None or task.change.revision is None:
+            raise StaleError(f"{task.target} is not in the bundle any more")
+        place = reshape.place
+        revision = revision_of(image_in(task.change.revision), place.repository)
+        cluster = self._sights.find(place.managed.namespace.cluster)
+        await asyncio.gather(
+            *(
+                cluster.apply(manifest_of(piece, estate.site, revision=revision), take=Take.BACK)
+                for piece in pieces_of(place, unit)
+            )
+        )
+        return f"{len(unit.shards)} started"
+
+
+def _ours(place: Place, sight: Sight) -> Iterator[Workload]:
+    """What runs of this integration here and is ours to end."""
+    for name, workload in sight.workloads.items():
+        if workload.integration == place.integration.name and sight.objects[name].ours:
+            yield workload
+
+
+def _drained(name: str, how: str | None, revision: str) -> Target:
+    target = drain_target(name)
+    if how is None:
+        return Target(target, Status.Succeeded, revision=revision)
+    if how == "runs":
+        return Target(target)
+    return Target(target, Status.Progressing, revision=revision, detail=how)
+
+
+def _begun(reshape: Reshape, at: int, sight: Sight) -> Target:
+    unit = reshape.units[at]
+    found = [sight.workloads.get(shard.workload) for shard in unit.shards]
+    there = [
+        each
+        for each, shard in zip(found, unit.shards, strict=True)
+        if each is not None and share_of_workload(each) == share_of(shard)
+    ]
+    if len(there) < len(unit.shards):
+        return Target(unit.name)
+    if any(each.gave_up for each in there):
+        return Target(
+            unit.name, Status.Failed, revision=reshape.revision, detail="it never came up"
+        )
+    if all(each.rolled_out for each in there):
+        return Target(unit.name, Status.Succeeded, revision=reshape.revision)
+    return Target(unit.name, Status.Progressing, revision=reshape.revision, detail="starting")

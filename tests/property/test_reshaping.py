@@ -1,0 +1,115 @@
+"""Laws of resharding: whoever could own a key of somebody else's ends before that one starts."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.bundles import INVENTORY, PRODUCTION, bundle_of
+from tidegate.core.integrations.estate import Place, estate_of, manifest_of, pieces_of
+from tidegate.core.integrations.live import Workload, workload_of
+from tidegate.core.integrations.reshaping import (
+    Share,
+    reshapes_of,
+    share_of,
+    share_of_workload,
+    still_there,
+)
+from tidegate.core.model.problem import Problems
+
+ACCOUNTS = ("app-int-example-01", "ter-int-dev", "app-sre")
+
+
+def place_of(sharding: str) -> Place:
+    """An integration that is split in some way."""
+    text = (
+        "$schema: /app-sre/integration-1.yml\nname: terraform-resources\nmanaged:\n"
+        f"- namespace: {{$ref: {PRODUCTION}}}\n"
+        "  spec: {resources: {requests: {cpu: 100m, memory: 100Mi}}}\n"
+        f"  sharding: {sharding}\n"
+    )
+    bundle = bundle_of({**INVENTORY, "integrations/t.yml": text})
+    problems = Problems()
+    (place,) = estate_of(bundle.integrations, bundle.inventories, problems).places
+    assert not problems.errors
+    return place
+
+
+_static = st.integers(1, 4).map("{{strategy: static, shards: {}}}".format)
+_split = st.dictionaries(st.sampled_from(ACCOUNTS), st.integers(1, 3)).map(
+    lambda counts: (
+        "{strategy: per-aws-account, shardSpecOverrides: ["
+        + ", ".join(
+            f"{{shard: {name}, subSharding: {{strategy: static, shards: {count}}}}}"
+            for name, count in counts.items()
+        )
+        + "]}"
+    )
+)
+_places = st.one_of(_static, _split).map(place_of)
+
+
+def running(place: Place) -> dict[str, Workload]:
+    """What runs once a place is applied, as its documents tell it."""
+    found = (workload_of(manifest_of(piece, SITE)) for piece in pieces_of(place))
+    return {each.name: each for each in found}
+
+
+SITE = estate_of((), {}, Problems()).site
+
+
+def may_share(one: Share, other: Share) -> bool:
+    """Whether two could own one key at the same time; two of one set never do."""
+    return one != other and (one[0] == other[0] or not one[0] or not other[0])
+
+
+@given(_places, _places)
+def test_whoever_could_share_a_key_with_somebody_new_ends_first(old: Place, new: Place) -> None:
+    workloads = running(old)
+    found = reshapes_of(new, workloads.values())
+    for name, workload in workloads.items():
+        share = share_of_workload(workload)
+        clashing = [
+            unit
+            for unit in new.units
+            for shard in unit.shards[:1]
+            if may_share(share, share_of(shard)) and share not in {share_of(s) for s in new.shards}
+        ]
+        mine = [each for each in found if name in each.old]
+        assert len(mine) == bool(clashing)
+        for unit in clashing:
+            assert unit in mine[0].units
+
+
+@given(_places)
+def test_what_is_split_as_it_is_to_be_is_left_alone(place: Place) -> None:
+    assert reshapes_of(place, running(place).values()) == []
+
+
+@given(_places, _places)
+def test_once_the_old_set_is_gone_nobody_is_still_there(old: Place, new: Place) -> None:
+    workloads = running(old)
+    for each in reshapes_of(new, workloads.values()):
+        assert set(still_there(each, workloads, {})) == set(each.old)
+        left = {name: one for name, one in workloads.items() if name not in each.old}
+        assert still_there(each, {**left, **running(new)}, {}) == {}
+
+
+def test_whoever_says_that_two_owners_do_no_harm_is_not_drained() -> None:
+    new = place_of("{strategy: static, shards: 5, overlap: true}")
+    assert reshapes_of(new, running(place_of("{strategy: static, shards: 3}")).values()) == []
+
+
+def test_a_resharding_is_called_by_what_it_makes_of_what() -> None:
+    (one,) = reshapes_of(
+        place_of("{strategy: static, shards: 5}"),
+        running(place_of("{strategy: static, shards: 3}")).values(),
+    )
+    assert one.partition.endswith("production-int+3-to-5")
+    (other,) = reshapes_of(
+        place_of(
+            "{strategy: per-aws-account, shardSpecOverrides: "
+            "[{shard: app-sre, subSharding: {strategy: static, shards: 2}}]}"
+        ),
+        running(place_of("{strategy: per-aws-account}")).values(),
+    )
+    assert other.partition.endswith("+app-sre-whole-to-2")
+    assert other.words == "resharding whole to 2"
