@@ -12,6 +12,7 @@ from tidegate.ports.cluster import Cluster
 from tidegate.ports.evidence import EvidenceSource
 from tidegate.ports.leases import Leases
 from tidegate.ports.notifier import Notifier
+from tidegate.ports.registry import Registry
 from tidegate.ports.tree import Tree
 from tidegate.wire.prometheus.server import PrometheusServer
 
@@ -75,6 +76,19 @@ def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
     from tidegate.adapters.prometheus.source import PrometheusSource
 
     return PrometheusSource(servers)
+
+
+def registry(hosts: Iterable[str], auth_file: str = "") -> Registry | None:
+    """Registries to be asked for digests; None if there is none, and tags stay tags.
+
+    UserError if one is not written as a registry is. Nobody is asked yet.
+    """
+    if not (written := tuple(hosts)):
+        return None
+    from tidegate.adapters.registry.registry import OciRegistry
+    from tidegate.wire.registry import server
+
+    return OciRegistry(map(server, written), Path(auth_file) if auth_file else None)
 
 
 def remote_fleet(url: str) -> "RemoteFleet":

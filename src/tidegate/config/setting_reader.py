@@ -64,7 +64,7 @@ def _read(reader: Reader, key: str, setting: Setting) -> Written | None:
         case Form.TEMPLATE:
             return _template(reader, key, reader.text(key))
         case Form.TEXT | Form.PATH:
-            return _filled(reader, key, reader.text(key))
+            return _filled(reader, key, setting, reader.text(key))
 
 
 def _texts(reader: Reader, key: str, setting: Setting) -> tuple[str, ...]:
@@ -133,7 +133,8 @@ def _template(reader: Reader, key: str, value: str | None) -> str | None:
     return value
 
 
-def _filled(reader: Reader, key: str, value: str | None) -> str | None:
-    if value == "":
+def _filled(reader: Reader, key: str, setting: Setting, value: str | None) -> str | None:
+    """A text; an empty one only where that is what nobody writing anything means."""
+    if value == "" and setting.default != "":
         reader.problems.add(reader.at(key), "an empty text", "leave it out, or write a value")
     return value

@@ -115,6 +115,20 @@ _ALL = (
         help="Files of Prometheus servers that health gates may ask: servers: [{name, url}].",
     ),
     Setting(
+        name="registry",
+        flag="--registry",
+        form=Form.TEXTS,
+        default=(),
+        help="Registries to ask for the digests of tags: quay.io, or http://host:5000.",
+    ),
+    Setting(
+        name="registryAuth",
+        flag="--registry-auth",
+        form=Form.PATH,
+        default="",
+        help="A docker config file with logins for them; without it, this user's own.",
+    ),
+    Setting(
         name="color",
         flag="--color",
         form=Form.CHOICE,

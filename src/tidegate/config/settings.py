@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     brakes: tuple[str, ...]
     hold_files: tuple[str, ...]
     prometheus: tuple[str, ...]
+    registry: tuple[str, ...]
+    registry_auth: str
     color: str
     listen: str
     log_format: str
@@ -249,7 +251,7 @@ def _seen_from(folder: Path, setting: Setting, value: Written) -> Written:
         return tuple(str(folder / each) for each in value)
     if setting.form is Form.SECRET and str(value).startswith("file:"):
         return f"file:{folder / str(value).removeprefix('file:')}"
-    is_path = setting.form is Form.PATH and isinstance(value, str)
+    is_path = setting.form is Form.PATH and isinstance(value, str) and value != ""
     if is_path and "://" not in str(value) and not str(value).startswith("memory:"):
         return str(folder / str(value))
     return value

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from tidegate.config.bundle.finding import Fault, Path, Severity
 from tidegate.config.bundle.places import Place
 from tidegate.core.integrations.idle import idle
+from tidegate.core.integrations.images import MUTABLE
 from tidegate.core.integrations.model import Integration, Key, Managed, Shard
 from tidegate.core.integrations.naming import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
 from tidegate.core.integrations.shards import collisions, shards_of
 from tidegate.core.model.problem import Problem, Problems, shown
 
-# Tags that are moved by habit.
-MUTABLE = frozenset(("latest", "main", "master", "edge", "nightly", "dev"))
 PRODUCTION = "prod"
 OVERRIDES = frozenset(("shardSpecOverrides", "shardSpecOverride"))
 

@@ -9,7 +9,13 @@ tag with its digest, and a moved tag is another revision. What already runs unde
 digest is kept as it is written, because any other spelling would restart it.
 """
 
+import re
 from collections.abc import Mapping
+
+# Tags that are moved by habit.
+MUTABLE = frozenset(("latest", "main", "master", "edge", "nightly", "dev"))
+# A commit's name, or a whole version: nobody moves those, though nothing keeps anybody from it.
+_ONE_BUILD = re.compile(r"[0-9a-f]{7,64}|v?[0-9]+\.[0-9]+\.[0-9]+([.+_-].*)?")
 
 
 def revision_of(image: str, repository: str) -> str:
@@ -37,6 +43,11 @@ def tag_of(image: str) -> str:
 def digest_of(image: str) -> str:
     """The digest of an image; empty where only a tag is named."""
     return image.partition("@")[2]
+
+
+def is_one_build(tag: str) -> bool:
+    """Whether a tag looks like the name of one build, which always was and will be the same."""
+    return _ONE_BUILD.fullmatch(tag) is not None
 
 
 def is_same(wanted: str, running: str, pulled: str = "") -> bool:

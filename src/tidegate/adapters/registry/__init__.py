@@ -1,0 +1,1 @@
+"""Registries of images, asked over the OCI distribution API."""

@@ -1,0 +1,192 @@
+"""One request to a registry, with all its tries and its signature; everything about it is bounded.
+
+A registry that could not be reached in all tries is left alone for a while: whoever asks meanwhile
+is told so at once.
+"""
+
+import asyncio
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from tidegate.adapters.registry.signing import Token, default_config, read_config, refused, sign
+from tidegate.adapters.retrying import retry_context
+from tidegate.core.errors import OutsideError
+from tidegate.core.model.problem import shorten
+from tidegate.wire.registry import DockerConfig, Server, challenge, is_loopback
+
+# It may do better in a moment: overloaded, starting, or behind a proxy that is.
+_PASSING = frozenset({429, 500, 502, 503, 504})
+_REFUSED = (401, 403)
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How hard one registry may be pressed, and how long anybody waits for it."""
+
+    concurrency_max: int = 8
+    # One try.
+    timeout_s: float = 5.0
+    # All tries of one request.
+    total_s: float = 15.0
+    tries_max: int = 3
+    # The first pause between two tries, made longer and less regular by chance.
+    pause_s: float = 0.2
+    # After it could not be asked in all tries, nobody tries for so long.
+    rest_s: float = 15.0
+    # What the protocol allows a manifest to be; a page of 1,000 tags is some 50 kB.
+    bytes_max: int = 4 * 1024 * 1024
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a registry said."""
+
+    status: int
+    headers: Mapping[str, str]
+    challenges: tuple[str, ...]
+    body: bytes
+
+
+class _PassingError(Exception):
+    """A try failed, and another may not."""
+
+
+class Asking:
+    """Requests to registries, signed where they want it."""
+
+    def __init__(self, auth_file: Path | None, limits: Limits, now_s: Callable[[], float]) -> None:
+        # None: the file of this user, where there is one.
+        self._auth_file = auth_file
+        self._limits = limits
+        self._now_s = now_s
+        self._session: aiohttp.ClientSession | None = None
+        # By address: a registry that is slow keeps nobody from asking another.
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._rests: dict[str, tuple[float, str]] = {}
+        self._tokens: dict[tuple[str, str], Token] = {}
+
+    async def ask(
+        self, server: Server, method: str, path: str, name: str, head: Mapping[str, str]
+    ) -> Answer:
+        """One request about a repository with all its tries; OutsideError if it came to nothing."""
+        limits = self._limits
+        slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
+        tries = retry_context(
+            on=_PassingError,
+            attempts=limits.tries_max,
+            timeout=limits.total_s,
+            wait_initial=limits.pause_s,
+            wait_jitter=limits.pause_s,
+        )
+        try:
+            async with slots:
+                self._check_rest(server)
+                async with asyncio.timeout(limits.total_s):
+                    async for attempt in tries:
+                        with attempt:
+                            return await self._signed(server, method, path, name, head)
+        except _PassingError as error:
+            raise self._resting(server, f"{error} ({limits.tries_max} tries)") from None
+        except TimeoutError:
+            raise self._resting(server, f"no answer in {limits.total_s:g} s") from None
+        raise AssertionError("a retry context returns or raises")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _check_rest(self, server: Server) -> None:
+        until, why = self._rests.get(server.url, (0.0, ""))
+        if self._now_s() < until:
+            raise OutsideError(why)
+
+    def _resting(self, server: Server, why: str) -> OutsideError:
+        self._rests[server.url] = self._now_s() + self._limits.rest_s, why
+        return OutsideError(why)
+
+    async def _signed(
+        self, server: Server, method: str, path: str, name: str, head: Mapping[str, str]
+    ) -> Answer:
+        """A request, and once more with a token if the registry asks for one."""
+        url, key = f"{server.url}{path}", (server.url, name)
+        token = self._tokens.get(key)
+        if token is not None and self._now_s() < token.until_s:
+            head = {**head, "Authorization": token.header}
+        answer = await self._request(method, url, head)
+        if answer.status == 401:
+            self._tokens[key] = token = await self._token(server, name, answer)
+            answer = await self._request(method, url, {**head, "Authorization": token.header})
+        if answer.status in _REFUSED:
+            config = await self._config()
+            raise OutsideError(refused(config, server, name, answer.status))
+        return answer
+
+    async def _token(self, server: Server, name: str, answer: Answer) -> Token:
+        asked = challenge(answer.challenges)
+        if asked is None:
+            raise OutsideError("HTTP 401, and it does not say how to sign in")
+        config = await self._config()
+
+        async def fetch(url: str, head: Mapping[str, str]) -> bytes:
+            granted = await self._request("GET", url, head)
+            if granted.status in _REFUSED:
+                raise OutsideError(refused(config, server, name, granted.status))
+            if granted.status != 200:
+                raise OutsideError(f"HTTP {granted.status} where it hands out tokens")
+            return granted.body
+
+        return await sign(config, server, name, asked, fetch, self._now_s())
+
+    async def _config(self) -> DockerConfig:
+        return await asyncio.to_thread(lambda: read_config(self._auth_file or default_config()))
+
+    async def _request(self, method: str, url: str, head: Mapping[str, str]) -> Answer:
+        try:
+            # A redirect could lead our login elsewhere: it is an answer, and the wrong one.
+            async with self._open().request(
+                method,
+                url,
+                headers=head,
+                proxy=_proxy_for(url),
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=self._limits.timeout_s),
+            ) as response:
+                body = await self._read(response)
+                if response.status in _PASSING:
+                    raise _PassingError(f"HTTP {response.status}")
+                asked = tuple(response.headers.getall("WWW-Authenticate", ()))
+                return Answer(response.status, response.headers, asked, body)
+        except TimeoutError:
+            raise _PassingError(f"no answer in {self._limits.timeout_s:g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            text = shorten(str(error) or type(error).__name__)
+            raise _PassingError(f"cannot be asked: {text}") from None
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        most = self._limits.bytes_max
+        body = bytearray()
+        async for chunk in response.content.iter_chunked(64 * 1024):
+            body += chunk
+            if len(body) > most:
+                raise OutsideError(f"an answer of more than {most} bytes")
+        return bytes(body)
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            # Nothing we ask sets a cookie worth keeping.
+            jar = aiohttp.DummyCookieJar()
+            self._session = aiohttp.ClientSession(cookie_jar=jar, raise_for_status=False)
+        return self._session
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy this machine has for an address; a netrc file is nobody's to heed here."""
+    parts = urlsplit(url)
+    if is_loopback(parts.netloc) or urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)
