@@ -8,6 +8,7 @@ a reconcile loop, and has a log with a line a run, which the API server fetches 
     tests/does: never-ready | crash-loop | image-pull      what goes wrong
     tests/runs: ok | fail         how the runs of its loop end
     image …:broken, …:crashing, …:failing                  the same by the tag
+    image …:talks                 a job of it says more than others do
 """
 
 import asyncio
@@ -30,6 +31,9 @@ METRICS_PORT = 9199
 _TAGS = {"broken": "image-pull", "crashing": "crash-loop"}
 _STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
 Pod = dict[str, Any]
+# What a dry run says, and the tags that say more.
+SAYS = ("['update', 'app-sre', 'bucket']", "done in 12.5s")
+TALKS = frozenset(("talks",))
 
 
 class Kubelet:
@@ -47,6 +51,8 @@ class Kubelet:
         # By address: the pod, and since when it has been ready.
         self.ready: dict[str, tuple[Pod, float]] = {}
         self.born: dict[str, float] = {}
+        # What pods of jobs said before they ended.
+        self.said: dict[tuple[str, str], list[str]] = {}
 
     async def run(self) -> None:
         """Until it is cancelled; what breaks is begun again, as a kubelet does."""
@@ -129,6 +135,8 @@ class Kubelet:
             return await self._report(pod, waiting="ImagePullBackOff")
         if does == "crash-loop":
             return await self._report(pod, waiting="CrashLoopBackOff", restarts=3)
+        if _is_of_job(pod):
+            return await self._end(pod)
         await self._report(pod, running=True)
         if does == "never-ready":
             return None
@@ -138,6 +146,38 @@ class Kubelet:
         if self._metrics:
             await self._answer(pod)
         return None
+
+    async def _end(self, pod: Pod) -> None:
+        """The one run of a job's pod: what it says, and how it ends."""
+        tag = _tag(pod)
+        failed = _told(pod, "runs", {"failing": "fail"}) == "fail"
+        stamp = datetime.now(UTC)
+        lines = [f"[{stamp:%Y-%m-%d %H:%M:%S}] [INFO] [DRY-RUN] - {each}" for each in SAYS]
+        lines += [f"[{stamp:%Y-%m-%d %H:%M:%S}] [INFO] - ['delete', '{tag}']"] * (tag in TALKS)
+        self.said[_names(pod)] = lines
+        await asyncio.sleep(0.1)
+        ended = {
+            "exitCode": int(failed),
+            "reason": "Error" if failed else "Completed",
+            "startedAt": _now(),
+            "finishedAt": _now(),
+        }
+        status = {
+            "phase": "Failed" if failed else "Succeeded",
+            "conditions": [_condition(x, False) for x in ("Ready", "ContainersReady")],
+            "containerStatuses": [
+                {
+                    "name": each["name"],
+                    "image": each["image"],
+                    "imageID": "",
+                    "ready": False,
+                    "restartCount": 0,
+                    "state": {"terminated": ended},
+                }
+                for each in pod["spec"]["containers"]
+            ],
+        }
+        await self._ask("PATCH", f"{_path(pod)}/status", {"status": status}, (200, 404))
 
     async def _report(
         self,
@@ -208,6 +248,8 @@ class Kubelet:
     async def _log(self, request: web.Request) -> web.StreamResponse:
         """A line a run since the pod was ready, and on while it is, if it is followed."""
         wanted = request.match_info["namespace"], request.match_info["pod"]
+        if wanted in self.said:
+            return web.Response(text="".join(f"{line}\n" for line in self.said[wanted]))
         address = next((a for a, (pod, _) in self.ready.items() if _names(pod) == wanted), None)
         if address is None:
             return web.Response(status=404, text="no such container")
@@ -280,10 +322,18 @@ def _annotation(pod: Pod, name: str) -> str:
     return found
 
 
+def _is_of_job(pod: Pod) -> bool:
+    return any(each["kind"] == "Job" for each in pod["metadata"].get("ownerReferences") or ())
+
+
+def _tag(pod: Pod) -> str:
+    tag: str = pod["spec"]["containers"][0]["image"].rpartition(":")[2]
+    return tag
+
+
 def _told(pod: Pod, name: str, tags: dict[str, str]) -> str:
     """What an annotation says, or else the tag of the first image."""
-    tag = pod["spec"]["containers"][0]["image"].rpartition(":")[2]
-    return _annotation(pod, name) or tags.get(tag, "")
+    return _annotation(pod, name) or tags.get(_tag(pod), "")
 
 
 def _names(pod: Pod) -> tuple[str, str]:

@@ -86,6 +86,8 @@ class Exporter:
 
 
 def _named(name: str) -> str:
+    if "{" in name:
+        return name
     shard, _, result = name.partition("__")
     return f'app_runs_total{{shard="{shard}",result="{result}",version="v2"}}' if result else name
 

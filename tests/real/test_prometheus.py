@@ -10,18 +10,24 @@ import pytest
 
 from tests.real import needed
 from tests.real.prometheus import Exporter, exporting, free_port, running
+from tidegate.adapters.prometheus.runs import PrometheusRuns
 from tidegate.adapters.prometheus.source import Limits, PrometheusSource
 from tidegate.core.errors import OutsideError
 from tidegate.core.gates.brakes import Brakes
 from tidegate.core.gates.health import Evidence, health_verdicts
+from tidegate.core.integrations.trial import Run
 from tidegate.core.model.problem import Problems
 from tidegate.core.model.reasons import Outcome, Reason
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.model.verdict import Verdict
 from tidegate.engine.evidence import Gatherer, Pace
+from tidegate.ports.cluster import POD, Object
+from tidegate.simulation.api import SimulatedApi
+from tidegate.simulation.cluster import SimulatedCluster
 from tidegate.wire.brake_doc import read_brakes
 from tidegate.wire.calendar_doc import stretch_from
 from tidegate.wire.prometheus.probe import PrometheusProbe
+from tidegate.wire.prometheus.server import PrometheusServer
 from tidegate.wire.reader import Reader
 
 pytestmark = pytest.mark.real
@@ -324,3 +330,44 @@ def test_evidence_is_as_old_as_what_was_seen(stage: Stage) -> None:
     assert isinstance(evidence, Evidence)
     assert evidence.seen_at is not None
     assert since <= evidence.seen_at <= silent_at
+
+
+def test_runs_of_pods_are_read_through_a_prometheus(stage: Stage) -> None:
+    """By the pod's name: one that failed, one that never ran, one of another namespace."""
+    exporter, url = stage.exporter, stage.url
+
+    def numbers(pod: str, status: float, completed: float, namespace: str = "ns") -> None:
+        where = f'namespace="{namespace}",pod="{pod}"'
+        exporter.set(
+            **{
+                f"qontract_reconcile_last_run_status{{{where}}}": status,
+                f"qontract_reconcile_execution_counter_total{{{where}}}": completed,
+            }
+        )
+
+    numbers("good", 0, 4)
+    numbers("bad", 1, 7)
+    numbers("good", 1, 9, namespace="elsewhere")
+    exporter.wait()
+    cluster = SimulatedCluster(SimulatedApi("one"))
+    pods = [
+        Object(POD, "ns", name, f"uid-{name}", "1", ours=False, document={})
+        for name in ("good", "bad", "silent")
+    ]
+
+    async def story() -> None:
+        source = PrometheusSource([PrometheusServer(name="main", url=url)])
+        runs = PrometheusRuns(source)
+        try:
+            read = await runs.read(cluster, pods)
+            assert read == {"uid-good": Run(4, 0), "uid-bad": Run(7, 1)}
+            assert runs.trouble == ""
+            there = PrometheusRuns(source, cluster_label="instance")
+            assert await there.read(cluster, pods) == {}
+            nobody = PrometheusRuns(source, "other")
+            assert await nobody.read(cluster, pods) == {}
+            assert 'no Prometheus is called "other"' in nobody.trouble
+        finally:
+            await source.close()
+
+    asyncio.run(story())

@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 import pytest
 
 from tests.contract.clusters import PATIENCE_S, REAL
-from tests.real.estate import INTEGRATION, Declared
+from tests.real.estate import INTEGRATION, RULES, Declared
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tidegate.adapters.kubernetes.cluster import KubernetesCluster
@@ -15,12 +15,14 @@ from tidegate.adapters.kubernetes.pods import Reach
 from tidegate.adapters.store.memory import MemoryStore
 from tidegate.adapters.system_clock import SystemClock
 from tidegate.core.integrations.live import pod_of
-from tidegate.core.journal.facts import Decided
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Asked, Decided, Verb
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.why.sentence import sentence
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.integrations.fleet import IntegrationsFleet
+from tidegate.engine.integrations.rehearsing import Rehearsing
 from tidegate.engine.integrations.resharding import Resharding
 from tidegate.engine.integrations.runs import PodRuns
 from tidegate.engine.integrations.sight import Sights
@@ -57,6 +59,7 @@ class Stage:
             sights := Sights(lambda _: self.cluster, fresh_s=0.05),
             Trials(PodRuns(METRICS_PORT), clock),
             Resharding(sights, clock),
+            Rehearsing(sights),
             look_s=0.1,
         )
         settings = Settings(holder="w", act=("*",), discover_s=0.2, listen_s=0.1, resync_s=0.3)
@@ -96,7 +99,7 @@ class Stage:
         found: dict[str, set[str]] = {}
         for each in read.objects:
             pod = pod_of(each.document)
-            if not pod.ending:
+            if not pod.ending and "RUN_ONCE" not in pod.env:
                 found.setdefault(pod.env["SHARD_KEY"], set()).add(pod.image.rpartition(":")[2])
         return found
 
@@ -283,5 +286,43 @@ def test_another_number_of_shards_never_has_two_owners(plane: ControlPlane) -> N
                 for task in fact.tasks
             ]
             assert [each.partition("/")[0] for each in tasks] == ["drain"] * 3 + [INTEGRATION] * 5
+
+    asyncio.run(story())
+
+
+def test_a_dry_run_that_says_something_new_stops_everybody_until_it_is_accepted(
+    plane: ControlPlane,
+) -> None:
+    """Two real jobs beside each other; the difference is named, and accepted by its digest."""
+    dry = RULES.replace("rollout:\n", "rollout:\n  dryRun: {shard: stage-1}\n", 1)
+
+    async def story() -> None:
+        async with staged(plane) as stage:
+            stage.declared.rules = dry
+            stage.declared.image = "good-2"
+            async with stage.working():
+                await stage.until(done("good-2"))
+            before = len(stage.order())
+            stage.declared.image = "talks"
+            async with stage.working():
+                failed = await stage.until(
+                    lambda each: each.plan is not None and each.plan.summary is Summary.FAILED
+                )
+                assert failed.plan is not None
+                said = [sentence(v) for option in failed.plan.options for v in option.verdicts]
+                (why,) = {each for each in said if "line differs" in each}
+            assert {name for name, revision in stage.order()[before:] if revision == "talks"} == {
+                "dry-run"
+            }
+            assert all(tags == {"good-2"} for tags in (await stage.images()).values())
+            digest = why.partition("accepts: [")[2].partition("]")[0]
+            stage.declared.rules = dry.replace("stage-1}", f"stage-1, accepts: ['{digest}']}}")
+            stage.store.append(
+                stage.declared.partition,
+                [Note(SystemClock().now(), "anna", Asked(verb=Verb.RETRY_FAILED))],
+            )
+            async with stage.working():
+                await stage.until(done("talks"))
+            assert all(tags == {"talks"} for tags in (await stage.images()).values())
 
     asyncio.run(story())

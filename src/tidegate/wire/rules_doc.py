@@ -41,6 +41,10 @@ def read_rules(reader: Reader, where: str) -> Rules:
             "not read under All: everybody goes at once",
             "write type: ProgressivePerGroup, or drop them",
         )
+    if dry_run is not None and strategy.type is StrategyType.ALL:
+        reader.problems.add(
+            reader.at("dryRun"), "not awaited under All", "write type: Progressive, or drop it"
+        )
     return Rules(
         strategy=strategy,
         groups=groups,

@@ -6,7 +6,9 @@
 Sub-shards of one key give out the same labels; each pod is asked by itself, so that mixes nothing.
 """
 
+import math
 import re
+from collections.abc import Iterable
 
 from tidegate.core.integrations.trial import Run
 
@@ -18,13 +20,19 @@ _SAMPLE = re.compile(
 )
 
 
+NAMES = f"{STATUS}|{COUNTER}|{COUNTER}_total"
+
+
 def read_run(text: str) -> Run | None:
     """What a pod says of its runs; None if it says nothing of them."""
-    found: dict[str, float] = {}
-    for name, value in _SAMPLE.findall(text):
-        found[name.removesuffix("_total")] = float(value)
+    return run_of((name, float(value)) for name, value in _SAMPLE.findall(text))
+
+
+def run_of(samples: Iterable[tuple[str, float]]) -> Run | None:
+    """The same of numbers somebody else has read."""
+    found = {name.removesuffix("_total"): value for name, value in samples}
     status, completed = found.get(STATUS), found.get(COUNTER)
-    if completed is None or completed != completed or completed in (float("inf"), float("-inf")):
+    if completed is None or not math.isfinite(completed):
         return None
     # A loop that has not ended a run yet has no status; whatever is no number is no success.
     if status is None:

@@ -19,7 +19,7 @@ from tidegate.core.errors import OutsideError
 from tidegate.core.gates.health import Evidence
 from tidegate.core.model.problem import nearest, shorten, shown
 from tidegate.core.model.time import Duration, Instant
-from tidegate.wire.prometheus.answer import refusal
+from tidegate.wire.prometheus.answer import Reading, read_now, refusal
 from tidegate.wire.prometheus.probe import PrometheusProbe
 from tidegate.wire.prometheus.questions import Ask, Question, questions
 from tidegate.wire.prometheus.server import PrometheusServer
@@ -78,6 +78,16 @@ class PrometheusSource:
         except OutsideError as error:
             raise OutsideError(f"{server.name}: {error}") from None
 
+    async def look(self, name: str | None, query: str) -> Reading:
+        """What a query has for an answer now; OutsideError names the server and what it said."""
+        server = self._named(name)
+        try:
+            head, tls = await asyncio.to_thread(_credentials, server)
+            question = Question("api/v1/query", {"query": query})
+            return read_now(await self._ask(server, question, head, tls))
+        except OutsideError as error:
+            raise OutsideError(f"{server.name}: {error}") from None
+
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
@@ -88,11 +98,15 @@ class PrometheusSource:
         """Who is meant; a bare address is asked without credentials, whoever else is there."""
         if probe.url is not None:
             return PrometheusServer(name=probe.url, url=probe.url)
-        if probe.server is not None:
-            if probe.server not in self._servers:
-                hint = nearest(probe.server, self._servers) or "name it in the settings"
-                raise OutsideError(f"no Prometheus is called {shown(probe.server)}; {hint}")
-            return self._servers[probe.server]
+        return self._named(probe.server)
+
+    def _named(self, name: str | None) -> PrometheusServer:
+        """The server of a name; the only one, if none is named."""
+        if name is not None:
+            if name not in self._servers:
+                hint = nearest(name, self._servers) or "name it in the settings"
+                raise OutsideError(f"no Prometheus is called {shown(name)}; {hint}")
+            return self._servers[name]
         if len(self._servers) != 1:
             known = ", ".join(self._servers) or "none"
             raise OutsideError(f"the probe names no Prometheus; known: {known}")

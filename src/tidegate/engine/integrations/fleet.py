@@ -13,6 +13,7 @@ from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.integrations.estate import Estate, Place, Unit, manifest_of, pieces_of
 from tidegate.core.integrations.images import revision_of
 from tidegate.core.integrations.live import Pod, workload_of
+from tidegate.core.integrations.rehearsal import target_of as rehearsal_of
 from tidegate.core.integrations.reshaping import Reshape
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.staging import declared_of
@@ -21,6 +22,7 @@ from tidegate.core.journal.facts import Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.problem import nearest
 from tidegate.core.model.target import Status, Target
+from tidegate.engine.integrations.rehearsing import Rehearsing
 from tidegate.engine.integrations.resharding import Resharding
 from tidegate.engine.integrations.sight import WORKLOADS, Sight, Sights, Where, where_of
 from tidegate.engine.integrations.trials import Trials
@@ -42,12 +44,14 @@ class IntegrationsFleet:
         sights: Sights,
         trials: Trials,
         resharding: Resharding,
+        rehearsing: Rehearsing,
         look_s: float = LOOK_S,
     ) -> None:
         self._estates = estates
         self._sights = sights
         self._trials = trials
         self._resharding = resharding
+        self._rehearsing = rehearsing
         self._look_s = look_s
 
     async def partitions(self) -> list[str]:
@@ -75,6 +79,8 @@ class IntegrationsFleet:
         trials = await self._trials.read(place, rules, sight, cluster)
         running = _running(place, sight)
         declared = declared_of(place, rules, running, _others(place, sight))
+        rehearsed = await self._rehearsing.report(place, rules, declared.last_good)
+        declared = self._rehearsing.with_group(place, rules, declared)
         reports = tuple(
             _reshaped(unit, busy[unit.name])
             if unit.name in busy
@@ -90,14 +96,18 @@ class IntegrationsFleet:
             for unit in place.units
         )
         complete = sight.complete and estate.complete
-        return Observation(declared, reports, complete=complete, dated=False)
+        return Observation(declared, (*rehearsed, *reports), complete=complete, dated=False)
 
     async def act(self, partition: str, task: Task) -> str:
         """Give a unit its workloads with an image, or take those of one that is gone away."""
         reshape = self._resharding.of(partition)
         if reshape is not None:
             return await self._resharding.act(await self._estates.read(), reshape, task)
-        estate, place, _ = await self._place(partition)
+        estate, place, rules = await self._place(partition)
+        if task.target == rehearsal_of(place):
+            running = _running(place, await self._sights.of(where_of(place)))
+            old = declared_of(place, rules, running, {}).last_good
+            return await self._rehearsing.act(place, rules, task, old)
         if task.change.kind is ChangeKind.REMOVE:
             return await self._remove(place, task.target)
         unit = next((each for each in place.units if each.name == task.target), None)

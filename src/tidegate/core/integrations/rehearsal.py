@@ -1,0 +1,137 @@
+"""A dry run of a new image before anybody gets it: on the data of one shard, beside the old image.
+
+Both run once, changing nothing; what they say is compared line by line, without the times in it. A
+difference may be right: whoever has read it writes its digest into the rules, where it is reviewed
+like any other change.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from tidegate.core.integrations.estate import (
+    INTEGRATION_LABEL,
+    MANAGED_BY,
+    US,
+    Place,
+    Unit,
+    label_text,
+)
+from tidegate.core.integrations.images import image_named
+from tidegate.core.integrations.naming import LENGTH_MAX
+from tidegate.core.integrations.rules import Rules
+from tidegate.core.integrations.workloads import Manifest, render
+
+GROUP = "dry run"
+REVISION = "tidegate.dev/dry-run-of"
+# More lines than anybody reads are compared no further.
+LINES_MAX = 20_000
+SHOWN_MAX = 3
+_TIMES = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?"
+    r"|\b\d+(?:\.\d+)?(?:ms|s| seconds?)\b"
+)
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What only one of two outputs says."""
+
+    added: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many lines differ."""
+        return len(self.added) + len(self.gone)
+
+    @property
+    def digest(self) -> str:
+        """What it is accepted by."""
+        lines = [f"+{line}" for line in self.added] + [f"-{line}" for line in self.gone]
+        return blake2b("\n".join(lines).encode(), digest_size=6).hexdigest()
+
+    @property
+    def words(self) -> str:
+        """Its first lines."""
+        lines = [f"+ {line}" for line in self.added] + [f"- {line}" for line in self.gone]
+        more = f" and {len(lines) - SHOWN_MAX} more" if len(lines) > SHOWN_MAX else ""
+        return "; ".join(lines[:SHOWN_MAX]) + more
+
+
+def compare(old: Iterable[str], new: Iterable[str]) -> Difference:
+    """What two outputs do not share; how often a line is said counts, where it stands does not."""
+    before, after = Counter(map(_plain, old)), Counter(map(_plain, new))
+    before.pop("", None)
+    after.pop("", None)
+    return Difference(
+        tuple(sorted((after - before).elements())), tuple(sorted((before - after).elements()))
+    )
+
+
+def _plain(line: str) -> str:
+    return _TIMES.sub("", line).strip()
+
+
+def target_of(place: Place) -> str:
+    """What the dry run of a place is called."""
+    return f"{place.integration.name}/dry-run"
+
+
+def unit_of(place: Place, rules: Rules) -> Unit:
+    """Whose data it is tried on: the shard that is named, or the first of the first group."""
+    wanted = rules.dry_run.shard if rules.dry_run is not None else None
+    for unit in place.units:
+        if wanted is not None and unit.name.partition("/")[2] == wanted:
+            return unit
+    for group in rules.groups:
+        for unit in place.units:
+            if group.selector.matches(unit.labels) and not unit.stopped:
+                return unit
+    return place.units[0]
+
+
+def job_of(place: Place, unit: Unit, revision: str) -> Manifest:
+    """A job that runs an image once on the data of a unit, and changes nothing."""
+    shard = unit.shards[0]
+    image = image_named(revision, place.repository)
+    manifest = render(shard, place.managed, place.ground, image)
+    spec = manifest["spec"]
+    template = (spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec)["template"]
+    pod = {**template["spec"], "restartPolicy": "Never"}
+    pod["containers"] = [_dry(each) for each in pod["containers"]]
+    pod["volumes"] = [*pod.get("volumes", []), *_claims(spec)]
+    mark = blake2b(f"{unit.name}\0{revision}".encode(), digest_size=4).hexdigest()
+    name = f"{shard.workload[: LENGTH_MAX - 13]}-dry-{mark}"
+    labels = {MANAGED_BY: US, INTEGRATION_LABEL: label_text(place.integration.name)}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "namespace": place.managed.namespace.name,
+            "labels": labels,
+            "annotations": {REVISION: revision},
+        },
+        "spec": {
+            "backoffLimit": 0,
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def _dry(container: Mapping[str, Any]) -> Manifest:
+    env = [each for each in container["env"] if each["name"] not in ("DRY_RUN", "RUN_ONCE")]
+    env += [{"name": "DRY_RUN", "value": "--dry-run"}, {"name": "RUN_ONCE", "value": "true"}]
+    return {**container, "env": env}
+
+
+def _claims(spec: Mapping[str, Any]) -> list[Manifest]:
+    """A cache of its own in place of the one the shard has."""
+    return [
+        {"name": each["metadata"]["name"], "emptyDir": {}}
+        for each in spec.get("volumeClaimTemplates") or ()
+    ]

@@ -1,0 +1,161 @@
+"""Carries dry runs out: two jobs, what they said, and whether that is the same."""
+
+from contextlib import aclosing
+
+import msgspec
+
+from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.integrations.estate import Place
+from tidegate.core.integrations.live import CONTAINER
+from tidegate.core.integrations.rehearsal import (
+    GROUP,
+    LINES_MAX,
+    Difference,
+    compare,
+    job_of,
+    target_of,
+    unit_of,
+)
+from tidegate.core.integrations.rules import Rules
+from tidegate.core.journal.facts import Declared, Task
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.target import Status, Target
+from tidegate.core.rollout.strategy import GroupRef
+from tidegate.core.rollout.world import Membership
+from tidegate.engine.integrations.sight import Sights
+from tidegate.ports.cluster import JOB, POD, Cluster, Object, Take
+
+# How many exit codes a pod of one container has.
+_Ended = tuple[int, list[str]]
+
+
+class Rehearsing:
+    """Dry runs of new images."""
+
+    def __init__(self, sights: Sights) -> None:
+        self._sights = sights
+        # What a dry run showed, by place and the two revisions.
+        self._shown: dict[tuple[str, str, str], tuple[int, Difference]] = {}
+        # Dry runs whose rollout was taken back: there is nothing more to take back of them.
+        self._returned: set[tuple[str, str]] = set()
+
+    def with_group(self, place: Place, rules: Rules, declared: Declared) -> Declared:
+        """A rollout with a dry run before everybody."""
+        if rules.dry_run is None:
+            return declared
+        target = target_of(place)
+        first = Membership(GROUP, 0, (target,))
+        later = (msgspec.structs.replace(each, index=each.index + 1) for each in declared.groups)
+        strategy = msgspec.structs.replace(
+            declared.strategy, mandatory=(GroupRef(GROUP), *declared.strategy.mandatory)
+        )
+        labels = {**declared.labels, target: unit_of(place, rules).labels}
+        return msgspec.structs.replace(
+            declared, strategy=strategy, groups=(first, *later), labels=labels
+        )
+
+    async def report(self, place: Place, rules: Rules, old: str | None) -> tuple[Target, ...]:
+        """Where the dry run of a place stands; none where the rules ask for none."""
+        if rules.dry_run is None:
+            return ()
+        name, revision = target_of(place), place.revision
+        if old is None:
+            # Everybody has it: there is nothing to try any more.
+            return (Target(name, Status.Succeeded, revision=revision),)
+        if (place.name, revision) in self._returned:
+            return (Target(name, Status.Succeeded, revision=old),)
+        shown = self._shown.get((place.name, old, revision))
+        if shown is None:
+            status, detail = await self._look(place, rules, old)
+            if status is not Status.Succeeded:
+                known = None if status is Status.ToApply else revision
+                return (Target(name, status, revision=known, detail=detail),)
+            shown = self._shown[place.name, old, revision]
+        status, detail = _judged(rules, *shown)
+        return (Target(name, status, revision=revision, detail=detail),)
+
+    async def _look(self, place: Place, rules: Rules, old: str) -> tuple[Status, str]:
+        cluster = self._cluster(place)
+        ended: list[_Ended] = []
+        for revision in (old, place.revision):
+            job = await self._job(cluster, place, rules, revision)
+            if job is None:
+                return Status.ToApply, ""
+            outcome = await _outcome(cluster, job)
+            if outcome is None:
+                return Status.Progressing, f"trying {place.revision} beside {old}"
+            ended.append(outcome)
+        (_, before), (code, after) = ended
+        self._shown[place.name, old, place.revision] = code, compare(before, after)
+        return Status.Succeeded, ""
+
+    async def act(self, place: Place, rules: Rules, task: Task, old: str | None) -> str:
+        """Begin the two jobs, anew if there were any; of a return there is nothing to do."""
+        if task.change.kind is not ChangeKind.APPLY or old is None:
+            self._returned.add((place.name, place.revision))
+            return "nothing to take back"
+        self._returned.discard((place.name, place.revision))
+        self._shown.pop((place.name, old, place.revision), None)
+        cluster, unit = self._cluster(place), unit_of(place, rules)
+        for revision in (old, place.revision):
+            job = await self._job(cluster, place, rules, revision)
+            if job is not None and await _outcome(cluster, job) is not None:
+                await cluster.delete(job)
+            await cluster.apply(job_of(place, unit, revision), take=Take.BACK)
+        return f"trying {place.revision} beside {old} on {unit.name}"
+
+    def _cluster(self, place: Place) -> Cluster:
+        return self._sights.find(place.managed.namespace.cluster)
+
+    async def _job(
+        self, cluster: Cluster, place: Place, rules: Rules, revision: str
+    ) -> Object | None:
+        wanted = job_of(place, unit_of(place, rules), revision)["metadata"]
+        return await cluster.get(JOB, wanted["namespace"], wanted["name"])
+
+
+def _judged(rules: Rules, code: int, difference: Difference) -> tuple[Status, str]:
+    if code != 0:
+        return Status.Failed, f"its dry run ended with exit code {code}"
+    assert rules.dry_run is not None
+    if difference.count == 0:
+        return Status.Succeeded, ""
+    if difference.digest in rules.dry_run.accepts:
+        return Status.Succeeded, f"{_differ(difference)}, accepted"
+    how = f"if that is right, write dryRun.accepts: [{difference.digest}]"
+    return Status.Failed, f"{_differ(difference)}: {difference.words}; {how}"
+
+
+def _differ(difference: Difference) -> str:
+    return "1 line differs" if difference.count == 1 else f"{difference.count} lines differ"
+
+
+async def _outcome(cluster: Cluster, job: Object) -> _Ended | None:
+    """How a job ended, and what it said; None: it has not."""
+    status = job.document.get("status") or {}
+    done = {
+        each.get("type") for each in status.get("conditions") or () if each.get("status") == "True"
+    }
+    if not done & {"Complete", "Failed"}:
+        return None
+    pods = await cluster.read(job.namespace, [POD], f"job-name={job.name}")
+    if not pods.objects:
+        raise OutsideError(
+            f"{cluster.name}: {job.where}: its pod is gone, and with it what it said"
+        )
+    pod = pods.objects[-1]
+    try:
+        said = cluster.logs(job.namespace, pod.name, CONTAINER, tail=LINES_MAX)
+        async with aclosing(said):
+            lines = [line async for line in said]
+    except StaleError as error:
+        raise OutsideError(str(error)) from error
+    return 0 if "Complete" in done else (_exit_code(pod) or 1), lines
+
+
+def _exit_code(pod: Object) -> int:
+    for each in (pod.document.get("status") or {}).get("containerStatuses") or ():
+        if each.get("name") == CONTAINER:
+            ended = (each.get("state") or {}).get("terminated") or {}
+            return int(ended.get("exitCode") or 0)
+    return 0
