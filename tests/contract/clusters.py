@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -14,11 +14,15 @@ from tidegate.adapters.kubernetes.cluster import KubernetesCluster
 from tidegate.adapters.kubernetes.leases import KubernetesLeases
 from tidegate.adapters.kubernetes.pods import Reach
 from tidegate.adapters.kubernetes.watching import Watching
+from tidegate.adapters.system_clock import SystemClock
+from tidegate.core.model.time import SECOND, Duration
 from tidegate.ports.cluster import MANAGER, Cluster
 from tidegate.ports.leases import Leases
 from tidegate.simulation.api import SimulatedApi
 from tidegate.simulation.cluster import SimulatedCluster
+from tidegate.simulation.kube.nodes import Nodes
 from tidegate.simulation.leases import LeaseRecord, SimulatedLeases
+from tidegate.wire.behaviour_doc import Behaviour, Manner, Rule, Start
 
 # Somebody else who applies to the same objects.
 SOMEBODY = "somebody"
@@ -26,8 +30,19 @@ SOMEBODY = "somebody"
 PATIENCE_S = 60.0
 REAL = [pytest.mark.real, pytest.mark.xdist_group("kube")]
 BOTH = ["simulated", pytest.param("real", marks=REAL)]
-# Those in which pods run.
-RUNNING = [pytest.param("real", marks=REAL)]
+# A pod in a hurry: ready at once, some runs a second.
+QUICK = Behaviour(
+    Manner(
+        ready_after=Duration(SECOND // 20),
+        stops_after=Duration(SECOND // 20),
+        every=Duration(SECOND // 10),
+        takes=Duration(SECOND // 10),
+    ),
+    (
+        Rule({"start": Start.NO_IMAGE}, tag="broken"),
+        Rule({"fails_from": 1}, tag="failing"),
+    ),
+)
 
 Story = Callable[[Cluster, Cluster, str], Awaitable[None]]
 
@@ -73,9 +88,17 @@ class Stage:
 
     @asynccontextmanager
     async def _nodes(self) -> AsyncIterator[None]:
-        assert self._plane is not None
-        async with kubelet(self._plane, metrics=True):
+        if self._plane is not None:
+            async with kubelet(self._plane, metrics=True):
+                yield
+            return
+        running = asyncio.create_task(Nodes(self._api, SystemClock(), QUICK).run())
+        try:
             yield
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
 
     def leases(self, namespace: str) -> Leases:
         """Its leases, as a process of its own sees them."""
@@ -108,7 +131,8 @@ def stage_of(kind: str, request: pytest.FixtureRequest, *flags: str) -> Stage:
 
 def running_stage_of(kind: str, request: pytest.FixtureRequest) -> Stage:
     """A stage whose controllers run."""
-    assert kind == "real"
+    if kind != "real":
+        return stage_of(kind, request)
     servers: Kubernetes = request.getfixturevalue("kubernetes")
     plane = servers.plane("three")
     servers.controllers(plane)
@@ -135,6 +159,20 @@ def loop(namespace: str, name: str = "a", image: str = "registry.test/a:1") -> d
     (container,) = document["spec"]["template"]["spec"]["containers"]
     container["ports"] = [{"name": "http", "containerPort": METRICS_PORT}]
     return document
+
+
+def job(namespace: str, name: str = "a", image: str = "registry.test/a:1") -> dict[str, Any]:
+    """A Job that is tried once."""
+    container = {"name": "int", "image": image}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {
+            "backoffLimit": 0,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
+        },
+    }
 
 
 def deployment(

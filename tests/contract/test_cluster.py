@@ -1,13 +1,13 @@
 """What Tidegate may rely on, whichever cluster it talks to: versions, owners, preconditions."""
 
 import asyncio
+import re
 from contextlib import aclosing
 
 import pytest
 
 from tests.contract.clusters import (
     BOTH,
-    RUNNING,
     SOMEBODY,
     Stage,
     config_map,
@@ -51,7 +51,7 @@ def forgetful(request: pytest.FixtureRequest) -> Stage:
     return stage_of(request.param, request, "--watch-cache=false")
 
 
-@pytest.fixture(params=RUNNING)
+@pytest.fixture(params=BOTH)
 def running(request: pytest.FixtureRequest) -> Stage:
     """Clusters in which pods run."""
     return running_stage_of(request.param, request)
@@ -397,11 +397,13 @@ def test_a_pod_is_asked_for_its_numbers(running: Stage) -> None:
         pod = await ready_pod(us, ns)
 
         async def answers() -> bool:
-            return "execution_counter" in await us.fetch(pod, METRICS_PORT, "/metrics")
+            numbers = await us.fetch(pod, METRICS_PORT, "/metrics")
+            runs = re.search(r"^\w+_execution_counter_total\S* ([1-9])", numbers, re.MULTILINE)
+            return runs is not None
 
         await until(answers)
         numbers = await us.fetch(pod, METRICS_PORT, "/metrics")
-        assert "qontract_reconcile_last_run_status" in numbers
+        assert re.search(r"^qontract_reconcile_last_run_status\S* 0", numbers, re.MULTILINE)
         where = f"{us.name}: {pod.where}: port"
         with pytest.raises(OutsideError, match=where):
             await us.fetch(pod, METRICS_PORT, "/nothing-here")

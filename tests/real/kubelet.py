@@ -252,7 +252,8 @@ class Kubelet:
             return web.Response(text="".join(f"{line}\n" for line in self.said[wanted]))
         address = next((a for a, (pod, _) in self.ready.items() if _names(pod) == wanted), None)
         if address is None:
-            return web.Response(status=404, text="no such container")
+            waits = f'container "int" in pod "{wanted[1]}" is waiting to start: ContainerCreating'
+            return web.Response(status=400, text=waits)
         query, every_s = request.query, self._run_every_s
         _, since = self.ready[address]
         begun = self._born(address)

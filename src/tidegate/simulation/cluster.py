@@ -161,7 +161,10 @@ class SimulatedCluster:
     async def fetch(self, pod: Object, port: int, path: str) -> str:
         """What runs in a pod answers."""
         self._api.fault("fetch")
-        return self._insides(pod.where).answer(pod.namespace, pod.name, port, path)
+        try:
+            return self._insides().answer(pod.namespace, pod.name, port, path)
+        except OutsideError as error:
+            raise OutsideError(f"{self.name}: {pod.where}: port {port}: {error}") from None
 
     async def logs(
         self,
@@ -174,11 +177,13 @@ class SimulatedCluster:
     ) -> AsyncGenerator[str, None]:
         """What runs in a pod wrote."""
         self._api.fault("logs")
-        insides = self._insides(f"pod/{namespace}/{pod}")
-        written = insides.lines(namespace, pod, container, follow=follow, tail=tail)
-        async with aclosing(written) as lines:
-            async for line in lines:
-                yield line.text
+        try:
+            written = self._insides().lines(namespace, pod, container, follow=follow, tail=tail)
+            async with aclosing(written) as lines:
+                async for line in lines:
+                    yield line.text
+        except OutsideError as error:
+            raise OutsideError(f"{self.name}: pod/{namespace}/{pod}: {error}") from None
 
     async def close(self) -> None:
         """Nothing is held open."""
@@ -203,9 +208,9 @@ class SimulatedCluster:
             if path in owned and old.fields.get(path) != value
         )
 
-    def _insides(self, where: str) -> Insides:
+    def _insides(self) -> Insides:
         if self._api.insides is None:
-            raise OutsideError(f"{self.name}: {where}: nothing runs in this cluster's pods")
+            raise OutsideError("nothing runs in this cluster's pods")
         return self._api.insides
 
     def _merged(self, key: Key, old: Record | None, wanted: dict[Path, Any]) -> Record:

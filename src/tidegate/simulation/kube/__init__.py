@@ -1,0 +1,1 @@
+"""Simulated clusters in which workloads run: controllers, nodes, and what their pods say."""
