@@ -29,6 +29,7 @@ from tidegate.cli.shape import Command, LazyGroup
 from tidegate.core.gates.block import is_like
 from tidegate.core.journal.brake_state import PARTITION
 from tidegate.core.journal.facts import Braked
+from tidegate.core.model.target import bare
 from tidegate.core.model.time import format_instant, format_second
 from tidegate.wiring import clock
 
@@ -289,7 +290,7 @@ def _remover(kind: str, text: str, example: str) -> click.Command:
     @click.option("--reason", default="", help="Why; kept in the journal.")
     @database_option
     def remove(names: tuple[str, ...], reason: str, database: str) -> None:
-        plain = tuple(name.removeprefix("cluster/") for name in names)
+        plain = tuple(map(bare, names))
         with opened(database, writes=True) as store:
             lift(store, kind, plain, reason, clock().now())
 

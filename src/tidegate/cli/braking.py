@@ -14,7 +14,7 @@ from tidegate.core.gates.scope import kind_of
 from tidegate.core.journal.brake_state import FIELDS, PARTITION, Brake
 from tidegate.core.journal.facts import Braked, Lifted
 from tidegate.core.model.problem import Problem, Problems, nearest, nearest_or_all
-from tidegate.core.model.target import State
+from tidegate.core.model.target import State, bare
 from tidegate.core.model.time import Instant, format_age, format_instant
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.ports.store import Store
@@ -80,7 +80,7 @@ def scope_document(
         except ValueError as error:
             raise click.UsageError(f"--selector: {error}") from None
     if targets:
-        scope["targets"] = [name.removeprefix("cluster/") for name in targets]
+        scope["targets"] = [bare(name) for name in targets]
     if kinds:
         scope["kinds"] = list(kinds)
     if not scope:

@@ -13,6 +13,7 @@ from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import AnyFact, Asked
 from tidegate.core.journal.rollout_state import RolloutState, world_of
 from tidegate.core.model.problem import nearest, nearest_or_all
+from tidegate.core.model.target import bare
 from tidegate.core.model.time import Instant
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.rollout.summary import Summary
@@ -70,7 +71,12 @@ def find_rollout(store: Store, name: str) -> Live:
 
 def _called(every: list[Live], name: str) -> Iterator[Live]:
     """The rollouts of a name, with or without their kind."""
-    return (one for one in every if name in (one.partition, one.partition.partition("/")[2]))
+    found = [one for one in every if name in (one.partition, one.partition.partition("/")[2])]
+    if found:
+        return iter(found)
+    # What runs in one place only needs no place in its name.
+    placed = [one for one in every if one.partition.partition("/")[2].startswith(f"{name}@")]
+    return iter(placed if len(placed) == 1 else ())
 
 
 def find_target(store: Store, name: str) -> tuple[Live, str | None]:
@@ -81,7 +87,7 @@ def find_target(store: Store, name: str) -> tuple[Live, str | None]:
     every = rollouts(store)
     for live in _called(every, name.removeprefix("rollout/")):
         return live, None
-    wanted = name.removeprefix("cluster/")
+    wanted = bare(name)
     found = [live for live in every if wanted in {target.name for target in live.world.targets}]
     for live in sorted(found, key=lambda one: one.plan.summary is Summary.SUCCEEDED):
         return live, wanted

@@ -11,6 +11,7 @@ from tidegate.cli.setting_options import color_option, database_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
+from tidegate.core.model.target import bare
 from tidegate.core.model.time import Instant, format_age, parse_instant
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.why.table import (
@@ -53,10 +54,11 @@ def why(
     ("-" reads stdin) with groups, strategy, statuses, and `now`, the moment it was taken. TARGET is
     one cluster in it.
     """
+    origin = ""
     if _is_file(what):
         reading = _read(what, at)
     else:
-        reading, target = _live(what, target, database, at)
+        reading, target, origin = _live(what, target, database, at)
     plan = decide(reading.world, reading.now)
     for warning in sorted({each.text() for each in reading.warnings}):
         click.echo(f"Warning: {warning}", err=True)
@@ -66,6 +68,8 @@ def why(
         emit(_answer(reading, plan), output)
     else:
         _show_one(reading, plan, target, output, wants_colour(color))
+    if origin and output == "table":
+        click.echo(f"rules: {origin}")
 
 
 def _is_file(what: str) -> bool:
@@ -75,15 +79,16 @@ def _is_file(what: str) -> bool:
 
 def _live(
     what: str, target: str | None, database: str, at: str | None
-) -> tuple[Reading, str | None]:
-    """What the journal knows of a rollout, or of the one a target is in."""
+) -> tuple[Reading, str | None, str]:
+    """What the journal knows of a rollout, or of the one a target is in; where its rules stand."""
     moment = _moment(at)
     with opened(database) as store:
         live, found = (
             find_target(store, what) if target is None else (find_rollout(store, what), target)
         )
     reading = Reading(live.partition, moment or live.now, live.world, ())
-    return reading, found
+    declared = live.state.declared
+    return reading, found, declared.origin if declared is not None else ""
 
 
 def _moment(at: str | None) -> Instant | None:
@@ -122,7 +127,7 @@ def _show_all(reading: Reading, plan: RolloutPlan, colour: bool) -> None:
 
 def _show_one(reading: Reading, plan: RolloutPlan, target: str, output: str, colour: bool) -> None:
     world = reading.world
-    name = target.removeprefix("cluster/")
+    name = bare(target)
     position = position_of(world, name)
     if position is None:
         names = [each.name for each in world.targets + world.departed]

@@ -6,6 +6,15 @@ import msgspec
 
 from tidegate.core.model.time import Instant
 
+# What people may write before the name of a target: what it is.
+WORDS = ("cluster/", "shard/", "env/", "target/")
+
+
+def bare(name: str) -> str:
+    """The name of a target without what it is: `shard/terraform-resources/ter-int-dev`."""
+    word = next((each for each in WORDS if name.startswith(each)), "")
+    return name.removeprefix(word)
+
 
 class Status(enum.IntEnum):
     """What a target reports, in the words Open Cluster Management uses on the wire."""
