@@ -1,7 +1,8 @@
-"""Clusters to hold to the contract: a simulated one and a real one, each seen by two."""
+"""Clusters to hold to the contract: simulated, simulated over HTTP, and real; each seen by two."""
 
 import asyncio
 import secrets
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
+from tidegate.adapters.kubernetes.access import Access
 from tidegate.adapters.kubernetes.cluster import KubernetesCluster
 from tidegate.adapters.kubernetes.leases import KubernetesLeases
 from tidegate.adapters.kubernetes.pods import Reach
@@ -21,6 +23,7 @@ from tidegate.ports.leases import Leases
 from tidegate.simulation.api import SimulatedApi
 from tidegate.simulation.cluster import SimulatedCluster
 from tidegate.simulation.kube.nodes import Nodes
+from tidegate.simulation.kube_server.server import Hosted, KubeServer
 from tidegate.simulation.leases import LeaseRecord, SimulatedLeases
 from tidegate.wire.behaviour_doc import Behaviour, Manner, Rule, Start
 
@@ -29,7 +32,8 @@ SOMEBODY = "somebody"
 # A story that has not come to its end by then never will.
 PATIENCE_S = 60.0
 REAL = [pytest.mark.real, pytest.mark.xdist_group("kube")]
-BOTH = ["simulated", pytest.param("real", marks=REAL)]
+# In memory; the same through the real client and a server; the real thing.
+EVERY = ["simulated", "served", pytest.param("real", marks=REAL)]
 # A pod in a hurry: ready at once, some runs a second.
 QUICK = Behaviour(
     Manner(
@@ -50,9 +54,14 @@ Story = Callable[[Cluster, Cluster, str], Awaitable[None]]
 class Stage:
     """One cluster, as we and somebody else see it."""
 
-    def __init__(self, plane: ControlPlane | None, forget: Callable[[], None]) -> None:
+    def __init__(
+        self, plane: ControlPlane | None, forget: Callable[[], None], *, served: bool = False
+    ) -> None:
         self._plane = plane
         self._forget = forget
+        self._served = served
+        # Where the simulated cluster is served; None: it is not.
+        self._access: Access | None = None if plane is None else plane.access()
         self._api = SimulatedApi("simulated")
         self._records: dict[str, LeaseRecord] = {}
 
@@ -61,29 +70,47 @@ class Stage:
         namespace = self.namespace()
 
         async def played() -> None:
-            us, them = self.open(MANAGER), self.open(SOMEBODY)
-            try:
-                async with asyncio.timeout(PATIENCE_S):
-                    if runs:
-                        async with self._nodes():
+            async with self.serving():
+                us, them = self.open(MANAGER), self.open(SOMEBODY)
+                try:
+                    async with asyncio.timeout(PATIENCE_S):
+                        if runs:
+                            async with self._nodes():
+                                await story(us, them, namespace)
+                        else:
                             await story(us, them, namespace)
-                    else:
-                        await story(us, them, namespace)
-            finally:
-                await us.close()
-                await them.close()
+                finally:
+                    await us.close()
+                    await them.close()
 
         asyncio.run(played())
 
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """While somebody answers for it, where somebody has to."""
+        if not self._served:
+            yield
+            return
+        server = KubeServer([Hosted(self._api, "secret")])
+        with socket.create_server(("127.0.0.1", 0)) as ear:
+            url = f"http://127.0.0.1:{ear.getsockname()[1]}/simulated"
+            self._access = Access(name="simulated", server=url, token="secret")
+            task = asyncio.create_task(server.serve(ear))
+            try:
+                yield
+            finally:
+                server.stop()
+                await task
+
     def open(self, manager: str) -> Cluster:
         """The cluster, as somebody of this name sees it."""
-        if self._plane is None:
+        if self._access is None:
             return SimulatedCluster(self._api, manager)
         watching = Watching(period_s=30)
         # A real API server never leads to the loopback addresses of our pods.
-        reach = Reach.DIRECT
+        reach = Reach.PROXY if self._plane is None else Reach.DIRECT
         return KubernetesCluster(
-            self._plane.access(), manager=manager, watching=watching, page=2, reach=reach
+            self._access, manager=manager, watching=watching, page=2, reach=reach
         )
 
     @asynccontextmanager
@@ -102,9 +129,9 @@ class Stage:
 
     def leases(self, namespace: str) -> Leases:
         """Its leases, as a process of its own sees them."""
-        if self._plane is None:
+        if self._access is None:
             return SimulatedLeases(self._records)
-        return KubernetesLeases(self._plane.access(), namespace)
+        return KubernetesLeases(self._access, namespace)
 
     def namespace(self) -> str:
         """A namespace that is not there yet, made."""
@@ -122,8 +149,8 @@ class Stage:
 
 def stage_of(kind: str, request: pytest.FixtureRequest, *flags: str) -> Stage:
     """A stage of a kind; the real servers are started by the first who asks."""
-    if kind == "simulated":
-        return Stage(None, lambda: None)
+    if kind != "real":
+        return Stage(None, lambda: None, served=kind == "served")
     servers: Kubernetes = request.getfixturevalue("kubernetes")
     name = "uncached" if flags else "one"
     return Stage(servers.plane(name, *flags), servers.etcd.compact)

@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from tests.contract.clusters import (
-    BOTH,
+    EVERY,
     SOMEBODY,
     Stage,
     config_map,
@@ -39,19 +39,19 @@ from tidegate.ports.cluster import (
 IMAGE = '.spec.template.spec.containers[name="int"].image'
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=EVERY)
 def stage(request: pytest.FixtureRequest) -> Stage:
-    """A simulated cluster, then a real one."""
+    """A simulated cluster, one over HTTP, and a real one."""
     return stage_of(request.param, request)
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=EVERY)
 def forgetful(request: pytest.FixtureRequest) -> Stage:
     """The same, but the server keeps no history of its own beside its database's."""
     return stage_of(request.param, request, "--watch-cache=false")
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=EVERY)
 def running(request: pytest.FixtureRequest) -> Stage:
     """Clusters in which pods run."""
     return running_stage_of(request.param, request)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.contract.clusters import BOTH, PATIENCE_S, Stage, stage_of
+from tests.contract.clusters import EVERY, PATIENCE_S, Stage, stage_of
 from tidegate.core.model.time import SECOND, Duration, Instant, parse_instant
 from tidegate.ports.leases import Leases
 from tidegate.ports.store import Lease
@@ -17,9 +17,9 @@ Open = Callable[[], Leases]
 Story = Callable[[Open], Awaitable[None]]
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=EVERY)
 def stage(request: pytest.FixtureRequest) -> Stage:
-    """A simulated cluster, then a real one."""
+    """A simulated cluster, one over HTTP, and a real one."""
     return stage_of(request.param, request)
 
 
@@ -33,12 +33,13 @@ def play(stage: Stage, story: Story) -> None:
         return opened[-1]
 
     async def played() -> None:
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                await story(open_)
-        finally:
-            for each in opened:
-                await each.close()
+        async with stage.serving():
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await story(open_)
+            finally:
+                for each in opened:
+                    await each.close()
 
     asyncio.run(played())
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract.clusters import (
-    BOTH,
+    EVERY,
     Stage,
     deployment,
     job,
@@ -27,7 +27,7 @@ from tidegate.ports.cluster import (
 )
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=EVERY)
 def stage(request: pytest.FixtureRequest) -> Stage:
     """Clusters in which pods run."""
     return running_stage_of(request.param, request)

@@ -5,7 +5,7 @@ and nodes write beside that book: what they write (a status, a pod) is nobody's 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Protocol
 
@@ -78,15 +78,15 @@ class SimulatedApi:
         # None: nothing runs in its pods.
         self.insides: Insides | None = None
         self.version = 1
-        # The change that made version `_oldest + 1` first, and every one after it.
+        # The change that made version `oldest + 1` first, and every one after it.
         self._history: list[tuple[Key, Change, Record]] = []
-        self._oldest = self.version
+        self.oldest = self.version
         self._listeners: list[asyncio.Event] = []
 
     def forget(self) -> None:
         """Everything that happened up to now is gone from the history."""
         self._history.clear()
-        self._oldest = self.version
+        self.oldest = self.version
 
     def listed(self, kind: Kind, namespace: str) -> Iterator[tuple[Key, Record]]:
         """The objects of a kind by name, in one namespace or, if it is empty, in all."""
@@ -156,18 +156,18 @@ class SimulatedApi:
         document["metadata"] |= own | ({"generation": g} if (g := record.generation) else {})
         return document
 
-    async def happened(self, after: int) -> AsyncIterator[tuple[Key, Change, Record]]:
+    async def happened(self, after: int) -> AsyncGenerator[tuple[Key, Change, Record], None]:
         """What happens after a version, for good; ExpiredError if some of it is forgotten."""
         news = asyncio.Event()
         self._listeners.append(news)
         try:
             while True:
-                if after < self._oldest:
+                if after < self.oldest:
                     raise ExpiredError(f"{self.name}: its history is gone: read anew")
-                for told in self._history[after - self._oldest :]:
+                for told in self._history[after - self.oldest :]:
                     after += 1
                     yield told
-                    if after < self._oldest:
+                    if after < self.oldest:
                         break
                 else:
                     await news.wait()
@@ -180,7 +180,7 @@ class SimulatedApi:
         self._history.append((key, change, record))
         if len(self._history) > 2 * HISTORY_MIN:
             del self._history[:HISTORY_MIN]
-            self._oldest += HISTORY_MIN
+            self.oldest += HISTORY_MIN
         for listener in self._listeners:
             listener.set()
 

@@ -62,7 +62,7 @@ class SimulatedCluster:
 
     async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
         """All objects of some kinds; a kind at which a fault is thrown is a gap."""
-        chosen = _chooser(selector)
+        chosen = chooser(selector)
         objects: list[Object] = []
         versions: dict[str, str] = {}
         gaps: list[OutsideError] = []
@@ -151,7 +151,7 @@ class SimulatedCluster:
         self, namespace: str, kind: Kind, after: str, selector: str = ""
     ) -> AsyncGenerator[Event, None]:
         """What happens after a reading, in order."""
-        chosen = _chooser(selector)
+        chosen = chooser(selector)
         async for key, change, record in self._api.happened(int(after)):
             if key[0] == kind and namespace in ("", key[1]):
                 found = self._object(key, record)
@@ -276,7 +276,8 @@ def _wishes(document: Document) -> dict[str, Any]:
     return wishes | {"metadata": {key: value for key, value in kept if key not in _BOOKKEEPING}}
 
 
-def _chooser(selector: str) -> Callable[[Document], bool]:
+def chooser(selector: str) -> Callable[[Document], bool]:
+    """Whether a label selector, as people write it, chooses a document."""
     if not selector:
         return lambda _: True
     chosen = read_selector(Reader(parse_selector(selector), "selector", Problems()))

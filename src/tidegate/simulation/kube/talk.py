@@ -36,7 +36,7 @@ class Talk:
             raise OutsideError("HTTP 404")
         return numbers(life, worker, now)
 
-    async def lines(
+    def lines(
         self,
         namespace: str,
         pod: str,
@@ -46,16 +46,27 @@ class Talk:
         tail: int | None = None,
         since: Instant | None = None,
     ) -> AsyncGenerator[LogLine, None]:
-        """A pod's log; followed, until it has ended or is gone."""
+        """A pod's log; followed, until it has ended or is gone. One that is not is told at once."""
         life, spec = self._found(namespace, pod)
         name = _container(pod, container, spec)
         now, worker = self._clock.now(), worker_of(spec)
         if life.at(now).started_at is None:
             waits = f'container "{name}" in pod "{pod}" is waiting to start: ContainerCreating'
             raise RefusedError(waits)
-        if name != worker.container:
-            # Sidecars have nothing to say.
+        # Sidecars have nothing to say.
+        return self._lines(life, worker if name == worker.container else None, follow, tail, since)
+
+    async def _lines(
+        self,
+        life: Life,
+        worker: Worker | None,
+        follow: bool,
+        tail: int | None,
+        since: Instant | None,
+    ) -> AsyncGenerator[LogLine, None]:
+        if worker is None:
             return
+        now = self._clock.now()
         first = first_kept(life, now)
         written: list[LogLine] = []
         for _, line in lines(life, worker, first):

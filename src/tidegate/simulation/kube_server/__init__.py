@@ -1,0 +1,1 @@
+"""Simulated clusters behind the HTTP interface of real ones."""
