@@ -136,6 +136,7 @@ def test_an_image_of_its_own_is_applied_whatever_the_rollout_does() -> None:
             managed(accounts=True, overrides=(Override(shard="one", sub_shards=2),)),
             "whole now, 2 shards wanted",
         ),
+        (managed(shards=2), managed(accounts=True), "2 shards now, whole wanted"),
         (managed(), managed(cache=True), "deployment/qontract-reconcile-a owns the same"),
     ],
 )

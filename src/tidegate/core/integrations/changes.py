@@ -26,12 +26,13 @@ from tidegate.core.integrations.estate import (
     Estate,
     Piece,
     Place,
+    kind_of,
     label_text,
     manifest_of,
 )
 from tidegate.core.integrations.images import is_same, revision_of
 from tidegate.core.integrations.live import workload_of
-from tidegate.core.integrations.owners import OwnerSet, moving_sets, set_of
+from tidegate.core.integrations.owners import moving
 from tidegate.core.integrations.selection import Left, Selection
 from tidegate.core.integrations.workloads import Manifest, image_of
 from tidegate.core.model.removal import why_kept
@@ -79,6 +80,8 @@ class _Planner:
         self._wishes = wishes
         self._found = {each.key: each for one in seen.values() for each in one.found}
         self._pieces = list(estate.pieces())
+        # Objects that are not to be touched, and why.
+        self._moving: dict[Key, str] = {}
         self._environments = {
             (namespace.cluster, namespace.name): namespace.environment
             for place in estate.places
@@ -93,17 +96,26 @@ class _Planner:
     def changes(self) -> list[Change]:
         """All of them."""
         drafts = [self._draft(piece) for piece in self._pieces]
-        overlapping = {
-            set_of(each.piece.cluster, each.piece.namespace, each.manifest)
-            for each in drafts
-            if each.piece.place is not None and each.piece.place.managed.sharding.overlap
-        }
         wanted = {each.piece.key: each.manifest for each in drafts}
-        moving = moving_sets(wanted, self._found)
-        moving = {each: why for each, why in moving.items() if each not in overlapping}
+        self._note_moving(drafts, wanted)
         chosen = (each for each in drafts if self._is_chosen(each.piece))
-        made = [self._change(each, moving) for each in chosen]
-        return made + list(self._left(wanted.keys(), moving))
+        made = [self._change(each) for each in chosen]
+        return made + list(self._left(wanted.keys()))
+
+    def _note_moving(self, drafts: Iterable[_Draft], wanted: Mapping[Key, Manifest]) -> None:
+        """Whoever cannot be applied because two would own a key, and who sees to it."""
+        places = {
+            (place.managed.namespace.cluster, place.managed.namespace.name, place.integration.name):
+            place for each in drafts for place in (each.piece.place,) if place is not None
+        }  # fmt: skip
+        resplit, doubled = moving(wanted, self._found)
+        for told, by_engine in ((resplit, True), (doubled, False)):
+            for key, why in told.items():
+                manifest = wanted.get(key) or self._found[key].document
+                integration = workload_of(manifest).env.get("INTEGRATION_NAME", "")
+                place = places.get((key[0], key[1], integration))
+                if place is not None and not place.managed.sharding.overlap:
+                    self._moving[key] = f"{why}: {_who_ends(place, by_engine)}"
 
     def _is_chosen(self, piece: Piece) -> bool:
         environment = self._environments.get((piece.cluster, piece.namespace), "")
@@ -155,7 +167,7 @@ class _Planner:
                         counts[revision_of(runs, place.repository)] += 1
         return min(counts, key=lambda each: (-counts[each], each), default="")
 
-    def _change(self, draft: _Draft, moving: Mapping[OwnerSet | None, str]) -> Change:
+    def _change(self, draft: _Draft) -> Change:
         """What becomes of a piece."""
         piece, found = draft.piece, draft.found
         change = Change(
@@ -173,7 +185,7 @@ class _Planner:
         unread = self._unread(piece)
         if unread and (found is None or self._seen[piece.cluster].error):
             return _now(change, Verb.UNREAD, unread)
-        why = moving.get(set_of(piece.cluster, piece.namespace, draft.manifest), "")
+        why = self._moving.get(piece.key, "")
         if why:
             return _now(change, Verb.RESHARD, why)
         return change if found is None else self._existing(change, found, draft)
@@ -206,9 +218,7 @@ class _Planner:
             return "nobody read this cluster"
         return one.error or one.gaps.get(piece.namespace, "")
 
-    def _left(
-        self, wanted: Iterable[Key], moving: Mapping[OwnerSet | None, str]
-    ) -> Iterator[Change]:
+    def _left(self, wanted: Iterable[Key]) -> Iterator[Change]:
         """What becomes of ours that nobody asks for any more."""
         gone = set(wanted)
         left = [
@@ -218,7 +228,7 @@ class _Planner:
             and not (found.document.get("metadata") or {}).get("deletionTimestamp")
             and self._wishes.selection.takes_left(self._left_of(found))
         ]  # fmt: skip
-        reasons = {found.key: self._why_kept(found, moving) for found in left}
+        reasons = {found.key: self._why_kept(found) for found in left}
         free = [found for found in left if not reasons[found.key][1]]
         managed = sum(found.ours for found in self._found.values())
         braked = why_kept(
@@ -242,10 +252,10 @@ class _Planner:
                 reason=why,
             )
 
-    def _why_kept(self, found: Found, moving: Mapping[OwnerSet | None, str]) -> tuple[Verb, str]:
+    def _why_kept(self, found: Found) -> tuple[Verb, str]:
         """Why one object is not removed, whatever becomes of the others; empty: it may go."""
         one = self._seen[found.cluster]
-        why = moving.get(set_of(found.cluster, found.namespace, found.document), "")
+        why = self._moving.get(found.key, "")
         if why:
             return Verb.RESHARD, why
         if not self._wishes.sound or not self._estate.complete:
@@ -270,6 +280,15 @@ class _Planner:
 
 def _now(change: Change, verb: Verb, reason: str) -> Change:
     return msgspec.structs.replace(change, verb=verb, reason=reason)
+
+
+def _who_ends(place: Place, by_engine: bool) -> str:
+    """How those that own a key already come to end, so that nobody owns it twice."""
+    if by_engine and place.managed.rollout is not None and kind_of(place.managed) != "CronJob":
+        return "`tidegate serve` lets the old ones end first"
+    if by_engine:
+        return "scale the old ones to 0 first, or write `overlap: true` if two may own a key"
+    return "scale that to 0 first, so that no key has two owners"
 
 
 def _label(found: Found) -> str:

@@ -1,78 +1,76 @@
-"""Who owns which keys: workloads of one integration that split the same things between them.
+"""Who would own the same keys for a while, if everything were applied as it is declared.
 
-A set is all workloads of an integration in a namespace that have the same SHARD_KEY, or none. While
-a set is split another way, an old and a new member would own one key, so the old ones have to end
-first; that is not done here, only seen.
+Workloads of one integration in a namespace share its keys, as their SHARD_KEY and SHARDS say
+(`reshaping.py`). While they are split another way, or run as another kind, an old one and a new one
+would own one key, so the old ones have to end first. That is not done here, only seen.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tidegate.core.integrations.change import Found, Key
 from tidegate.core.integrations.live import workload_of
+from tidegate.core.integrations.reshaping import WHOLE, Share, clash, share_of_workload
+
+# The cluster, the namespace and the integration.
+Owners = tuple[str, str, str]
 
 
-class OwnerSet(NamedTuple):
-    """Those who split the same things."""
-
-    cluster: str
-    namespace: str
-    integration: str
-    key: str
-
-
-def set_of(cluster: str, namespace: str, document: Mapping[str, Any]) -> OwnerSet | None:
-    """The set a workload is in; None if it owns nothing."""
-    workload = workload_of(document)
-    integration = workload.env.get("INTEGRATION_NAME", "")
-    return OwnerSet(cluster, namespace, integration, workload.key) if integration else None
-
-
-def moving_sets(
+def moving(
     wanted: Mapping[Key, Mapping[str, Any]], found: Mapping[Key, Found]
-) -> dict[OwnerSet | None, str]:
-    """Sets that are to be split another way while somebody of them runs, and why that is so."""
-    asked = _members(wanted)
-    there = _members({key: each.document for key, each in found.items()})
-    moving: dict[OwnerSet | None, str] = {}
-    for each, members in asked.items():
-        live = {key: count for key, count in there.get(each, {}).items() if count is not None}
-        if live:
-            why = _why(members, live)
-            if why:
-                moving[each] = why
-    return moving
+) -> tuple[dict[Key, str], dict[Key, str]]:
+    """Objects that are to be split another way, and those that own what another one owns: why."""
+    asked = _shares(wanted)
+    there = _shares({key: each.document for key, each in found.items()})
+    resplit: dict[Key, str] = {}
+    doubled: dict[Key, str] = {}
+    for owners, members in asked.items():
+        live = {key: share for key, share in there.get(owners, {}).items() if share is not None}
+        mine = {key: share for key, share in members.items() if share is not None}
+        resplit |= _resplit(mine, live)
+        doubled |= _doubled(mine, live)
+    return resplit, {key: why for key, why in doubled.items() if key not in resplit}
 
 
-def _why(wanted: Mapping[Key, str | None], live: Mapping[Key, str | None]) -> str:
-    counts = {count for count in wanted.values() if count is not None}
-    others = {count for count in live.values() if count is not None and count not in counts}
-    if counts and others:
-        return f"{_ways(others)} now, {_ways(counts)} wanted: {_ENDS}"
-    extra = [key for key in live if key not in wanted]
-    fresh = [key for key in wanted if key not in live and wanted[key] is not None]
-    if extra and fresh:
-        kind, name = extra[0][2:]
-        return f"{kind.lower()}/{name} owns the same: {_ENDS}"
-    return ""
+def _resplit(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key, str]:
+    """Everybody whose keys are split another way than they are to be."""
+    shares, keys = set(wanted.values()), {share[0] for share in wanted.values()}
+    old = {k: share for k, share in live.items() if share not in shares and clash(share[0], keys)}
+    if not old:
+        return {}
+    gone = {share[0] for share in old.values()}
+    new = {key: share for key, share in wanted.items() if clash(share[0], gone)}
+    why = f"{_ways(old.values())} now, {_ways(new.values())} wanted"
+    return dict.fromkeys((*old, *new), why)
 
 
-_ENDS = "the engine lets the old ones end first, so that no key has two owners"
+def _doubled(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key, str]:
+    """Whoever is to be made while another one that nobody asks for owns the same."""
+    found: dict[Key, str] = {}
+    for old, share in live.items():
+        fresh = [key for key, each in wanted.items() if each == share and key not in live]
+        if old not in wanted and fresh:
+            found |= dict.fromkeys((old, *fresh), f"{old[2].lower()}/{old[3]} owns the same")
+    return found
 
 
-def _ways(counts: set[str]) -> str:
-    shards = (f"{each} shard" + ("" if each == "1" else "s") for each in sorted(counts) if each)
-    return " and ".join((*(["whole"] if "" in counts else []), *shards))
+def _ways(shares: Iterable[Share]) -> str:
+    """How keys are split, in words."""
+    counts = sorted({count for _, count in shares}, key=lambda each: (len(each), each))
+    words = (f"{each} shard" + ("" if each == "1" else "s") if each else WHOLE for each in counts)
+    return " and ".join(words)
 
 
-def _members(documents: Mapping[Key, Mapping[str, Any]]) -> dict[OwnerSet, dict[Key, str | None]]:
-    """Workloads by set, each with its count; None for one that is stopped and owns nothing."""
-    found: dict[OwnerSet, dict[Key, str | None]] = {}
+def _shares(documents: Mapping[Key, Mapping[str, Any]]) -> dict[Owners, dict[Key, Share | None]]:
+    """What each workload owns a share of; None for one that is stopped and owns nothing."""
+    found: defaultdict[Owners, dict[Key, Share | None]] = defaultdict(dict)
     for key, document in documents.items():
-        each = set_of(key[0], key[1], document)
-        if each is not None:
-            shape = None if _is_stopped(document) else workload_of(document).shape
-            found.setdefault(each, {})[key] = shape
+        workload = workload_of(document)
+        integration = workload.env.get("INTEGRATION_NAME", "")
+        if integration:
+            share = None if _is_stopped(document) else share_of_workload(workload)
+            found[key[0], key[1], integration][key] = share
     return found
 
 
