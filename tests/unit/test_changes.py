@@ -242,7 +242,7 @@ def test_drift_is_put_back_and_a_field_of_somebody_elses_is_a_conflict() -> None
     land.somebody_applies(scaled)
     (change,) = (each for each in land.foreseen(wanted) if each.name == name)
     assert (change.verb, change.drifted) == (Verb.CONFIGURE, True)
-    assert "spec.replicas taken from somebody" in change.reason
+    assert change.reason == "changed since: spec.replicas by somebody"
     newer = estate(integration("a", managed("bbbbbbb")))
     (conflict,) = (each for each in land.foreseen(newer) if each.name == name)
     assert conflict.verb is Verb.CONFLICT

@@ -29,8 +29,13 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         """Leave no half line behind."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Make room for a line of somebody else's."""
         if self._said:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._said = False
 
     def tell(self, count: int) -> None:
         """So much more is done."""

@@ -274,4 +274,64 @@ _NOTIFY = (
     ),
 )
 
-TABLE: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_NOTIFY)}
+_INTEGRATIONS = (
+    Setting(
+        name="bundle",
+        flag="--bundle",
+        form=Form.PATH,
+        default=".",
+        help="The directory of the bundle, where no DIR is named.",
+    ),
+    Setting(
+        name="revision",
+        flag="--revision",
+        form=Form.TEXT,
+        default="",
+        help="Read this revision of the Git repository of the bundle, without a checkout.",
+    ),
+    Setting(
+        name="kubeconfig",
+        flag="--kubeconfig",
+        form=Form.TEXT,
+        default="",
+        help="Instead of KUBECONFIG; several files as there.",
+    ),
+    Setting(
+        name="contexts",
+        flag="--context-of",
+        form=Form.TEXTS,
+        default=(),
+        help="CLUSTER=CONTEXT, where the context of a cluster is not called like it.",
+    ),
+    Setting(
+        name="image",
+        flag="--image",
+        form=Form.TEXT,
+        default="",
+        help="The repository of the image, instead of quay.io/app-sre/qontract-reconcile.",
+    ),
+    Setting(
+        name="parameters",
+        flag="--parameter",
+        form=Form.TEXTS,
+        default=(),
+        help="NAME=VALUE, over what environments say.",
+    ),
+    Setting(
+        name="overlay",
+        flag="--overlay",
+        form=Form.PATH,
+        default="",
+        help="A patch of the site's own, laid over every workload.",
+    ),
+    Setting(
+        name="limits.concurrency",
+        flag="--concurrency",
+        form=Form.WHOLE,
+        default=10,
+        least="1",
+        help="How many objects are changed at once on one cluster.",
+    ),
+)
+
+TABLE: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS)}

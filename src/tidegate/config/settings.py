@@ -57,6 +57,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     notify_template: str
     notify_time: Duration
     notify_queue: int
+    bundle: str
+    revision: str
+    kubeconfig: str
+    contexts: tuple[str, ...]
+    image: str
+    parameters: tuple[str, ...]
+    overlay: str
+    limits_concurrency: int
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -149,6 +149,8 @@ class _Planner:
         keeps = revision_of(runs, place.repository)
         if is_same(image, runs):
             return keeps, ""
+        # Of two repositories, neither goes without saying.
+        wanted = image if keeps == runs else wanted
         held = f"wants {wanted}; keeps {keeps} until its rollout moves it"
         return (keeps, held) if staged else (None, "")
 
@@ -209,7 +211,7 @@ class _Planner:
         if made_from(found.document) != made_from(draft.manifest):
             return _now(change, Verb.CONFIGURE, draft.held or "declared otherwise")
         change = msgspec.structs.replace(change, drifted=True)
-        return _now(change, Verb.CONFIGURE, "changed by somebody since")
+        return _now(change, Verb.CONFIGURE, "changed since by somebody")
 
     def _unread(self, piece: Piece) -> str:
         """Why nobody knows what is there of a piece; empty: it is known."""

@@ -254,9 +254,8 @@ def _foreseen(change: Change, applied: Applied, hands: Hands) -> Change:
         return _now(change, Verb.HELD if change.held else Verb.UNCHANGED, change.held)
     differs = differences(before.document, applied.object.document)
     again = restarts(before.document, differs)
-    reason = (
-        f"{change.reason}: {_taken(applied)}" if applied.taken and change.drifted else change.reason
-    )
+    by = ", ".join(f"{each.field.lstrip('.')} by {each.manager}" for each in applied.taken)
+    reason = f"changed since: {by}" if by and change.drifted else change.reason
     return msgspec.structs.replace(change, differences=differs, restarts=again, reason=reason)
 
 

@@ -1,0 +1,193 @@
+"""What commands on integrations share: the bundle, which part of it is meant, and the clusters."""
+
+import functools
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tidegate.cli.setting_options import settings_options
+from tidegate.config.settings import Merged, Settings
+
+Function = Callable[..., Any]
+
+SETTINGS = (
+    "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts",
+    "limits.concurrency", "color",
+)  # fmt: skip
+FORMATS = ("table", "wide", "json", "yaml", "name")
+# So many problems of a bundle are shown; `validate` shows all.
+PROBLEMS_SHOWN = 10
+
+_FILTERS = (
+    ("--integration", "integrations", "Only this integration"),
+    ("--shard", "shards", "Only this shard: its name, INTEGRATION/SHARD, or its workload"),
+    ("--environment", "environments", "Only this environment"),
+    ("--cluster", "clusters", "Only this cluster"),
+)
+
+
+def estate_options(*more: str) -> Callable[[Function], Function]:
+    """`[DIR]`, what is meant, and settings; the command is handed all that as `asked`."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def command(*, folder: Path | None, merged: Merged, **kwargs: Any) -> Any:
+            chosen = {field: kwargs.pop(field) for _, field, _ in _FILTERS}
+            return function(asked=Asked(folder, merged, chosen), **kwargs)
+
+        flagged: Function = settings_options(*SETTINGS, *more)(command)
+        for flag, field, text in reversed(_FILTERS):
+            told = f"{text}; may be repeated."
+            flagged = click.option(flag, field, multiple=True, metavar="NAME", help=told)(flagged)
+        path = click.Path(path_type=Path)
+        return click.argument("folder", metavar="[DIR]", type=path, required=False)(flagged)
+
+    return decorate
+
+
+class Asked:
+    """What somebody asks about: a bundle, a part of it, and settings."""
+
+    def __init__(
+        self, folder: Path | None, merged: Merged, chosen: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        from tidegate.core.integrations.selection import Selection
+
+        self.settings: Settings = merged.settings()
+        for warning in merged.warnings:
+            click.echo(f"warning: {warning}", err=True)
+        self.selection = Selection(**chosen)
+        self._folder = folder or Path(self.settings.bundle)
+        # What is wrong with the bundle, a line each.
+        self.problems: list[str] = []
+        self._read()
+
+    def _read(self) -> None:
+        from tidegate import wiring
+        from tidegate.cli.progress import Progress
+        from tidegate.config.bundle.reading import read_bundle
+        from tidegate.core.errors import UserError
+        from tidegate.core.integrations.estate import estate_of
+        from tidegate.core.integrations.selection import check_names
+        from tidegate.core.model.problem import Problems
+
+        site = self._site()
+        tree = wiring.open_tree(self._folder, self.settings.revision or None)
+        with Progress("reading files", quiet_s=1.0) as progress:
+            bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+        if not bundle.files:
+            raise click.UsageError(f"{self._folder}: no YAML file; name the directory of a bundle")
+        found = [each for each in bundle.findings if each.severity == "error"]
+        self.problems = [
+            f"{tree.prefix}{each.file}:{each.line}: {each.message}; {each.remedy}".rstrip("; ")
+            for each in found
+        ]
+        problems = Problems()
+        self.estate = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
+        known = {each.message for each in found}
+        self.problems += [p.text() for p in problems.errors if p.message not in known]
+        wrong = Problems()
+        check_names(self.selection, self.estate, wrong)
+        if wrong.errors:
+            raise UserError(tuple(wrong.errors))
+
+    def _site(self) -> Any:
+        from tidegate.core.integrations.estate import Site
+
+        settings = self.settings
+        given = dict(_pairs("--parameter", settings.parameters, "NAME=VALUE"))
+        if settings.image:
+            given["IMAGE"] = settings.image
+        overlay = None
+        if settings.overlay:
+            from tidegate.cli.documents import read_document
+
+            overlay = read_document(settings.overlay).data
+            if not isinstance(overlay, dict):
+                raise click.UsageError(f"{settings.overlay}: a patch is a mapping: spec: …")
+        return Site(parameters=given, overlay=overlay)
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong with the bundle."""
+        return not self.problems
+
+    def tell_problems(self) -> None:
+        """What is wrong with the bundle, and what follows from it."""
+        for line in self.problems[:PROBLEMS_SHOWN]:
+            click.echo(f"Error: {line}", err=True)
+        if self.problems:
+            more = len(self.problems) - PROBLEMS_SHOWN
+            rest = f"and {more} more; " if more > 0 else ""
+            click.echo(
+                f"{rest}what is sound is planned, and nothing is removed; "
+                "`tidegate validate` shows every problem",
+                err=True,
+            )
+
+    def namespaces(self) -> dict[str, set[str]]:
+        """Where to look, by cluster: all namespaces of every cluster that is meant."""
+        spaces: dict[str, set[str]] = {}
+        meant: set[str] = set()
+        environments = {
+            (place.managed.namespace.cluster, place.managed.namespace.name): (
+                place.managed.namespace.environment
+            )
+            for place in self.estate.places
+        }
+        for piece in self.estate.pieces():
+            spaces.setdefault(piece.cluster, set()).add(piece.namespace)
+            if self.selection.takes(piece, environments[piece.cluster, piece.namespace]):
+                meant.add(piece.cluster)
+        return {cluster: spaces[cluster] for cluster in sorted(meant)}
+
+    @asynccontextmanager
+    async def clusters(
+        self, names: Iterable[str]
+    ) -> AsyncIterator[tuple[dict[str, Any], dict[str, str]]]:
+        """The clusters of these names, and why there is no way to some; closed at the end."""
+        from tidegate import wiring
+        from tidegate.core.errors import UserError
+
+        contexts = dict(_pairs("--context-of", self.settings.contexts, "CLUSTER=CONTEXT"))
+        opened: dict[str, Any] = {}
+        shut: dict[str, str] = {}
+        for name in names:
+            try:
+                context = contexts.get(name, name)
+                opened[name] = wiring.cluster(context, self.settings.kubeconfig or None)
+            except UserError as error:
+                shut[name] = f"{error}; or write --context-of {name}=CONTEXT"
+        try:
+            yield opened, shut
+        finally:
+            for cluster in opened.values():
+                await cluster.close()
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Go on only if somebody says so; where nobody can be asked, say what to write."""
+    if yes:
+        return
+    if not somebody_is_there():
+        raise click.UsageError(f"{question} Nobody can be asked here; write --yes")
+    click.confirm(question, abort=True, err=True)
+
+
+def somebody_is_there() -> bool:
+    """Whether somebody can answer."""
+    return sys.stdin.isatty()
+
+
+def _pairs(flag: str, texts: Iterable[str], form: str) -> list[tuple[str, str]]:
+    found = []
+    for text in texts:
+        name, joint, value = text.partition("=")
+        if not name or not joint:
+            raise click.UsageError(f'{flag} "{text}": write {form}')
+        found.append((name, value))
+    return found
