@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.estates import Land
+from tests.folders import Folder
 from tidegate import wiring
 from tidegate.cli import estate as estate_cli
 from tidegate.cli.main import cli
@@ -28,76 +29,11 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "plans"
 CLUSTERS = {"prod-1": "production", "stage-1": "stage"}
 Run = Callable[..., Result]
 
-_PLACE = """
-- namespace: {{$ref: /{cluster}/namespace.yml}}
-  spec:
-    imageRef: {image}
-    extraArgs: "{arguments}"
-    resources: {{requests: {{cpu: 100m, memory: 100Mi}}}}
-  sharding: {{{sharding}}}
-"""
-_RULES = """
-rollout:
-  type: ProgressivePerGroup
-  progressivePerGroup: {maxConcurrency: 2}
-"""
-
-
-class Folder:
-    """A bundle in a directory that somebody edits."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.write("aws/one.yml", "$schema: /aws/account-1.yml\nname: one\n")
-        self.write("aws/two.yml", "$schema: /aws/account-1.yml\nname: two\n")
-        for cluster, environment in CLUSTERS.items():
-            schema = "$schema: /openshift/"
-            self.write(f"{cluster}/cluster.yml", f"{schema}cluster-1.yml\nname: {cluster}\n")
-            self.write(
-                f"{environment}.yml",
-                f"$schema: /app-sre/environment-1.yml\nname: {environment}\n",
-            )
-            self.write(
-                f"{cluster}/namespace.yml",
-                f"{schema}namespace-1.yml\nname: integrations\n"
-                f"cluster: {{$ref: /{cluster}/cluster.yml}}\n"
-                f"environment: {{$ref: /{environment}.yml}}\n",
-            )
-
-    def write(self, path: str, text: str) -> None:
-        """One file."""
-        place = self.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-
-    def integration(
-        self,
-        name: str,
-        image: str = "aaaaaaa",
-        *,
-        sharding: str = "strategy: static, shards: 1",
-        arguments: str = "",
-        clusters: tuple[str, ...] = tuple(CLUSTERS),
-        staged: bool = False,
-    ) -> None:
-        """One integration, on all clusters or some."""
-        places = "".join(
-            _PLACE.format(cluster=each, image=image, sharding=sharding, arguments=arguments)
-            for each in clusters
-        )
-        text = f"$schema: /app-sre/integration-1.yml\nname: {name}\n"
-        text += f"{_RULES if staged else ''}managed:{places}"
-        self.write(f"integrations/{name}.yml", text)
-
-    def drop(self, name: str) -> None:
-        """One integration less."""
-        (self.root / f"integrations/{name}.yml").unlink()
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     """A bundle of three integrations."""
-    found = Folder(tmp_path / "bundle")
+    found = Folder(tmp_path / "bundle", CLUSTERS)
     found.integration("terraform-resources", sharding="strategy: per-aws-account")
     found.integration("slack-usergroups", sharding="strategy: static, shards: 2")
     found.integration("gitlab-owners")
