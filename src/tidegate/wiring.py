@@ -13,6 +13,7 @@ from tidegate.ports.evidence import EvidenceSource
 from tidegate.ports.leases import Leases
 from tidegate.ports.notifier import Notifier
 from tidegate.ports.registry import Registry
+from tidegate.ports.runs import Runs
 from tidegate.ports.tree import Tree
 from tidegate.wire.prometheus.server import PrometheusServer
 
@@ -89,6 +90,16 @@ def registry(hosts: Iterable[str], auth_file: str = "") -> Registry | None:
     from tidegate.wire.registry import server
 
     return OciRegistry(map(server, written), Path(auth_file) if auth_file else None)
+
+
+def prometheus_runs(
+    servers: Iterable[PrometheusServer], server: str = "", cluster_label: str = ""
+) -> Runs:
+    """How runs of pods ended, as a Prometheus has it."""
+    from tidegate.adapters.prometheus.runs import PrometheusRuns
+    from tidegate.adapters.prometheus.source import PrometheusSource
+
+    return PrometheusRuns(PrometheusSource(servers), server or None, cluster_label)
 
 
 def remote_fleet(url: str) -> "RemoteFleet":

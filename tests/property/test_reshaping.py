@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
 from tidegate.core.integrations.estate import Place, estate_of, manifest_of, pieces_of
-from tidegate.core.integrations.live import Workload, workload_of
+from tidegate.core.integrations.live import Pod, Workload, workload_of
 from tidegate.core.integrations.reshaping import (
     Share,
+    owners_of,
     reshapes_of,
     share_of,
     share_of_workload,
@@ -64,7 +65,7 @@ def may_share(one: Share, other: Share) -> bool:
 @given(_places, _places)
 def test_whoever_could_share_a_key_with_somebody_new_ends_first(old: Place, new: Place) -> None:
     workloads = running(old)
-    found = reshapes_of(new, workloads.values())
+    found = reshapes_of(new, owners_of(workloads.values(), ()))
     for name, workload in workloads.items():
         share = share_of_workload(workload)
         clashing = [
@@ -81,13 +82,13 @@ def test_whoever_could_share_a_key_with_somebody_new_ends_first(old: Place, new:
 
 @given(_places)
 def test_what_is_split_as_it_is_to_be_is_left_alone(place: Place) -> None:
-    assert reshapes_of(place, running(place).values()) == []
+    assert reshapes_of(place, owners_of(running(place).values(), ())) == []
 
 
 @given(_places, _places)
 def test_once_the_old_set_is_gone_nobody_is_still_there(old: Place, new: Place) -> None:
     workloads = running(old)
-    for each in reshapes_of(new, workloads.values()):
+    for each in reshapes_of(new, owners_of(workloads.values(), ())):
         assert set(still_there(each, workloads, {})) == set(each.old)
         left = {name: one for name, one in workloads.items() if name not in each.old}
         assert still_there(each, {**left, **running(new)}, {}) == {}
@@ -95,21 +96,33 @@ def test_once_the_old_set_is_gone_nobody_is_still_there(old: Place, new: Place) 
 
 def test_whoever_says_that_two_owners_do_no_harm_is_not_drained() -> None:
     new = place_of("{strategy: static, shards: 5, overlap: true}")
-    assert reshapes_of(new, running(place_of("{strategy: static, shards: 3}")).values()) == []
+    old = running(place_of("{strategy: static, shards: 3}"))
+    assert reshapes_of(new, owners_of(old.values(), ())) == []
 
 
-def test_a_resharding_is_called_by_what_it_makes_of_what() -> None:
+def test_a_resharding_is_called_by_what_is_split_and_says_what_becomes_of_it() -> None:
     (one,) = reshapes_of(
         place_of("{strategy: static, shards: 5}"),
-        running(place_of("{strategy: static, shards: 3}")).values(),
+        owners_of(running(place_of("{strategy: static, shards: 3}")).values(), ()),
     )
-    assert one.partition.endswith("production-int+3-to-5")
+    assert one.partition.endswith("production-int+shards")
+    assert one.words == "resharding 3 to 5"
     (other,) = reshapes_of(
         place_of(
             "{strategy: per-aws-account, shardSpecOverrides: "
             "[{shard: app-sre, subSharding: {strategy: static, shards: 2}}]}"
         ),
-        running(place_of("{strategy: per-aws-account}")).values(),
+        owners_of(running(place_of("{strategy: per-aws-account}")).values(), ()),
     )
-    assert other.partition.endswith("+app-sre-whole-to-2")
+    assert other.partition.endswith("+app-sre")
     assert other.words == "resharding whole to 2"
+
+
+def test_a_pod_that_is_ending_owns_its_keys_until_it_is_gone() -> None:
+    """Its workload is gone, and the bundle has changed its mind meanwhile: it still counts."""
+    env = {"SHARDS": "3", "SHARD_ID": "0", "INTEGRATION_NAME": "terraform-resources"}
+    pod = Pod(uid="u", name="p", workload="w", image="i", ending=True, env=env)
+    (one,) = reshapes_of(place_of("{strategy: static, shards: 4}"), owners_of((), (pod,)))
+    assert one.old == ("w",)
+    job = Pod(uid="u", name="p", workload="w", image="i", env={**env, "RUN_ONCE": "true"})
+    assert reshapes_of(place_of("{strategy: static, shards: 4}"), owners_of((), (job,))) == []

@@ -7,9 +7,9 @@ from contextlib import aclosing, asynccontextmanager, suppress
 import pytest
 
 from tests.contract.clusters import PATIENCE_S, REAL
-from tests.real.estate import INTEGRATION, RULES, Declared
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
+from tests.staged import INTEGRATION, RULES, Declared
 from tidegate.adapters.kubernetes.cluster import KubernetesCluster
 from tidegate.adapters.kubernetes.pods import Reach
 from tidegate.adapters.store.memory import MemoryStore
@@ -21,12 +21,6 @@ from tidegate.core.rollout.summary import Summary
 from tidegate.core.why.sentence import sentence
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.integrations.fleet import IntegrationsFleet
-from tidegate.engine.integrations.rehearsing import Rehearsing
-from tidegate.engine.integrations.resharding import Resharding
-from tidegate.engine.integrations.runs import PodRuns
-from tidegate.engine.integrations.sight import Sights
-from tidegate.engine.integrations.trials import Trials
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Settings, Worker
 from tidegate.ports.cluster import POD, Change
@@ -54,14 +48,7 @@ class Stage:
     def worker(self) -> Worker:
         """One that knows nothing but what the journal and the cluster tell it."""
         clock = SystemClock()
-        fleet = IntegrationsFleet(
-            self.declared.estates,
-            sights := Sights(lambda _: self.cluster, fresh_s=0.05),
-            Trials(PodRuns(METRICS_PORT), clock),
-            Resharding(sights, clock),
-            Rehearsing(sights),
-            look_s=0.1,
-        )
+        fleet = self.declared.fleet(lambda _: self.cluster, clock, port=METRICS_PORT, look_s=0.1)
         settings = Settings(holder="w", act=("*",), discover_s=0.2, listen_s=0.1, resync_s=0.3)
         return Worker(self.store, fleet, clock, Actor(Limits(), Breaker()), settings, self._told)
 
@@ -278,7 +265,7 @@ def test_another_number_of_shards_never_has_two_owners(plane: ControlPlane) -> N
             assert {"3"} in seen
             assert {"5"} in seen
             assert all(len(each) <= 1 for each in seen)
-            (name,) = [each for each in stage.store.partitions() if each.endswith("+3-to-5")]
+            (name,) = [each for each in stage.store.partitions() if each.endswith("+shards")]
             tasks = [
                 task.target
                 for entry in stage.store.read(name)

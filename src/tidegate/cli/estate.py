@@ -15,8 +15,8 @@ from tidegate.config.settings import Merged, Settings
 Function = Callable[..., Any]
 
 SETTINGS = (
-    "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts",
-    "limits.concurrency", "color",
+    "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
+    "registry", "registryAuth",    "limits.concurrency", "color",
 )  # fmt: skip
 FORMATS = ("table", "wide", "json", "yaml", "name")
 # So many problems of a bundle are shown; `validate` shows all.
@@ -61,7 +61,7 @@ class Asked:
         for warning in merged.warnings:
             click.echo(f"warning: {warning}", err=True)
         self.selection = Selection(**chosen)
-        self._folder = folder or Path(self.settings.bundle)
+        self._folder = folder
         # What is wrong with the bundle, a line each.
         self.problems: list[str] = []
         self._read()
@@ -69,47 +69,34 @@ class Asked:
     def _read(self) -> None:
         from tidegate import wiring
         from tidegate.cli.progress import Progress
+        from tidegate.cli.site import bundle_folder, settled, site_of
         from tidegate.config.bundle.reading import read_bundle
         from tidegate.core.errors import UserError
         from tidegate.core.integrations.estate import estate_of
         from tidegate.core.integrations.selection import check_names
         from tidegate.core.model.problem import Problems
 
-        site = self._site()
-        tree = wiring.open_tree(self._folder, self.settings.revision or None)
+        site = site_of(self.settings)
+        folder = bundle_folder(self.settings, self._folder)
+        tree = wiring.open_tree(folder, self.settings.revision or None)
         with Progress("reading files", quiet_s=1.0) as progress:
             bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
         if not bundle.files:
-            raise click.UsageError(f"{self._folder}: no YAML file; name the directory of a bundle")
+            raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
         found = [each for each in bundle.findings if each.severity == "error"]
         self.problems = [
             f"{tree.prefix}{each.file}:{each.line}: {each.message}; {each.remedy}".rstrip("; ")
             for each in found
         ]
         problems = Problems()
-        self.estate = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
+        plain = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
+        self.estate = settled(self.settings, plain, problems)
         known = {each.message for each in found}
         self.problems += [p.text() for p in problems.errors if p.message not in known]
         wrong = Problems()
         check_names(self.selection, self.estate, wrong)
         if wrong.errors:
             raise UserError(tuple(wrong.errors))
-
-    def _site(self) -> Any:
-        from tidegate.core.integrations.estate import Site
-
-        settings = self.settings
-        given = dict(_pairs("--parameter", settings.parameters, "NAME=VALUE"))
-        if settings.image:
-            given["IMAGE"] = settings.image
-        overlay = None
-        if settings.overlay:
-            from tidegate.cli.documents import read_document
-
-            overlay = read_document(settings.overlay).data
-            if not isinstance(overlay, dict):
-                raise click.UsageError(f"{settings.overlay}: a patch is a mapping: spec: …")
-        return Site(parameters=given, overlay=overlay)
 
     @property
     def sound(self) -> bool:
@@ -150,23 +137,21 @@ class Asked:
         self, names: Iterable[str]
     ) -> AsyncIterator[tuple[dict[str, Any], dict[str, str]]]:
         """The clusters of these names, and why there is no way to some; closed at the end."""
-        from tidegate import wiring
-        from tidegate.core.errors import UserError
+        from tidegate.cli.site import Clusters
+        from tidegate.core.errors import OutsideError
 
-        contexts = dict(_pairs("--context-of", self.settings.contexts, "CLUSTER=CONTEXT"))
+        clusters = Clusters(self.settings)
         opened: dict[str, Any] = {}
         shut: dict[str, str] = {}
         for name in names:
             try:
-                context = contexts.get(name, name)
-                opened[name] = wiring.cluster(context, self.settings.kubeconfig or None)
-            except UserError as error:
-                shut[name] = f"{error}; or write --context-of {name}=CONTEXT"
+                opened[name] = clusters.find(name)
+            except OutsideError as error:
+                shut[name] = str(error)
         try:
             yield opened, shut
         finally:
-            for cluster in opened.values():
-                await cluster.close()
+            await clusters.close()
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -181,13 +166,3 @@ def confirm(question: str, yes: bool) -> None:
 def somebody_is_there() -> bool:
     """Whether somebody can answer."""
     return sys.stdin.isatty()
-
-
-def _pairs(flag: str, texts: Iterable[str], form: str) -> list[tuple[str, str]]:
-    found = []
-    for text in texts:
-        name, joint, value = text.partition("=")
-        if not name or not joint:
-            raise click.UsageError(f'{flag} "{text}": write {form}')
-        found.append((name, value))
-    return found

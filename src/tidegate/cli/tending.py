@@ -33,6 +33,8 @@ from tidegate.wiring import clock, evidence_source, remote_fleet
 THREADS = 24
 _SHARED = (
     "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
+    "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
+    "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "registry", "registryAuth",
     "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionsPerSecond", "limits.actionTime",
     "limits.rounds", "limits.roundTime",
@@ -54,16 +56,24 @@ def tending_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 def fleet_of(settings: Settings, seed: int) -> Fleet:
-    """The fleet at the address that is set, or the clusters of every scenario in this process."""
+    """The fleet at the address that is set, or of a bundle, or of the scenarios in this process."""
+    if settings.fleet == "bundle":
+        from tidegate.cli.shard_fleet import ShardFleet
+
+        return ShardFleet(settings, _warn)
     if settings.fleet.startswith(("http://", "https://")):
         return remote_fleet(settings.fleet)
     if settings.fleet != "scenarios":
-        remedy = "write scenarios, or http://127.0.0.1:8700"
+        remedy = "write bundle, scenarios, or http://127.0.0.1:8700"
         raise UserError((Problem("--fleet", f'"{settings.fleet}" is no address', remedy),))
     fleet = SimulatedFleet(clock())
     for file in settings.scenarios:
         fleet.add(f"simulated/{Path(file).stem}", read_scenario_file(file), seed)
     return fleet
+
+
+def _warn(problem: Problem) -> None:
+    click.echo(f"warning: {problem.text()}", err=True)
 
 
 def read_scenario_file(file: str) -> Scenario:

@@ -64,6 +64,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     image: str
     parameters: tuple[str, ...]
     overlay: str
+    pods: str
+    runs_through: str
+    runs_port: int
+    runs_prometheus: str
+    runs_cluster_label: str
     limits_concurrency: int
 
 

@@ -21,6 +21,7 @@ Fault = Callable[[str], None]
 Key = tuple[Kind, str, str]
 # As many changes are remembered at least; whoever asks for older ones must read anew.
 HISTORY_MIN = 10_000
+_pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.Decoder(dict[str, Any]).decode
 # What a server counts the wishes of.
 _COUNTED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "CronJob", "Job"})
 
@@ -82,6 +83,8 @@ class SimulatedApi:
         self._history: list[tuple[Key, Change, Record]] = []
         self.oldest = self.version
         self._listeners: list[asyncio.Event] = []
+        # The document of the latest record of each object that somebody read.
+        self._packed: dict[str, tuple[Record | None, bytes]] = {}
 
     def forget(self) -> None:
         """Everything that happened up to now is gone from the history."""
@@ -123,6 +126,7 @@ class SimulatedApi:
     def remove(self, key: Key) -> None:
         """Delete an object; whoever watches is told."""
         gone = self.records.pop(key)
+        self._packed.pop(gone.uid, None)
         self._happen(key, Change.DELETED, msgspec.structs.replace(gone, version=self.version + 1))
 
     def put(self, key: Key, document: Document) -> Record:
@@ -148,8 +152,16 @@ class SimulatedApi:
             self.keep(key, self.changed(old, fields, old.owners))
 
     def document(self, record: Record) -> dict[str, Any]:
-        """An object as everybody reads it, without the book of owners."""
-        document = deepcopy(unflatten(record.fields))
+        """An object as everybody reads it, without the book of owners; each reader gets a copy."""
+        # A record never changes: it is put together once for as long as it is the latest.
+        known, packed = self._packed.get(record.uid, (None, b""))
+        if known is not record:
+            packed = _pack(self._put_together(record))
+            self._packed[record.uid] = record, packed
+        return _unpack(packed)
+
+    def _put_together(self, record: Record) -> dict[str, Any]:
+        document = unflatten(record.fields)
         own = {"uid": record.uid, "resourceVersion": str(record.version)}
         if record.created_at is not None:
             own["creationTimestamp"] = format_second(record.created_at)

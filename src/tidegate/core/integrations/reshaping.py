@@ -6,7 +6,7 @@ only then the new one starts: a rollout of its own, of two groups. An integratio
 run twice says so (`overlap`), and is left to be applied as it is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -16,7 +16,7 @@ from tidegate.core.integrations.model import Shard
 from tidegate.core.journal.facts import Declared
 from tidegate.core.model.limit import Limit
 from tidegate.core.model.time import SECOND, Duration
-from tidegate.core.rollout.strategy import GroupRef, Strategy, StrategyType
+from tidegate.core.rollout.strategy import GroupRef, OnNewRevision, Strategy, StrategyType
 from tidegate.core.rollout.world import Membership
 
 DRAIN, START = "drain", "start"
@@ -45,9 +45,8 @@ class Reshape(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def partition(self) -> str:
-        """What its rollout is called."""
-        key = f"{self.key}-" if self.key else ""
-        return f"{self.place.partition}+{key}{self.was}-to-{self.now}"
+        """What its rollout is called; the next one of the same set goes on in the same journal."""
+        return f"{self.place.partition}+{self.key or 'shards'}"
 
     @property
     def revision(self) -> str:
@@ -75,18 +74,33 @@ def share_of_workload(workload: Workload | Pod) -> Share:
     return workload.env.get("SHARD_KEY", ""), workload.env.get("SHARDS", "")
 
 
-def reshapes_of(place: Place, workloads: Iterable[Workload]) -> list[Reshape]:
-    """The sets that are split otherwise than they are to be; workloads of this place alone."""
+class Owner(msgspec.Struct, frozen=True, order=True):
+    """Whoever owns a share: a workload, or a pod of one that may be gone already."""
+
+    workload: str
+    key: str
+    count: str
+    image: str
+
+
+def owners_of(workloads: Iterable[Workload], pods: Iterable[Pod]) -> Iterator[Owner]:
+    """Everybody who owns something; jobs and what runs by the clock own nothing for long."""
+    for workload in workloads:
+        if workload.kind != "CronJob":
+            yield Owner(workload.name, *share_of_workload(workload), workload.image)
+    for pod in pods:
+        if "RUN_ONCE" not in pod.env:
+            yield Owner(pod.workload, *share_of_workload(pod), pod.image)
+
+
+def reshapes_of(place: Place, owners: Iterable[Owner]) -> list[Reshape]:
+    """The sets that are split otherwise than they are to be; owners of this place alone."""
     if place.managed.sharding.overlap:
         return []
     wanted = {share_of(shard) for shard in place.shards}
     keys = {key for key, _ in wanted}
     old = [
-        each
-        for each in workloads
-        if each.kind != "CronJob"
-        and share_of_workload(each) not in wanted
-        and clash(share_of_workload(each)[0], keys)
+        each for each in owners if (each.key, each.count) not in wanted and clash(each.key, keys)
     ]
     whole = "" in keys or any(not each.key for each in old)
     domains = {""} if whole and old else {each.key for each in old}
@@ -98,11 +112,11 @@ def clash(key: str, keys: Iterable[str]) -> bool:
     return not key or any(key == each or not each for each in keys)
 
 
-def _reshape(place: Place, domain: str, old: list[Workload]) -> Reshape:
+def _reshape(place: Place, domain: str, old: list[Owner]) -> Reshape:
     mine = [each for each in old if not domain or each.key == domain]
     keys = {each.key for each in mine}
     units = tuple(unit for unit in place.units if clash(unit.shards[0].key, keys))
-    was = sorted({share_of_workload(each)[1] or WHOLE for each in mine})
+    was = sorted({each.count or WHOLE for each in mine})
     now = sorted({share_of(shard)[1] or WHOLE for unit in units for shard in unit.shards})
     images = sorted(each.image for each in mine)
     return Reshape(
@@ -110,7 +124,7 @@ def _reshape(place: Place, domain: str, old: list[Workload]) -> Reshape:
         key=domain,
         was=",".join(was),
         now=",".join(now),
-        old=tuple(sorted(each.name for each in mine)),
+        old=tuple(sorted({each.workload for each in mine})),
         units=units,
         # Of several, the one most of them run.
         image=max(images, key=images.count),
@@ -124,6 +138,8 @@ def declared_of(reshape: Reshape) -> Declared:
         deadline=DEADLINE,
         max_failures=Limit(0),
         mandatory=(GroupRef(DRAIN),),
+        # Once another number is wanted, nobody waits for this one.
+        on_new_revision=OnNewRevision.SUPERSEDE,
     )
     drained = tuple(drain_target(name) for name in reshape.old)
     started = tuple(unit.name for unit in reshape.units)

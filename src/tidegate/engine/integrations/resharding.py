@@ -3,22 +3,26 @@
 import asyncio
 from collections.abc import Iterator
 
+import msgspec
+
 from tidegate.core.errors import StaleError
 from tidegate.core.integrations.estate import Estate, Place, manifest_of, pieces_of
 from tidegate.core.integrations.images import revision_of
-from tidegate.core.integrations.live import Workload
 from tidegate.core.integrations.reshaping import (
+    Owner,
     Reshape,
     declared_of,
     drain_target,
     drained_workload,
     image_in,
+    owners_of,
     reshapes_of,
     share_of,
     share_of_workload,
     still_there,
 )
 from tidegate.core.journal.facts import Task
+from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.target import Status, Target
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.integrations.sight import Sight, Sights, where_of
@@ -41,11 +45,20 @@ class Resharding:
 
     def see(self, place: Place, sight: Sight) -> None:
         """Take note of what is split otherwise than it is to be."""
-        for each in reshapes_of(place, _ours(place, sight)):
-            known = self._known.get(each.partition)
-            # Whoever is drained already is of the old set all the same.
-            if known is None or not set(each.old) <= set(known.old):
-                self._known[each.partition] = each
+        wanted = {share_of(shard) for shard in place.shards}
+        for partition, known in list(self._known.items()):
+            shares = {share_of(shard) for unit in known.units for shard in unit.shards}
+            if known.place.name == place.name and not shares <= wanted:
+                # The bundle wants something else by now: whatever is there is looked at anew.
+                del self._known[partition]
+                self._over_at.pop(partition, None)
+        for each in reshapes_of(place, _owners(place, sight)):
+            known_one = self._known.get(each.partition)
+            if known_one is not None:
+                # Whoever is drained already is of the old set all the same.
+                old = tuple(sorted({*known_one.old, *each.old}))
+                each = msgspec.structs.replace(known_one, old=old, place=place)
+            self._known[each.partition] = each
             self._over_at.pop(each.partition, None)
 
     def under_way(self, place: Place) -> Iterator[Reshape]:
@@ -78,6 +91,8 @@ class Resharding:
 
     async def act(self, estate: Estate, reshape: Reshape, task: Task) -> str:
         """End a workload of the old set, or begin a unit of the new one."""
+        if task.change.kind is ChangeKind.REMOVE:
+            return "nothing to remove"
         where = where_of(reshape.place)
         self._sights.forget(where)
         sight = await self._sights.of(where)
@@ -120,11 +135,22 @@ class Resharding:
         return f"{len(unit.shards)} started"
 
 
-def _ours(place: Place, sight: Sight) -> Iterator[Workload]:
-    """What runs of this integration here and is ours to end."""
-    for name, workload in sight.workloads.items():
-        if workload.integration == place.integration.name and sight.objects[name].ours:
-            yield workload
+def _owners(place: Place, sight: Sight) -> Iterator[Owner]:
+    """Whoever owns something of this integration here, as far as it is ours to end."""
+    name = place.integration.name
+    others = {
+        each.name
+        for each in sight.workloads.values()
+        if each.integration == name and not sight.objects[each.name].ours
+    }
+    workloads = (each for each in sight.workloads.values() if each.integration == name)
+    pods = (
+        pod
+        for some in sight.pods.values()
+        for pod in some
+        if pod.env.get("INTEGRATION_NAME") == name
+    )
+    return (each for each in owners_of(workloads, pods) if each.workload not in others)
 
 
 def _drained(name: str, how: str | None, revision: str) -> Target:
@@ -146,10 +172,5 @@ def _begun(reshape: Reshape, at: int, sight: Sight) -> Target:
     ]
     if len(there) < len(unit.shards):
         return Target(unit.name)
-    if any(each.gave_up for each in there):
-        return Target(
-            unit.name, Status.Failed, revision=reshape.revision, detail="it never came up"
-        )
-    if all(each.rolled_out for each in there):
-        return Target(unit.name, Status.Succeeded, revision=reshape.revision)
-    return Target(unit.name, Status.Progressing, revision=reshape.revision, detail="starting")
+    # Whether its image is any good is the business of the rollout of images.
+    return Target(unit.name, Status.Succeeded, revision=reshape.revision)

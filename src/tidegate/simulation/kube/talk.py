@@ -9,7 +9,6 @@ from tidegate.core.model.time import SECOND, Instant
 from tidegate.ports.clock import Clock
 from tidegate.ports.cluster import POD, RefusedError
 from tidegate.simulation.api import Key, LogLine, SimulatedApi
-from tidegate.simulation.fields import unflatten
 from tidegate.simulation.kube.life import Life, Phase
 from tidegate.simulation.kube.saying import Worker, first_kept, lines, numbers, worker_of
 
@@ -116,7 +115,7 @@ class Talk:
         life, record = self._lives.get(key), self._api.records.get(key)
         if life is None or record is None:
             raise OutsideError(f'HTTP 404: pods "{pod}" not found')
-        spec: Mapping[str, Any] = unflatten(record.fields).get("spec") or {}
+        spec: Mapping[str, Any] = self._api.document(record).get("spec") or {}
         return life, spec
 
 

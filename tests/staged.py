@@ -1,4 +1,4 @@
-"""A small estate on a real cluster: accounts in tiers, one integration, rules for its images."""
+"""A small estate that somebody edits: accounts in tiers, rules for images, one set of shards."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,15 @@ import yaml
 from tests.bundles import MemoryTree
 from tidegate.adapters.file_cache import NoCache
 from tidegate.config.estate_source import BundleEstates
+from tidegate.engine.integrations.fleet import IntegrationsFleet
+from tidegate.engine.integrations.rehearsing import Rehearsing
+from tidegate.engine.integrations.resharding import Resharding
+from tidegate.engine.integrations.runs import PodRuns
+from tidegate.engine.integrations.sight import Find, Sights
+from tidegate.engine.integrations.trials import Trials
+from tidegate.ports.clock import Clock
 
-INTEGRATION = "terraform-resources"
+INTEGRATION, NUMBERED = "terraform-resources", "gitlab-housekeeping"
 TIERS = {
     "ter-int-dev": "canary",
     "stage-1": "stage",
@@ -41,6 +48,8 @@ class Declared:
         self.sharding = "strategy: per-aws-account"
         self.overrides: list[dict[str, Any]] = []
         self.accounts = dict(TIERS)
+        # Of another integration, which is split by number; 0: there is none.
+        self.numbered = 0
         self.estates = BundleEstates(lambda: MemoryTree(self.files()), NoCache(), fresh_s=0)
 
     @property
@@ -52,7 +61,13 @@ class Declared:
         """The bundle as it is now."""
         overrides = yaml.safe_dump({"shardSpecOverrides": self.overrides}) if self.overrides else ""
         sharding = "".join(f"    {line}\n" for line in f"{self.sharding}\n{overrides}".splitlines())
+        numbered = {
+            f"integrations/{NUMBERED}.yml": self._integration(
+                NUMBERED, f"    strategy: static\n    shards: {self.numbered}\n"
+            )
+        }
         return {
+            **(numbered if self.numbered else {}),
             "environment.yml": "$schema: /app-sre/environment-1.yml\nname: production\n",
             "cluster.yml": f"$schema: /openshift/cluster-1.yml\nname: {self.cluster}\n",
             "namespace.yml": (
@@ -65,14 +80,29 @@ class Declared:
                 )
                 for name, tier in self.accounts.items()
             },
-            f"integrations/{INTEGRATION}.yml": (
-                f"$schema: /app-sre/integration-1.yml\nname: {INTEGRATION}\n{self.rules}"
-                f"managed:\n- namespace: {{$ref: /namespace.yml}}\n"
-                f"  spec: {{imageRef: {self.image}, "
-                "resources: {requests: {cpu: 100m, memory: 100Mi}}}\n"
-                f"  sharding:\n{sharding}"
-            ),
+            f"integrations/{INTEGRATION}.yml": self._integration(INTEGRATION, sharding),
         }
+
+    def _integration(self, name: str, sharding: str) -> str:
+        return (
+            f"$schema: /app-sre/integration-1.yml\nname: {name}\n{self.rules}"
+            f"managed:\n- namespace: {{$ref: /namespace.yml}}\n"
+            f"  spec: {{imageRef: {self.image}, "
+            "resources: {requests: {cpu: 100m, memory: 100Mi}}}\n"
+            f"  sharding:\n{sharding}"
+        )
+
+    def fleet(self, find: Find, clock: Clock, *, port: int, look_s: float) -> IntegrationsFleet:
+        """The estate as a fleet that has seen nothing yet."""
+        sights = Sights(find, fresh_s=0.05)
+        return IntegrationsFleet(
+            self.estates,
+            sights,
+            Trials(PodRuns(port), clock),
+            Resharding(sights, clock),
+            Rehearsing(sights),
+            look_s,
+        )
 
     def write(self, folder: Path) -> None:
         """The same as files."""
