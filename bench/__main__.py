@@ -19,6 +19,7 @@ from bench import (
     against_peer,
     bundle,
     command,
+    estate,
     journal,
     kube,
     load,
@@ -40,6 +41,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "kube": kube.run,
     "load": load.run,
     "bundle": bundle.run,
+    "estate": estate.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }
