@@ -101,6 +101,9 @@ def _plain(document: Document) -> dict[str, Any]:
 
 def _has(live: Any, wanted: Any, field: str) -> bool:
     """Whether everything that is wanted is there; more may be."""
+    # Most parts of most objects are as they were given, and comparing those is quick.
+    if live == wanted:
+        return True
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         return all(_has(live.get(key), value, _under(field, key)) for key, value in wanted.items())
     items, there = _items(wanted, field), _items(live, field)
@@ -128,6 +131,8 @@ def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[Diffe
 
 
 def _merged(base: Any, patch: Any, field: str) -> Any:
+    if base == patch:
+        return base
     if isinstance(base, Mapping) and isinstance(patch, Mapping):
         return {**base, **{key: _merged(base.get(key), value, key) for key, value in patch.items()}}
     old, new = _items(base, field), _items(patch, field)
