@@ -45,7 +45,10 @@ def land(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Land:
     """Simulated clusters that are found by their context; settings of nobody else."""
     found = Land(*CLUSTERS, namespaces=("integrations",))
 
-    def cluster(context: str | None = None, kubeconfig: str | None = None) -> Cluster:
+    def cluster(
+        context: str | None = None, kubeconfig: str | None = None, *, inside: bool = False
+    ) -> Cluster:
+        assert not inside
         known = found.clusters()
         if context not in known:
             problem = Problem("", f'no context is called "{context}"', f"known: {', '.join(known)}")

@@ -3,7 +3,7 @@
 The real engine tends a simulated cluster whose pods run, fail and end as real ones do. A witness
 hears every change of the cluster itself, and knows nothing of what the engine thinks:
 
-* nobody behind the canaries ever gets an image that does not run;
+* nobody behind others ever gets an image that does not run there;
 * two numbers of shards never have pods at once, ending ones included;
 * whoever has an image of its own in the bundle keeps it;
 * a group gets a new image only when every earlier one runs it, with clean runs behind it.
@@ -263,16 +263,18 @@ class _Witness:
         if shard not in TIERS or before is None:
             return
         rank = RANKS[TIERS[shard]]
-        if rank > 0 and tag.partition("-")[0] in BAD:
-            self.broken.append(f"{shard} got {tag}, which no canary survives")
         calm = self._scene.time() - self.edited_at > GRACE_S
         pinned = {each["shard"] for each in self._scene.declared.overrides}
+        # Nobody waits for whoever is pinned: where all earlier ones are, it goes first.
+        earlier = {name for name, tier in TIERS.items() if RANKS[tier] < rank} - pinned
+        if earlier and tag.partition("-")[0] in BAD:
+            self.broken.append(f"{shard} got {tag}, which nobody before it survives")
         if shard in pinned and calm:
             self.broken.append(f"{shard} is pinned and moved from {before} to {image}")
         if image in self._out or not calm:
             return
-        for other, tier in TIERS.items():
-            if RANKS[tier] < rank and other not in pinned and not self._proven(other, image):
+        for other in sorted(earlier):
+            if not self._proven(other, image):
                 self.broken.append(f"{shard} got {tag} before {other} had proven it")
 
     def _proven(self, shard: str, image: str) -> bool:

@@ -24,6 +24,8 @@ USER_FILE = "tidegate/config.yaml"
 CONFIG_VARIABLE = "TIDEGATE_CONFIG"
 # Variables of ours that are no settings.
 _OTHERS = (CONFIG_VARIABLE, "TIDEGATE_DEBUG", "TIDEGATE_REWRITE")
+# Variables that a cluster gives to whoever runs beside a Service called tidegate.
+_OF_SERVICES = re.compile(r"_SERVICE_(HOST|PORT)|_PORT(_\d+_(TCP|UDP)(_\w+)?)?$")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,6 +275,10 @@ def _seen_from(folder: Path, setting: Setting, value: Written) -> Written:
 def _misspelt(env: Mapping[str, str]) -> list[str]:
     """Variables that look like settings and are none; only a word, for others may set such too."""
     known = {setting.variable for setting in TABLE.values()} | set(_OTHERS)
-    odd = sorted(name for name in env if name.startswith("TIDEGATE_") and name not in known)
+    odd = sorted(
+        name
+        for name in env
+        if name.startswith("TIDEGATE_") and name not in known and not _OF_SERVICES.search(name)
+    )
     hints = ((name, nearest(name, known)) for name in odd)
     return [f"{name}: no such setting; {hint}" for name, hint in hints if hint]
