@@ -202,5 +202,12 @@ def where_of(key: Key) -> str:
     return f"{key[0].name.lower()}/{key[1]}/{key[2]}"
 
 
+def part_of(record: Record, name: str) -> dict[str, Any]:
+    """One of the parts of an object: its `spec`, its `status`."""
+    fields = {path: value for path, value in record.fields.items() if path[0] == name}
+    found: dict[str, Any] = unflatten(fields).get(name) or {}
+    return found
+
+
 def _wishes(fields: Mapping[Path, Any]) -> dict[Path, Any]:
     return {path: value for path, value in fields.items() if path[0] == "spec"}

@@ -6,6 +6,7 @@ are merged by that name; every other list is one value. Worked: `{"env": [{"name
 """
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 Step = str | tuple[tuple[str, Any], ...]
@@ -87,7 +88,8 @@ def _named(path: Path, value: Any) -> list[tuple[Step, Any]] | None:
 
 def _plain(node: Any) -> Any:
     if isinstance(node, _Leaf):
-        return node.value
+        # Whoever gets the document may change it.
+        return deepcopy(node.value) if isinstance(node.value, list | dict) else node.value
     if all(isinstance(step, str) for step in node):
         return {step: _plain(inner) for step, inner in node.items()}
     return [_plain(inner) for inner in node.values()]

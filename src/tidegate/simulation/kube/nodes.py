@@ -25,7 +25,7 @@ from tidegate.ports.cluster import (
     ExpiredError,
     Kind,
 )
-from tidegate.simulation.api import Key, Record, SimulatedApi
+from tidegate.simulation.api import Key, Record, SimulatedApi, part_of
 from tidegate.simulation.fields import unflatten
 from tidegate.simulation.kube import deployments, jobs, stateful_sets
 from tidegate.simulation.kube.cron_jobs import CronJobs
@@ -92,6 +92,8 @@ class Nodes:
         self._lives: dict[Key, Life] = {}
         self._owned: dict[Key, set[Key]] = {}
         self._progress: dict[Key, _Progress] = {}
+        # By whom and how often it was wished: what is wished of each object.
+        self._specs: dict[Key, tuple[tuple[str, int], Mapping[str, Any]]] = {}
         self._sets = ReplicaSets(api)
         self._crons = CronJobs(api, clock.now(), speed)
         self._dirty: dict[Key, None] = {}
@@ -190,7 +192,9 @@ class Nodes:
             self._stop(life, now)
         for birth in step.births:
             self._bear(key, record, scene, birth)
-        scene = self._progressed(key, self._scene(key, record, now))
+        if step.stops or step.births:
+            scene = self._scene(key, record, now)
+        scene = self._progressed(key, scene)
         self._api.put_status(key, status(scene))
         self._look(key, step.look_at)
         self._finish(key, record, scene)
@@ -211,19 +215,26 @@ class Nodes:
                 self._dirty[cron] = None
 
     def _scene(self, key: Key, record: Record, now: Instant) -> Scene:
-        document = unflatten(self._api.records.get(key, record).fields)
         known = self._progress.get(key)
         return Scene(
             name=key[2],
-            spec=document.get("spec") or {},
+            spec=self._spec(key, record),
             generation=record.generation,
-            status=document.get("status") or {},
+            status=part_of(self._api.records.get(key, record), "status"),
             pods=[self._lives[each] for each in sorted(self._owned.get(key, ()))],
             now=now,
             speed=self._speed,
             progressed_at=known.at if known is not None else now,
             done=known is not None and known.done,
         )
+
+    def _spec(self, key: Key, record: Record) -> Mapping[str, Any]:
+        """What is wished of an object; taken apart again only if somebody wishes something else."""
+        wish = record.uid, record.generation
+        known = self._specs.get(key)
+        if known is None or known[0] != wish:
+            known = self._specs[key] = wish, part_of(record, "spec")
+        return known[1]
 
     def _progressed(self, key: Key, scene: Scene) -> Scene:
         """The same, knowing when it last got on."""
@@ -322,14 +333,14 @@ class Nodes:
             self._api.remove(key)
             self._drop(key)
             return
-        spec = unflatten(record.fields).get("spec") or {}
-        self._api.put_status(key, pod_status(life, spec, now))
+        self._api.put_status(key, pod_status(life, self._spec(key, record), now))
         self._look(key, life.at(now).until)
         if life.owner is not None:
             self._dirty[life.owner] = None
 
     def _drop(self, key: Key) -> None:
         life = self._lives.pop(key)
+        self._specs.pop(key, None)
         self.talk.gone(key)
         if life.owner is not None:
             self._owned[life.owner].discard(key)
@@ -342,6 +353,7 @@ class Nodes:
             if self._lives[pod].gone_at is None:
                 self._stop(self._lives[pod], now)
         self._progress.pop(key, None)
+        self._specs.pop(key, None)
         if key[0] == DEPLOYMENT:
             self._sets.forget(key)
         if key[0] == CRON_JOB:

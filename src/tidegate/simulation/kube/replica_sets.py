@@ -17,6 +17,8 @@ class ReplicaSets:
         self._api = api
         # Of each Deployment, oldest first: the template by its identity.
         self._templates: dict[Key, dict[str, Mapping[str, Any]]] = {}
+        # How many pods were written last: all, ready, available.
+        self._counts: dict[Key, tuple[int, int, int]] = {}
 
     def reference(self, key: Key, record: Record, scene: Scene, revision: str) -> dict[str, Any]:
         """The ReplicaSet of a template as an owner, made if there is none."""
@@ -38,11 +40,13 @@ class ReplicaSets:
         kept = _KEPT_DEFAULT if limit is None else int(limit)
         for revision in idle[: max(0, len(idle) - kept)]:
             del known[revision]
+            self._counts.pop(_key(key, revision), None)
             self._api.remove(_key(key, revision))
 
     def forget(self, key: Key) -> None:
         """Its Deployment is gone."""
         for revision in self._templates.pop(key, {}):
+            self._counts.pop(_key(key, revision), None)
             if _key(key, revision) in self._api.records:
                 self._api.remove(_key(key, revision))
 
@@ -50,19 +54,21 @@ class ReplicaSets:
         known = self._templates.setdefault(key, {})
         if revision not in known:
             known[revision] = scene.spec.get("template") or {}
-        template = known[revision]
+        template, own = known[revision], _key(key, revision)
         pods = [each for each in scene.staying if each.revision == revision]
+        ready = sum(each.is_ready(scene.now) for each in pods)
+        available = sum(map(scene.available, pods))
+        counts = len(pods), ready, available
+        if own in self._api.records and self._counts.get(own) == counts:
+            return
+        self._counts[own] = counts
         labels = {
             **((template.get("metadata") or {}).get("labels") or {}),
             "pod-template-hash": revision,
         }
-        status = {
-            "replicas": len(pods),
-            "readyReplicas": sum(each.is_ready(scene.now) for each in pods),
-            "availableReplicas": sum(map(scene.available, pods)),
-        }
+        status = {"readyReplicas": ready, "availableReplicas": available}
         self._api.put(
-            _key(key, revision),
+            own,
             {
                 "apiVersion": REPLICA_SET.api_version,
                 "kind": REPLICA_SET.name,

@@ -1,0 +1,74 @@
+"""Hosts simulated clusters: what runs in them, who answers for them, and the way to them."""
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tidegate.ports.clock import Clock
+from tidegate.simulation.api import SimulatedApi
+from tidegate.simulation.kube.nodes import Nodes
+from tidegate.simulation.kube_server.server import Hosted, KubeServer
+from tidegate.wire.behaviour_doc import Behaviour
+
+
+class Host:
+    """Several simulated clusters, by name, with the namespaces they begin with."""
+
+    def __init__(
+        self,
+        namespaces: Mapping[str, Iterable[str]],
+        clock: Clock,
+        behaviour: Behaviour | None = None,
+        speed: int = 1,
+        down: Iterable[str] = (),
+    ) -> None:
+        self._hosted: list[Hosted] = []
+        self._nodes: list[Nodes] = []
+        for name, spaces in namespaces.items():
+            api = SimulatedApi(name, clock=clock)
+            api.namespaces.update(spaces)
+            self._hosted.append(Hosted(api, secrets.token_hex(16)))
+            self._nodes.append(Nodes(api, clock, behaviour, speed))
+        self._server = KubeServer(self._hosted)
+        self._server.down.update(down)
+        self._url = ""
+
+    def kubeconfig(self, url: str) -> dict[str, Any]:
+        """The way to all of them from an address: a context each, called like the cluster."""
+        self._url = url
+        names = [each.api.name for each in self._hosted]
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": {"server": f"{url}/{name}"}} for name in names],
+            "users": [
+                {"name": each.api.name, "user": {"token": each.token}} for each in self._hosted
+            ],
+            "contexts": [
+                {"name": name, "context": {"cluster": name, "user": name}} for name in names
+            ],
+            "current-context": names[0],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """What is served, a line a cluster."""
+        width = max(len(each.api.name) for each in self._hosted)
+        for each in self._hosted:
+            name = each.api.name
+            state = "down  " if name in self._server.down else ""
+            spaces = ", ".join(sorted(each.api.namespaces))
+            yield f"{name:{width}}  {self._url}/{name}  {state}{spaces}"
+
+    def stop(self) -> None:
+        """Come to an end."""
+        self._server.stop()
+
+    async def run(self, ear: socket.socket) -> None:
+        """Let everything run, and answer whoever connects, until told to stop."""
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(each.run()) for each in self._nodes]
+            await self._server.serve(ear)
+            for task in running:
+                task.cancel()
