@@ -245,6 +245,39 @@ def test_an_overlay_is_laid_over_every_workload(tidegate: Run, land: Land, tmp_p
 _PREFIX = "qontract-reconcile-"
 
 
+def test_tags_get_their_digests_where_a_registry_is_named(
+    tidegate: Run, land: Land, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tag that is not there reaches nobody, is told, and removes nothing."""
+    folder.integration("gitlab-owners", "missing")
+    digest = f"sha256:{'1' * 64}"
+
+    class Shelf:
+        def asks(self, image: str) -> bool:
+            return "@" not in image
+
+        async def digest(self, image: str) -> str | None:
+            return digest if image.endswith(":aaaaaaa") else None
+
+        async def tags(self, _: str) -> tuple[str, ...]:
+            return ("aaaaaaa",)
+
+        async def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(wiring, "registry", lambda hosts, _: Shelf() if hosts else None)
+    done = tidegate("apply", "--yes", "--registry", "quay.io")
+    assert done.exit_code == 1
+    assert "there is no image quay.io/app-sre/qontract-reconcile:missing" in done.stderr
+    images = {
+        str(value)
+        for where, record in land.records().items()
+        for path, value in record.fields.items()
+        if path[-1] == "image" and where[2] == "Deployment"
+    }
+    assert images == {f"quay.io/app-sre/qontract-reconcile:aaaaaaa@{digest}"}
+
+
 # Differences
 
 

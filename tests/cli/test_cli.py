@@ -160,7 +160,20 @@ def test_help_imports_nothing_heavy() -> None:
     assert not [name for name in loaded if name in heavy or name.startswith("tidegate.core.")]
 
 
-@pytest.mark.parametrize("command", [[], ["why"], ["simulate"], ["decide"], ["decide", "rollout"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["why"],
+        ["simulate"],
+        ["decide"],
+        ["decide", "rollout"],
+        ["plan"],
+        ["diff"],
+        ["apply"],
+        ["release"],
+    ],
+)
 def test_help_starts_with_examples(command: list[str]) -> None:
     """Every command's help begins with something to paste."""
     done = tidegate(*command, "--help")

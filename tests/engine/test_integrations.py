@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.estates import Land, estate, integration, managed, namespace, verbs
+from tests.estates import REPOSITORY, Land, estate, integration, managed, namespace, verbs
 from tidegate.core.errors import OutsideError
 from tidegate.core.integrations.change import Verb
+from tidegate.core.integrations.changes import changes_of
+from tidegate.core.integrations.digests import with_digests
 from tidegate.core.integrations.estate import Estate
 from tidegate.engine.integrations.applying import Hands, Outcome, apply, release
 from tidegate.engine.integrations.reading import read_clusters
@@ -194,3 +196,35 @@ def test_a_dry_run_changes_nothing_and_says_the_same() -> None:
     real = land.apply(wanted)
     assert [each.outcome for each in done] == [each.outcome for each in real]
     assert [each.outcome for each in real] == [Outcome.CONFIGURED, Outcome.REMOVED]
+
+
+def test_a_tag_that_runs_with_the_digest_it_is_to_have_is_left_as_it_is_written() -> None:
+    """Its pods say so; who runs another digest, or does not say, gets the new one."""
+    land = Land("c1")
+    wanted = estate(integration("a", managed(accounts=True)))
+    land.apply(wanted)
+    digest = f"sha256:{'1' * 64}"
+    pulled = {"one": digest, "two": f"sha256:{'2' * 64}"}
+    for account, each in pulled.items():
+        name = f"qontract-reconcile-a-{account}"
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{name}-x",
+                "namespace": "ns",
+                "labels": {"tidegate.dev/shard": name},
+            },
+            "spec": {"containers": [{"name": "int", "image": f"{REPOSITORY}:aaaaaaa"}]},
+            "status": {"containerStatuses": [{"name": "int", "imageID": f"{REPOSITORY}@{each}"}]},
+        }
+        land.somebody_applies(pod)
+    settled = with_digests(wanted, {f"{REPOSITORY}:aaaaaaa": digest})
+    sights = asyncio.run(read_clusters(land.clusters(), {"c1": ["ns"]}, pods=True))
+    changes = verbs(changes_of(settled, {"c1": sights["c1"].seen}))
+    assert changes == {
+        "qontract-reconcile": Verb.UNCHANGED,
+        "qontract-reconcile-a-one": Verb.UNCHANGED,
+        "qontract-reconcile-a-two": Verb.CONFIGURE,
+        "qontract-reconcile-a-three": Verb.CONFIGURE,
+    }

@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 
 SETTINGS = (
     "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
-    "registry", "registryAuth",    "limits.concurrency", "color",
+    "registry", "registryAuth", "limits.concurrency", "color",
 )  # fmt: skip
 FORMATS = ("table", "wide", "json", "yaml", "name")
 # So many problems of a bundle are shown; `validate` shows all.
@@ -94,7 +94,7 @@ class Asked:
         known = {each.message for each in found}
         self.problems += [p.text() for p in problems.errors if p.message not in known]
         wrong = Problems()
-        check_names(self.selection, self.estate, wrong)
+        check_names(self.selection, plain, wrong)
         if wrong.errors:
             raise UserError(tuple(wrong.errors))
 

@@ -45,9 +45,10 @@ async def look(
     """Read all clusters, plan, and have the servers say what each change comes to."""
     spaces = asked.namespaces()
     with Progress("reading clusters", len(clusters)) as progress:
-        sights = await read_clusters(clusters, spaces, tell=progress.tell)
+        pods = bool(asked.settings.registry)
+        sights = await read_clusters(clusters, spaces, pods=pods, tell=progress.tell)
     seen = {name: sight.seen for name, sight in sights.items()}
-    seen |= {name: Seen(error=f"{name}: {why}") for name, why in shut.items()}
+    seen |= {name: Seen(error=why) for name, why in shut.items()}
     wishes = Wishes(
         selection=asked.selection,
         adopt=adopt,

@@ -57,6 +57,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     gaps: Mapping[str, str] = {}
     # Why nothing could be read; empty: something was.
     error: str = ""
+    # The digest all pods of a workload say they run, where somebody asked them.
+    pulled: Mapping[Key, str] = {}
     # What whoever looks should know; it stops nothing.
     notes: tuple[str, ...] = ()
 

@@ -79,6 +79,7 @@ class _Planner:
         self._seen = seen
         self._wishes = wishes
         self._found = {each.key: each for one in seen.values() for each in one.found}
+        self._pulled = {key: digest for one in seen.values() for key, digest in one.pulled.items()}
         self._pieces = list(estate.pieces())
         # Objects that are not to be touched, and why.
         self._moving: dict[Key, str] = {}
@@ -147,7 +148,7 @@ class _Planner:
         if not runs or runs == image:
             return None, ""
         keeps = revision_of(runs, place.repository)
-        if is_same(image, runs):
+        if is_same(image, runs, self._pulled.get(piece.key, "")):
             return keeps, ""
         # Of two repositories, neither goes without saying.
         wanted = image if keeps == runs else wanted
@@ -165,7 +166,7 @@ class _Planner:
                 for found in filter(None, map(self._found.get, keys)):
                     runs = workload_of(found.document).image
                     wanted = image_of(shard, place.managed, place.ground)
-                    if runs and not is_same(wanted, runs):
+                    if runs and not is_same(wanted, runs, self._pulled.get(found.key, "")):
                         counts[revision_of(runs, place.repository)] += 1
         return min(counts, key=lambda each: (-counts[each], each), default="")
 

@@ -104,12 +104,11 @@ def _has(live: Any, wanted: Any, field: str) -> bool:
     # Most parts of most objects are as they were given, and comparing those is quick.
     if live == wanted:
         return True
-    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+    if isinstance(wanted, dict) and isinstance(live, dict):
         return all(_has(live.get(key), value, _under(field, key)) for key, value in wanted.items())
     items, there = _items(wanted, field), _items(live, field)
-    if items and (
-        items.keys() <= there.keys() if _are_named(wanted, field) else _match(live, wanted)
-    ):
+    named = bool(items) and bool(_names(wanted, field))
+    if items and (items.keys() <= there.keys() if named else _match(live, wanted)):
         return all(_has(there[name], item, "") for name, item in items.items())
     return _same(live, wanted, field)
 
@@ -119,7 +118,7 @@ def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[Diffe
     if _same(before, after, field):
         return
     old, new = _items(before, field), _items(after, field)
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
+    if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
             step = f"{path}[{key}]" if "." in key or "/" in key else f"{path}.{key}".lstrip(".")
             yield from _differing(before.get(key), after.get(key), step, _under(field, key))
@@ -133,7 +132,7 @@ def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[Diffe
 def _merged(base: Any, patch: Any, field: str) -> Any:
     if base == patch:
         return base
-    if isinstance(base, Mapping) and isinstance(patch, Mapping):
+    if isinstance(base, dict) and isinstance(patch, dict):
         return {**base, **{key: _merged(base.get(key), value, key) for key, value in patch.items()}}
     old, new = _items(base, field), _items(patch, field)
     if old and new and (_are_named(patch, field) or _match(base, patch)):
@@ -149,7 +148,7 @@ def _under(field: str, key: str) -> str:
 
 def _items(value: Any, field: str) -> dict[str, Any]:
     """The items of a list by name, or else by number; none where they are no documents."""
-    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return {}
     names = _names(value, field) or [str(at) for at in range(len(value))]
     return dict(zip(names, value, strict=True))

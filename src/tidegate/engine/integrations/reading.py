@@ -1,6 +1,7 @@
 """Reads all clusters at once; one that is broken is told of, and the others go on."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
@@ -8,9 +9,12 @@ import msgspec
 from tidegate.core.errors import OutsideError
 from tidegate.core.integrations.change import Found, Key, Seen
 from tidegate.core.integrations.estate import MANAGED_BY, US
+from tidegate.core.integrations.images import pulled_digest
+from tidegate.core.integrations.live import pod_of
 from tidegate.ports.cluster import (
     CRON_JOB,
     DEPLOYMENT,
+    POD,
     SERVICE,
     STATEFUL_SET,
     Cluster,
@@ -39,18 +43,24 @@ async def read_clusters(
     clusters: Mapping[str, Cluster],
     namespaces: Mapping[str, Iterable[str]],
     *,
+    pods: bool = False,
     clusters_max: int = CLUSTERS_MAX,
     read_s: float = READ_S,
     tell: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Sight]:
-    """What each cluster holds of ours, and of anybody's in the namespaces that are asked for."""
+    """What each cluster holds of ours, and of anybody's in the namespaces that are asked for.
+
+    With pods, also which digests run: a tag alone does not say.
+    """
     slots = asyncio.Semaphore(clusters_max)
 
     async def one(name: str) -> Sight:
         async with slots:
             try:
                 async with asyncio.timeout(read_s):
-                    return await _read(name, clusters[name], tuple(namespaces.get(name, ())))
+                    spaces = tuple(namespaces.get(name, ()))
+                    sight = await _read(name, clusters[name], spaces)
+                    return await _with_pods(clusters[name], spaces, sight) if pods else sight
             except TimeoutError:
                 return Sight(seen=Seen(error=f"{name}: no answer within {read_s:g} s"))
             finally:
@@ -84,6 +94,31 @@ async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> Sig
         return Sight(seen=Seen(error=gaps[namespaces[0]]))
     found = tuple(_found(key, each) for key, each in objects.items())
     return Sight(seen=Seen(found=found, gaps=gaps, notes=tuple(notes)), objects=objects)
+
+
+async def _with_pods(cluster: Cluster, namespaces: tuple[str, ...], sight: Sight) -> Sight:
+    """The same with the digests pods run; where they cannot be read, tags are all that is known."""
+    asked = (cluster.read(each, [POD]) for each in namespaces)
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    running: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    notes = list(sight.seen.notes)
+    for answer in answers:
+        if isinstance(answer, OutsideError):
+            notes.append(f"which digests run is not known: {answer}")
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            for each in answer.objects:
+                pod = pod_of(each.document)
+                running[each.namespace, pod.workload].add(pulled_digest(pod.image_id))
+    pulled = {
+        key: next(iter(digests))
+        for key in sight.objects
+        for digests in (running.get((key[1], key[3]), set()),)
+        if len(digests) == 1 and key[2] != SERVICE.name
+    }
+    seen = msgspec.structs.replace(sight.seen, pulled=pulled, notes=tuple(dict.fromkeys(notes)))
+    return msgspec.structs.replace(sight, seen=seen)
 
 
 def _kept(
