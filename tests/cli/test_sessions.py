@@ -1,0 +1,68 @@
+"""Sessions on pages are played on simulated clusters, and print what the pages say."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUNDLE = "examples/app-interface"
+PAGES = [ROOT / "docs/operate/integrations.md"]
+# That integrations of the example run on.
+CLUSTERS = 2
+STOP_S = 60.0
+_SESSION = re.compile(r"^```session\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@contextmanager
+def clusters(config: Path) -> Iterator[None]:
+    """The clusters of the example, for as long as a page is played."""
+    command = [sys.executable, "-m", "tidegate", "clusters", "simulate", BUNDLE]
+    served = subprocess.Popen(
+        [*command, "--kubeconfig", str(config)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert served.stdout is not None
+    try:
+        # A line for each cluster, once it is there.
+        assert all(served.stdout.readline() for _ in range(CLUSTERS)), "no clusters to play on"
+        yield
+    finally:
+        served.terminate()
+        served.communicate(timeout=STOP_S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_session_prints_what_its_page_says(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """All commands of a page, one after the other, on the same clusters."""
+    config = tmp_path / "kubeconfig"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    mine = {"KUBECONFIG": str(config), "XDG_CACHE_HOME": str(tmp_path), "NO_COLOR": "1"}
+    env = {"PATH": path, "HOME": str(tmp_path), "PYTHONUTF8": "1", **mine}
+
+    def played(found: re.Match[str]) -> str:
+        lines = [line for line in found[1].splitlines() if line.startswith("$ ")]
+        printed = "".join(f"{line}\n{_run(line[2:], env)}" for line in lines)
+        return f"```session\n{printed}```"
+
+    text = page.read_text(encoding="utf-8")
+    with clusters(config):
+        told = _SESSION.sub(played, text)
+    if request.config.getoption("--rewrite", default=False):
+        page.write_text(told, encoding="utf-8")
+        return
+    assert told == text
+
+
+def _run(command: str, env: dict[str, str]) -> str:
+    done = subprocess.run(
+        command, shell=True, cwd=ROOT, env=env, text=True, check=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.stdout
