@@ -8,7 +8,7 @@ what it is busy.
 from collections.abc import Mapping, Sequence
 
 from tidegate.core.integrations.estate import Unit
-from tidegate.core.integrations.images import revision_of
+from tidegate.core.integrations.images import image_named, is_same, pulled_digest, revision_of
 from tidegate.core.integrations.live import Pod, Workload
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.trial import Trial
@@ -26,14 +26,15 @@ def standing_of(
     pods: Mapping[str, Sequence[Pod]],
     trials: Mapping[str, Trial],
     restarts_before: Mapping[str, int],
+    wanted: str = "",
 ) -> Target:
     """What a unit reports; without `since`, which only whoever remembers can tell.
 
-    Workloads, pods and trials by the name of the workload.
+    Workloads, pods and trials by the name of the workload. `wanted`: its revision in the end.
     """
     names = [shard.workload for shard in unit.shards]
     found = [workloads[name] for name in names if name in workloads]
-    revisions = {revision_of(each.image, repository) for each in found}
+    revisions = {revision_in(each, pods.get(each.name, ()), wanted, repository) for each in found}
     if len(found) < len(names) or len(revisions) != 1:
         # Not there, or its parts differ: whatever goes out goes to all of them.
         return Target(unit.name)
@@ -44,6 +45,25 @@ def standing_of(
         done = sum(one is Status.Succeeded for one, _ in said)
         detail = f"{done} of {len(said)} sub-shards done; {detail}"
     return Target(unit.name, status, revision=revision, detail=detail)
+
+
+def revision_in(workload: Workload, pods: Sequence[Pod], wanted: str, repository: str) -> str:
+    """What a workload runs, by the name of what is wanted if it is the same in other words.
+
+    Else the same image would go out again, and restart everybody, as soon as a registry is asked.
+    """
+    if wanted and workload.image:
+        asked = image_named(wanted, repository)
+        if is_same(asked, workload.image, _pulled(workload, pods)):
+            return wanted
+    return revision_of(workload.image, repository)
+
+
+def _pulled(workload: Workload, pods: Sequence[Pod]) -> str:
+    """The digest all pods of a workload run; empty where they differ or do not say."""
+    its = [pod for pod in pods if pod.image == workload.image and not pod.ending]
+    told = {pulled_digest(pod.image_id) for pod in its}
+    return told.pop() if len(told) == 1 else ""
 
 
 # The worst of its parts is what a unit is.

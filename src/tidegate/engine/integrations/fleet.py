@@ -11,13 +11,12 @@ from contextlib import aclosing, suppress
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.integrations.estate import Estate, Place, Unit, manifest_of, pieces_of
-from tidegate.core.integrations.images import revision_of
 from tidegate.core.integrations.live import Pod, workload_of
 from tidegate.core.integrations.rehearsal import target_of as rehearsal_of
 from tidegate.core.integrations.reshaping import Reshape
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.staging import declared_of
-from tidegate.core.integrations.standing import standing_of
+from tidegate.core.integrations.standing import revision_in, standing_of
 from tidegate.core.journal.facts import Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.problem import nearest
@@ -92,6 +91,7 @@ class IntegrationsFleet:
                 sight.pods,
                 trials,
                 self._trials.restarts,
+                place.wanted(unit),
             )
             for unit in place.units
         )
@@ -229,13 +229,18 @@ def _running(place: Place, sight: Sight) -> dict[str, str]:
     """The revision of every unit whose parts all have one and the same."""
     found: dict[str, str] = {}
     for unit in place.units:
-        images = {
-            sight.workloads[shard.workload].image
+        revisions = {
+            revision_in(
+                sight.workloads[shard.workload],
+                sight.pods.get(shard.workload, ()),
+                place.wanted(unit),
+                place.repository,
+            )
             for shard in unit.shards
             if shard.workload in sight.workloads
         }
-        if len(images) == 1:
-            found[unit.name] = revision_of(images.pop(), place.repository)
+        if len(revisions) == 1:
+            found[unit.name] = revisions.pop()
     return found
 
 
