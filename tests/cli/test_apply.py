@@ -5,6 +5,7 @@ The clusters stand behind the port; the rest is the command as people run it.
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -167,6 +168,31 @@ def test_a_cluster_without_a_context_is_told_of_and_can_be_given_one(
     assert named.exit_code == 0
     wrong = tidegate("plan", "--context-of", "stage-1")
     assert (wrong.exit_code, "write CLUSTER=CONTEXT" in wrong.stderr) == (2, True)
+
+
+def test_a_namespace_that_is_not_there_is_told_before_anything_is_applied(
+    tidegate: Run, land: Land
+) -> None:
+    """The plan asks for one object of it, and the server says so."""
+    land.apis["stage-1"].namespaces.clear()
+    done = tidegate("plan")
+    assert done.exit_code == 1
+    assert 'namespaces "integrations" not found' in done.stderr
+    failed = tidegate("apply", "--yes")
+    assert failed.exit_code == 1
+    assert "mend what failed and apply again; what is done stays done" in failed.stderr
+    assert {where[0] for where in land.records()} == {"prod-1"}
+
+
+def test_a_revision_is_read_without_a_checkout(tidegate: Run, land: Land, folder: Folder) -> None:
+    """What is in the directory meanwhile does not count."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(folder.root)]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    folder.integration("gitlab-owners", "bbbbbbb")
+    tidegate("apply", "--yes", "--revision", "HEAD")
+    values = {str(v) for record in land.records().values() for v in record.fields.values()}
+    assert not [each for each in values if each.endswith(":bbbbbbb")]
 
 
 def test_a_part_can_be_chosen_and_a_misspelt_name_gets_the_nearest(

@@ -16,6 +16,7 @@ from tests.estates import (
     verbs,
 )
 from tidegate.core.integrations.change import Verb
+from tidegate.core.integrations.digests import with_digests
 from tidegate.core.integrations.estate import Estate, manifest_of
 from tidegate.core.integrations.model import Override
 from tidegate.core.integrations.selection import Selection, check_names
@@ -74,6 +75,18 @@ def test_who_knows_the_environment_is_told_of_the_image_it_keeps() -> None:
     (change,) = (each for each in land.plan(wanted) if each.kind == "Deployment")
     assert (change.verb, change.differences) == (Verb.HELD, ())
     assert change.reason == "wants bbbbbbb; keeps aaaaaaa until its rollout moves it"
+
+
+@pytest.mark.parametrize("digest", ["", "sha256:feed"])
+def test_whoever_moves_an_image_makes_the_same_object(digest: str) -> None:
+    """A rollout names the image, apply works it out: the next plan has nothing to do."""
+    plain = estate(integration("a", managed("", environmentAware=True)), IMAGE_TAG="aaaaaaa")
+    digests = {f"{REPOSITORY}:aaaaaaa": digest} if digest else {}
+    wanted = with_digests(plain, digests)
+    for piece in wanted.pieces():
+        if piece.place is not None:
+            named = manifest_of(piece, wanted.site, revision=piece.place.revision)
+            assert named == manifest_of(piece, wanted.site)
 
 
 def test_a_staged_image_is_held_and_everything_else_applied() -> None:

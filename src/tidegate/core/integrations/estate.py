@@ -232,7 +232,8 @@ def manifest_of(
     place, shard = piece.place, piece.shard
     if place is None or shard is None:
         return _stamped(service(), piece, "", adopted=adopted)
-    image = None if revision is None else image_named(revision, place.repository)
+    wanted = image_of(shard, place.managed, place.ground)
+    image = wanted if revision is None else image_named(revision, place.repository)
     ground = msgspec.structs.replace(
         place.ground, adopted=adopted, parameters=_parameters(place, shard, image)
     )
@@ -243,10 +244,10 @@ def manifest_of(
     return _stamped(manifest, piece, shard.integration, adopted=adopted)
 
 
-def _parameters(place: Place, shard: Shard, image: str | None) -> Mapping[str, str]:
-    """Who keeps another image than the environment's is told of that one, or it would restart."""
+def _parameters(place: Place, shard: Shard, image: str) -> Mapping[str, str]:
+    """Who is told which image it runs is told of the one it runs, whoever moves it there."""
     chosen = shard.override.image_ref if shard.override is not None else None
-    if image is None or chosen or place.managed.spec.get("imageRef"):
+    if chosen or place.managed.spec.get("imageRef"):
         return place.ground.parameters
     own = {"IMAGE_TAG": tag_of(image), "IMAGE_DIGEST": digest_of(image)}
     return {**place.ground.parameters, **own}
