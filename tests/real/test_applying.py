@@ -8,6 +8,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import yaml
 from tests.contract.clusters import PATIENCE_S, REAL
 from tests.estates import estate, integration, managed, namespace
 from tests.folders import Folder
-from tests.real.kube import ROOT, ControlPlane, Kubernetes
+from tests.real.kube import ADMIN, NOBODY, ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.vectors.test_rendering import FOLDER, OVERLAY
 from tidegate.adapters.kubernetes.cluster import KubernetesCluster
@@ -95,10 +96,10 @@ class Stage:
 
 
 def tidegate(
-    planes: list[ControlPlane], folder: Folder, command: str, *arguments: str
+    planes: list[ControlPlane], folder: Folder, command: str, *arguments: str, user: str = ADMIN
 ) -> subprocess.CompletedProcess[str]:
     """The command as people run it."""
-    config = os.pathsep.join(str(plane.kubeconfig()) for plane in planes)
+    config = os.pathsep.join(str(plane.kubeconfig(user)) for plane in planes)
     cache = str(folder.root.parent / "cache")
     return subprocess.run(
         [sys.executable, "-m", "tidegate", command, str(folder.root), *arguments],
@@ -227,6 +228,36 @@ def test_what_is_gone_is_removed_and_a_namespace_nobody_names_is_cleaned(
         }
 
     assert asyncio.run(left()) == {("Service", "foreign")}
+
+
+def test_who_may_only_do_what_the_handbook_says_applies_and_removes_where_it_may(
+    planes: list[ControlPlane], folder: Folder
+) -> None:
+    """Its role in one namespace is enough; that nobody looked elsewhere is said."""
+    plane, space = planes[0], _space(folder)
+    page = (ROOT / "docs/operate/kubernetes.md").read_text()
+    for document in yaml.safe_load_all(page.split("```yaml\n", 1)[1].split("```", 1)[0]):
+        rules = "/apis/rbac.authorization.k8s.io/v1"
+        if document["kind"] == "RoleBinding":
+            document["metadata"]["namespace"] = space
+            document["subjects"] = [{"kind": "User", "name": NOBODY}]
+            rules += f"/namespaces/{space}"
+        plane.ask("POST", f"{rules}/{document['kind'].lower()}s", document)
+
+    def may(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return tidegate(planes, folder, *arguments, user=NOBODY)
+
+    until = time.monotonic() + PATIENCE_S
+    while may("plan").returncode:  # a role takes a moment to count
+        assert time.monotonic() < until, "the role never counts"
+    done = may("apply", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"may not look into all namespaces, so ours are only looked for in {space}" in done.stderr
+    )
+    folder.drop("plain")
+    gone = may("apply", "--yes")
+    assert acts(gone)[f"deployment/{_PREFIX}plain"] == "removed"
 
 
 # Adopting
