@@ -149,7 +149,7 @@ _ALL = (
         form=Form.CHOICE,
         choices=("auto", "json", "human"),
         default="auto",
-        help="Of `serve`: auto is human on a terminal and JSON lines elsewhere.",
+        help="Of `serve`: auto is human on a terminal and JSON lines elsewhere; of `apply`, human.",
     ),
     Setting(
         name="log.level",
@@ -157,7 +157,7 @@ _ALL = (
         form=Form.CHOICE,
         choices=("debug", "info", "warning", "error"),
         default="info",
-        help="The least that `serve` logs.",
+        help="The least that `serve` and `apply` log.",
     ),
     Setting(
         name="limits.actions",
