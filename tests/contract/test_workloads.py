@@ -1,5 +1,6 @@
 """What becomes of workloads, whichever cluster they are applied to: statuses, pods, deadlines."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -199,6 +200,35 @@ def test_a_stateful_set_replaces_its_pods_by_number(stage: Stage) -> None:
         assert not {each.uid for each in before} & {each.uid for each in after}
         status = (await found(us, STATEFUL_SET, ns)).document["status"]
         assert status["currentRevision"] == status["updateRevision"]
+
+    stage.play(story, runs=True)
+
+
+def test_a_stateful_set_that_is_stuck_stays_so_whatever_is_wished(stage: Stage) -> None:
+    """A pod that never got ready is not replaced by a better one, unless somebody deletes it."""
+
+    async def story(us: Cluster, _: Cluster, ns: str) -> None:
+        document = deployment(ns, image="registry.test/a:broken", replicas=1)
+        document["kind"] = "StatefulSet"
+        await us.apply(document)
+
+        async def there() -> bool:
+            return len(await pods(us, ns)) == 1
+
+        def seen(found: Object) -> bool:
+            return bool((found.document.get("status") or {}).get("observedGeneration") == 2)
+
+        await until(there)
+        (before,) = await pods(us, ns)
+        document["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.test/a:1"
+        await us.apply(document)
+        await until(when(us, STATEFUL_SET, ns, seen))
+        await asyncio.sleep(0.5)
+        (after,) = await pods(us, ns)
+        assert after.uid == before.uid
+        status = (await found(us, STATEFUL_SET, ns)).document["status"]
+        assert status["currentRevision"] != status["updateRevision"]
+        assert not is_out(await found(us, STATEFUL_SET, ns))
 
     stage.play(story, runs=True)
 

@@ -19,7 +19,7 @@ from tidegate.simulation.kube.cron import parse_schedule
 from tidegate.simulation.kube.nodes import Nodes
 from tidegate.simulation.kube.pods import image_id
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
-from tidegate.wire.behaviour_doc import Behaviour, Start, read_behaviour
+from tidegate.wire.behaviour_doc import Behaviour, Start, Workload, read_behaviour
 
 START = parse_instant("2026-11-15T10:00:00Z")
 EXAMPLE = Path(__file__).parents[2] / "examples/behaviour.yaml"
@@ -351,6 +351,14 @@ def test_rules_count_field_by_field_the_later_over_the_earlier() -> None:
     assert (both.start, both.takes, both.fails_from) == (Start.NEVER_READY, 4 * SECOND, 1)
     assert both.ready_after == SECOND
     assert not behaviour.of("v2-x", "any", "b1", "stage-1").fails(1)
+
+
+def test_a_dry_run_may_be_well_where_the_loop_is_not() -> None:
+    """By the workload."""
+    found = example()
+    rest = "superdangerous", "terraform-resources", "app-sre-stage", "c"
+    assert found.of(*rest, Workload.LOOP).fails(1)
+    assert not found.of(*rest, Workload.JOB).fails(1)
 
 
 def test_every_mistake_in_a_behaviour_is_told() -> None:

@@ -5,8 +5,8 @@
       - {tag: superdangerous, shards: [app-sre-stage], fails: {from: 2, log: ["AccessDenied …"]}}
       - {tag: "broken-*", start: crash-loop}
 
-Every rule whose tag, integration, shard and cluster fit counts, a later one over an earlier one,
-field by field. Names may have `*` and `?`.
+Every rule whose tag, integration, shard, cluster and workload fit counts, a later one over an
+earlier one, field by field. Names may have `*` and `?`.
 """
 
 import enum
@@ -19,6 +19,13 @@ from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problems
 from tidegate.core.model.time import SECOND, Duration
 from tidegate.wire.reader import Reader
+
+
+class Workload(enum.Enum):
+    """How a container comes to run: for good, or once, as in a dry run of a new image."""
+
+    LOOP = "loop"
+    JOB = "job"
 
 
 class Start(enum.Enum):
@@ -62,11 +69,16 @@ class Rule(msgspec.Struct, frozen=True):
     integration: str = "*"
     shards: tuple[str, ...] = ("*",)
     clusters: tuple[str, ...] = ("*",)
+    # None: however it runs.
+    workload: Workload | None = None
 
-    def fits(self, tag: str, integration: str, shard: str, cluster: str) -> bool:
+    def fits(
+        self, tag: str, integration: str, shard: str, cluster: str, workload: Workload
+    ) -> bool:
         """Whether it is about one of these."""
         return (
-            fnmatchcase(tag, self.tag)
+            self.workload in (None, workload)
+            and fnmatchcase(tag, self.tag)
             and fnmatchcase(integration, self.integration)
             and any(fnmatchcase(shard, each) for each in self.shards)
             and any(fnmatchcase(cluster, each) for each in self.clusters)
@@ -79,11 +91,18 @@ class Behaviour(msgspec.Struct, frozen=True):
     defaults: Manner = Manner()
     rules: tuple[Rule, ...] = ()
 
-    def of(self, tag: str, integration: str = "", shard: str = "", cluster: str = "") -> Manner:
+    def of(
+        self,
+        tag: str,
+        integration: str = "",
+        shard: str = "",
+        cluster: str = "",
+        workload: Workload = Workload.LOOP,
+    ) -> Manner:
         """What one container does."""
         says: dict[str, Any] = {}
         for rule in self.rules:
-            if rule.fits(tag, integration, shard, cluster):
+            if rule.fits(tag, integration, shard, cluster, workload):
                 says |= rule.says
         return msgspec.structs.replace(self.defaults, **says)
 
@@ -109,6 +128,9 @@ def _rule(reader: Reader) -> Rule:
         integration=reader.text("integration") or "*",
         shards=tuple(reader.texts("shards")) or ("*",),
         clusters=tuple(reader.texts("clusters")) or ("*",),
+        workload=(
+            reader.choice("workload", Workload, Workload.LOOP) if reader.has("workload") else None
+        ),
     )
     reader.close()
     return rule

@@ -133,7 +133,7 @@ async def _serve(host: "Host", ear: socket.socket, address: str, kubeconfig: Pat
     text = f"{_OURS}\n{msgspec.json.format(msgspec.json.encode(document), indent=2).decode()}\n"
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, host.stop)
+        loop.add_signal_handler(each, _stop, host, each)
     await asyncio.to_thread(_write, kubeconfig, text)
     try:
         for line in host.lines():
@@ -142,6 +142,11 @@ async def _serve(host: "Host", ear: socket.socket, address: str, kubeconfig: Pat
         await host.run(ear)
     finally:
         await asyncio.to_thread(kubeconfig.unlink, missing_ok=True)
+
+
+def _stop(host: "Host", by: signal.Signals) -> None:
+    click.echo(f"stopped by {by.name}", err=True)
+    host.stop()
 
 
 def _write(path: Path, text: str) -> None:

@@ -35,7 +35,7 @@ from tidegate.simulation.kube.replica_sets import ReplicaSets, reference
 from tidegate.simulation.kube.saying import worker_of
 from tidegate.simulation.kube.steps import Birth, Scene, Step, revision_of
 from tidegate.simulation.kube.talk import Talk
-from tidegate.wire.behaviour_doc import Behaviour
+from tidegate.wire.behaviour_doc import Behaviour, Workload
 
 _Steps = Callable[[Scene], Step]
 _Status = Callable[[Scene], dict[str, Any]]
@@ -272,9 +272,7 @@ class Nodes:
             prefix = f"{key[2]}-{revision}"
         name = birth.name or f"{prefix}-{self._suffix(prefix)}"
         life = self._life((POD, key[1], name), template, key, scene.now)
-        life = msgspec.structs.replace(
-            life, revision=revision, once=key[0] == JOB, first_run=birth.first_run
-        )
+        life = msgspec.structs.replace(life, revision=revision, first_run=birth.first_run)
         made = self._api.put(life.key, pod_document(life, template, owner, scene.now))
         self._keep(msgspec.structs.replace(life, uid=made.uid), scene.now)
 
@@ -290,7 +288,14 @@ class Nodes:
     def _life(self, key: Key, template: Mapping[str, Any], owner: Key | None, now: Instant) -> Life:
         spec = template.get("spec") or {}
         worker = worker_of(spec)
-        manner = self._behaviour.of(worker.tag, worker.integration, worker.shard, self._api.name)
+        once = owner is not None and owner[0] == JOB
+        manner = self._behaviour.of(
+            worker.tag,
+            worker.integration,
+            worker.shard,
+            self._api.name,
+            Workload.JOB if once else Workload.LOOP,
+        )
         sleep = manner.every if manner.every is not None else worker.sleep
         return Life(
             key=key,
@@ -302,6 +307,7 @@ class Nodes:
             sleep=Duration((SLEEP_DEFAULT if sleep is None else sleep) // self._speed),
             grace=grace_of(spec, manner, self._speed),
             speed=self._speed,
+            once=once,
         )
 
     def _keep(self, life: Life, now: Instant) -> None:
