@@ -10,7 +10,9 @@ LOCK_ARGS ?=
 
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
-DEMO  := $(BIN)/tidegate simulate examples/demo.yaml --story --pace 1200 --why app-sre
+REHEARSE := $(BIN)/tidegate simulate examples/app-interface --integration terraform-resources \
+         --environment app-interface-production --behaviour examples/behaviour.yaml
+DEMO  := $(REHEARSE) --image superdangerous --story --pace 600 --why app-sre
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
@@ -64,15 +66,16 @@ setup: $(READY)
 define NEXT
 
 Now paste one:
-  $(BIN)/tidegate why examples/state.yaml prod-eu-1          why one target waits
-  $(BIN)/tidegate simulate examples/rollout.yaml --story     approvals, silence, a late joiner
-  $(BIN)/tidegate simulate examples/demo.yaml --svg demo.svg the same as a picture
-  $(BIN)/tidegate decide rollout --mode both examples/line.jsonl   where the existing library differs
+  $(BIN)/tidegate validate examples/app-interface             the bundle it was about
+  $(REHEARSE) --image f929a38 --svg demo.svg
+  $(BIN)/tidegate why examples/state.yaml prod-eu-1           why one target of a saved state waits
+  $(BIN)/tidegate clusters simulate examples/app-interface --kubeconfig demo.kubeconfig --speed 600
+      and, in another terminal: $(BIN)/tidegate plan examples/app-interface --kubeconfig demo.kubeconfig
 endef
 
 export NEXT
 demo: $(READY)
-	@echo '25 shards of one integration, simulated · 1 s = 20 min · nothing leaves this machine'
+	@echo '25 accounts, 40 clusters, 12 integrations, simulated · 1 s = 10 min · nothing leaves this machine'
 	@$(DEMO)
 	@printf '%s\n' "$$NEXT"
 

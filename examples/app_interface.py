@@ -162,7 +162,11 @@ sharding:
   shardSpecOverrides:
   - shard:
       $ref: /aws/ter-int-dev/account.yml
-    imageRef: f929a38
+    imageRef: f929a38"""
+    larger = """
+sharding:
+  strategy: per-aws-account
+  shardSpecOverrides:
   - shard: tenant-03
     resources:
       requests:
@@ -181,8 +185,8 @@ sharding:
       shards: 20
   - shard: osd-prod-11
     disabled: true"""
-    yield _integration("terraform-resources", "state: true", pinned, accounts)
-    yield _integration("terraform-users", "", accounts)
+    yield _integration("terraform-resources", "state: true", larger, accounts)
+    yield _integration("terraform-users", "", pinned, accounts)
     yield _integration("terraform-vpc-peerings", "", accounts)
     yield _integration("aws-iam-keys", "", accounts)
     yield _integration("openshift-resources", "internalCertificates: true", split, fleet)

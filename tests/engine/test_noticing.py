@@ -98,3 +98,13 @@ def test_the_way_back_does_not_vanish_because_everybody_moved_on() -> None:
     assert list(notice(state, Observation(now, ()), Instant(0))) == []
     other = msgspec.structs.replace(now, revision="v3")
     assert list(notice(state, Observation(other, ()), Instant(0))) == [other]
+
+
+def test_what_was_so_before_anybody_looked_is_believed_to_be_as_old_as_it_says() -> None:
+    """A fleet that runs for days does not soak because somebody begins to watch it."""
+    old = Target("a", Status.Succeeded, Instant(7), "v2")
+    (one,) = undated(RolloutState(), old)
+    assert one.since == 7
+    begun = Target("a", Status.Progressing, Instant(20), "v2")
+    (later,) = undated(RolloutState(reports={"a": begun}), old)
+    assert later.since == 50

@@ -96,8 +96,8 @@ def test_a_stamp_reaches_no_pod_and_no_two_pieces_are_one(estate: Estate) -> Non
 
 
 def test_a_unit_with_an_image_of_its_own_says_where_that_stands(estate: Estate) -> None:
-    place = estate.place("terraform-resources@appsrep05ue1.app-interface-production-int")
+    place = estate.place("terraform-users@appsrep05ue1.app-interface-production-int")
     assert place is not None
-    pinned = {unit.name: unit for unit in place.units}["terraform-resources/ter-int-dev"]
+    pinned = {unit.name: unit for unit in place.units}["terraform-users/ter-int-dev"]
     assert (place.revision, place.wanted(pinned)) == ("ed21267", "f929a38")
-    assert pinned.pinned_by.startswith("integrations/terraform-resources.yml:")
+    assert pinned.pinned_by.startswith("integrations/terraform-users.yml:")

@@ -30,12 +30,12 @@ _FILTERS = (
 )
 
 
-def estate_options(*more: str) -> Callable[[Function], Function]:
+def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], Function]:
     """`[DIR]`, what is meant, and settings; the command is handed all that as `asked`."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
-        def command(*, folder: Path | None, merged: Merged, **kwargs: Any) -> Any:
+        def command(*, merged: Merged, folder: Path | None = None, **kwargs: Any) -> Any:
             chosen = {field: kwargs.pop(field) for _, field, _ in _FILTERS}
             return function(asked=Asked(folder, merged, chosen), **kwargs)
 
@@ -44,6 +44,8 @@ def estate_options(*more: str) -> Callable[[Function], Function]:
             told = f"{text}; may be repeated."
             flagged = click.option(flag, field, multiple=True, metavar="NAME", help=told)(flagged)
         path = click.Path(path_type=Path)
+        if not in_folder:
+            return flagged
         return click.argument("folder", metavar="[DIR]", type=path, required=False)(flagged)
 
     return decorate

@@ -79,17 +79,27 @@ def _called(every: list[Live], name: str) -> Iterator[Live]:
     return iter(placed if len(placed) == 1 else ())
 
 
+def _ease(live: Live) -> int:
+    """How little a rollout needs looking at."""
+    if live.plan.summary in (Summary.FAILED, Summary.ABORTED):
+        return 0
+    return 2 if live.plan.summary is Summary.SUCCEEDED else 1
+
+
 def find_target(store: Store, name: str) -> tuple[Live, str | None]:
     """The rollout of this name, or the one a target of this name is in, and the target.
 
-    A target of several rollouts is that of the first that is not done with it.
+    A target of several rollouts is that of the one in trouble, or of one that is not done with it.
     """
     every = rollouts(store)
     for live in _called(every, name.removeprefix("rollout/")):
         return live, None
     wanted = bare(name)
     found = [live for live in every if wanted in {target.name for target in live.world.targets}]
-    for live in sorted(found, key=lambda one: one.plan.summary is Summary.SUCCEEDED):
+    found.sort(key=_ease)
+    for other in found[1:]:
+        click.echo(f"also in {other.partition}: name it first to see it there", err=True)
+    for live in found[:1]:
         return live, wanted
     names = {target.name for live in every for target in live.world.targets}
     names |= {live.partition for live in every}

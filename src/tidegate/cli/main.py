@@ -16,8 +16,9 @@ FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 _COMMANDS = {
     "status": ("tidegate.cli.rollouts:status", "Say what moves, waits and failed, and needs you"),
-    "get": ("tidegate.cli.rollouts:get", "List rollouts, brakes, and who holds what"),
-    "show": ("tidegate.cli.rollouts:show", "Show one rollout in full"),
+    "get": ("tidegate.cli.rollouts:get", "List rollouts, shards, brakes, and who holds what"),
+    "show": ("tidegate.cli.rollouts:show", "Show one rollout or shard in full"),
+    "logs": ("tidegate.cli.logs:logs", "Print what shards say, with shard and image"),
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
     "validate": ("tidegate.cli.validate:validate", "Check a bundle: every problem, all at once"),

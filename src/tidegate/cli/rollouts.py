@@ -8,8 +8,9 @@ import click
 
 from tidegate.cli.live import Live, find_rollout, opened, rollouts
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
-from tidegate.cli.setting_options import color_option, database_option
-from tidegate.cli.shape import Command
+from tidegate.cli.setting_options import color_option, database_option, settings_options
+from tidegate.cli.shape import Command, LazyGroup
+from tidegate.config.settings import Merged
 from tidegate.core.gates.scope import kind_word
 from tidegate.core.model.reasons import Gate, Outcome
 from tidegate.core.model.target import State
@@ -30,8 +31,6 @@ FORMATS = ("table", "wide", "json", "yaml", "name")
 WATCH_S = 1.0
 # How many entries of its journal `show` ends with.
 HISTORY = 10
-# What `get` lists besides rollouts, by the word people use.
-BRAKES = ("holds", "freezes", "blocks", "pins")
 
 
 @click.command(
@@ -117,49 +116,69 @@ def needs(found: list[Live]) -> dict[str, int]:
         for verdict in option.verdicts
         if verdict.gate is Gate.APPROVAL and verdict.outcome is not Outcome.PASS
     }
-    failures = sum(live.plan.summary is Summary.FAILED for live in found)
+    failures = sum(live.plan.summary in (Summary.FAILED, Summary.ABORTED) for live in found)
     return {"approvals": len(approvals), "failures": failures}
 
 
 @click.command(
-    cls=Command,
+    cls=LazyGroup,
+    commands_by_name={
+        "rollouts": ("tidegate.cli.rollouts:get_rollouts", "What is going out, and how far it is"),
+        "shards": ("tidegate.cli.shards:get_shards", "What every shard wants, runs, and why"),
+        "holds": ("tidegate.cli.rollouts:get_holds", "What is stopped, until lifted"),
+        "freezes": ("tidegate.cli.rollouts:get_freezes", "When nothing starts"),
+        "blocks": ("tidegate.cli.rollouts:get_blocks", "Which revisions go nowhere"),
+        "pins": ("tidegate.cli.rollouts:get_pins", "Which targets stay where they are"),
+        "claims": ("tidegate.cli.rollouts:get_claims", "Who holds what of budgets and mutexes"),
+    },
     examples="""
     tidegate get rollouts
     tidegate get rollouts -o json
+    tidegate get shards examples/app-interface
     tidegate get holds
     tidegate get freezes -o wide
     tidegate get claims                  who holds what of budgets and mutexes
     """,
 )
-@click.argument("what", type=click.Choice(["rollouts", *BRAKES, "claims"]))
-@click.argument("name", required=False)
-@database_option
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
-@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
-@color_option
-def get(
-    what: str,
-    name: str | None,
-    database: str,
-    output: str,
-    watch: bool,
-    no_headers: bool,
-    color: str,
-) -> None:
+def get() -> None:
     """List what there is."""
-    with opened(database) as store:
-        while True:
-            if what == "rollouts":
-                found = [find_rollout(store, name)] if name else rollouts(store)
-                _list(found, output, no_headers, wants_colour(color))
-            else:
-                from tidegate.cli.brake_list import list_brakes
 
-                list_brakes(store, what, name, output, no_headers)
-            if not watch:
-                return
-            time.sleep(WATCH_S)
+
+def _getter(what: str, text: str) -> click.Command:
+    """The command that lists one kind of things."""
+
+    @click.command(cls=Command, examples=f"tidegate get {what}", help=text)
+    @click.argument("name", required=False)
+    @database_option
+    @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+    @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
+    @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+    @color_option
+    def getting(
+        name: str | None, database: str, output: str, watch: bool, no_headers: bool, color: str
+    ) -> None:
+        with opened(database) as store:
+            while True:
+                if what == "rollouts":
+                    found = [find_rollout(store, name)] if name else rollouts(store)
+                    _list(found, output, no_headers, wants_colour(color))
+                else:
+                    from tidegate.cli.brake_list import list_brakes
+
+                    list_brakes(store, what, name, output, no_headers)
+                if not watch:
+                    return
+                time.sleep(WATCH_S)
+
+    return getting
+
+
+get_rollouts = _getter("rollouts", "List what is going out, and how far it is.")
+get_holds = _getter("holds", "List what is stopped, until lifted.")
+get_freezes = _getter("freezes", "List the times at which nothing starts.")
+get_blocks = _getter("blocks", "List the revisions that go nowhere.")
+get_pins = _getter("pins", "List the targets that stay where they are.")
+get_claims = _getter("claims", "List who holds what of budgets and mutexes.")
 
 
 def _list(found: list[Live], output: str, no_headers: bool, colour: bool) -> None:
@@ -202,20 +221,40 @@ def _item(live: Live) -> dict[str, Any]:
     return {key: answer[key] for key in ("id", "summary", "breached", "recheckAfter", "groups")}
 
 
-@click.command(cls=Command, examples="tidegate show rollout/simulated/demo")
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate show rollout/simulated/demo
+    tidegate show shard/terraform-resources/ter-int-dev --bundle examples/app-interface
+    """,
+)
 @click.argument("name")
-@database_option
+@settings_options(
+    "database", "color", "bundle", "revision", "image", "parameters", "kubeconfig", "contexts",
+    "pods", "registry", "registryAuth", "prometheus", "runs.through", "runs.port",
+    "runs.prometheus", "runs.clusterLabel",
+)  # fmt: skip
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
-@color_option
-def show(name: str, database: str, output: str, color: str) -> None:
-    """Show one rollout in full: groups, targets, and what happened last."""
-    with opened(database) as store:
+def show(name: str, merged: Merged, output: str) -> None:
+    """Show one thing in full.
+
+    Of a rollout: groups, targets, and what happened last. Of a shard: what it wants and runs,
+    since when, who pinned it, and how its last run ended.
+    """
+    settings = merged.settings()
+    if name.startswith("shard/"):
+        from tidegate.cli.estate import Asked
+        from tidegate.cli.shards import show_shard
+
+        show_shard(Asked(None, merged, {}), name, output, wants_colour(settings.color))
+        return
+    with opened(settings.database) as store:
         live = find_rollout(store, name)
         entries = list(store.read(live.partition))[-HISTORY:]
     if output != "table":
         emit(answer_rollout(live.partition, live.world, live.plan, live.now), output)
         return
-    width, colour = terminal_width(), wants_colour(color)
+    width, colour = terminal_width(), wants_colour(settings.color)
     lines = [f"{live.partition}  {headline(live.world, live.plan)}", ""]
     lines += [*layout(GROUP_HEAD, group_rows(live.world, live.plan), width), ""]
     lines += [*layout(TARGET_HEAD, target_rows(live.world, live.plan, live.now), width), ""]

@@ -30,9 +30,15 @@ ROLLOUT_FAILED = 3
     tidegate simulate rollout.yaml --story            told line by line
     tidegate simulate rollout.yaml --why prod-07      and why one target waits in the end
     tidegate simulate rollout.yaml --seed 7 --svg timeline.svg
+    tidegate simulate examples/app-interface --integration slack-usergroups --image f929a38 \\
+        --environment app-interface-production        a new image, by the rules of a bundle
     """,
 )
 @click.argument("file")
+@click.option("--integration", metavar="NAME", help="Of a bundle: whose image is rehearsed.")
+@click.option("--environment", metavar="NAME", help="Of a bundle: where.")
+@click.option("--image", metavar="TAG", help="Of a bundle: the new image.")
+@click.option("--behaviour", metavar="FILE", help="Of a bundle: what images do on which shards.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What random failures follow.")
 @click.option("--story", is_flag=True, help="Tell it line by line, above the timeline.")
 @click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
@@ -43,6 +49,10 @@ ROLLOUT_FAILED = 3
 @color_option
 def simulate(
     file: str,
+    integration: str | None,
+    environment: str | None,
+    image: str | None,
+    behaviour: str | None,
     seed: int,
     story: bool,
     pace: float | None,
@@ -55,10 +65,18 @@ def simulate(
     """Live through a rollout in virtual time, with the rules that run in production.
 
     FILE is a scenario in YAML or JSON ("-" reads stdin): groups, strategy, how the fleet behaves,
-    and what happens when.
+    and what happens when; or the directory of a bundle, on whose clusters, simulated, a new image
+    of an integration is rehearsed by the bundle's own rules.
     """
-    scenario = _read(file)
-    steps = Simulation(scenario, seed).run()
+    if Path(file).is_dir():
+        from tidegate.cli.clusters.simulate import read_behaviour_file
+        from tidegate.cli.rehearsal import rehearse
+
+        manner = read_behaviour_file(behaviour)
+        scenario, steps = rehearse(Path(file), integration, environment, image, manner)
+    else:
+        scenario = _read(file)
+        steps = Simulation(scenario, seed).run()
     colour = wants_colour(color)
     if svg:
         from tidegate.simulation.picture import draw_svg

@@ -39,13 +39,18 @@ def _declared(state: RolloutState, seen: Declared) -> Declared:
 
 
 def _dated(state: RolloutState, reports: Iterable[Target], now: Instant) -> Iterator[Target]:
-    """Reports with the moment at which each was first seen to be so."""
+    """Reports with the moment at which each was first seen to be so; `since` is but a hint."""
     for report in reports:
         known = state.reports.get(report.name)
         if known is None and report.name in state.void:
             continue  # it is what a retry made void, until something is done about it
-        same = known is not None and _same(known, report)
-        since = known.since if same and known is not None else now
+        if known is not None and _same(known, report):
+            since = known.since
+        elif known is None and report.since is not None:
+            # Nobody has heard of it yet: it may have been so for long.
+            since = min(now, report.since)
+        else:
+            since = now
         yield msgspec.structs.replace(report, since=since)
 
 

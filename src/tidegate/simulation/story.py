@@ -82,7 +82,7 @@ def _happening(one: Happening) -> str:
 
 def _ended(scenario: Scenario, before: Step | None, step: Step) -> Iterator[str]:
     """Changes that ended since the step before, group by group."""
-    was = _states(before) if before is not None else {}
+    was = states_of(before) if before is not None else {}
     ended: dict[tuple[str, State, str], list[str]] = {}
     for group in step.world.groups:
         for i in range(group.first, group.last):
@@ -110,7 +110,8 @@ def _note(scenario: Scenario, step: Step, i: int, was: State) -> str:
     return f": {said}" if said else ""
 
 
-def _states(step: Step) -> dict[str, State]:
+def states_of(step: Step) -> dict[str, State]:
+    """What every target is once the step is done."""
     states = {
         target.name: state
         for target, state in zip(step.world.targets, step.plan.states, strict=True)

@@ -68,7 +68,7 @@ def simulate(
         if name not in spaces:
             raise click.UsageError(f"--down {name}: {nearest_or_all(name, spaces)}")
     _check_ours(kubeconfig)
-    host = Host(spaces, clock(), _behaviour(behaviour), speed, down)
+    host = Host(spaces, clock(), read_behaviour_file(behaviour), speed, down)
     with _listening(address) as ear:
         asyncio.run(_serve(host, ear, address[0], kubeconfig))
 
@@ -95,7 +95,8 @@ def _namespaces(folder: Path) -> dict[str, set[str]]:
     return dict(sorted(spaces.items()))
 
 
-def _behaviour(file: str | None) -> "Behaviour | None":
+def read_behaviour_file(file: str | None) -> "Behaviour | None":
+    """What images do, as a file says it; None: no file says anything."""
     from tidegate.cli.documents import located, read_document
     from tidegate.core.errors import UserError
     from tidegate.wire.behaviour_doc import read_behaviour

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from tidegate.core.integrations.estate import Place, Unit
-from tidegate.core.integrations.images import digest_of, is_same, revision_of
+from tidegate.core.integrations.images import digest_of, is_same
 from tidegate.core.integrations.live import Pod, Workload
+from tidegate.core.integrations.standing import revision_in
 from tidegate.core.integrations.trial import Run
 from tidegate.core.model.time import Instant
 
@@ -72,10 +73,12 @@ def row_of(
     namespace = place.managed.namespace
     found = [workloads[s.workload] for s in unit.shards if s.workload in workloads]
     its = [pod for s in unit.shards for pod in pods.get(s.workload, ()) if not pod.ending]
-    images = {each.image for each in found}
-    running = revision_of(images.pop(), place.repository) if len(images) == 1 else ""
-    shown = running or (MIXED if found else "")
     wants = place.wanted(unit)
+    revisions = {
+        revision_in(each, pods.get(each.name, ()), wants, place.repository) for each in found
+    }
+    running = revisions.pop() if len(revisions) == 1 else ""
+    shown = running or (MIXED if found else "")
     behind, since = _behind(place.revision, running, past or Past())
     return Row(
         shard=unit.name,

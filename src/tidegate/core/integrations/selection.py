@@ -20,6 +20,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is named."""
+        return self == Selection()
+
     def takes(self, piece: Piece, environment: str) -> bool:
         """Whether a piece is meant; what is for a whole namespace is where nobody names a part."""
         if self.clusters and piece.cluster not in self.clusters:

@@ -6,8 +6,10 @@ what has an image of its own in the bundle, is left alone and says so.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, suppress
+
+import msgspec
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.integrations.estate import Estate, Place, Unit, manifest_of, pieces_of
@@ -17,6 +19,7 @@ from tidegate.core.integrations.reshaping import Reshape
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.staging import declared_of
 from tidegate.core.integrations.standing import revision_in, standing_of
+from tidegate.core.integrations.trial import Trial
 from tidegate.core.journal.facts import Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.problem import nearest
@@ -83,20 +86,30 @@ class IntegrationsFleet:
         reports = tuple(
             _reshaped(unit, busy[unit.name])
             if unit.name in busy
-            else standing_of(
-                unit,
-                rules,
-                place.repository,
-                sight.workloads,
-                sight.pods,
-                trials,
-                self._trials.restarts,
-                place.wanted(unit),
-            )
+            else self._standing(place, unit, rules, sight, trials)
             for unit in place.units
         )
         complete = sight.complete and estate.complete
         return Observation(declared, (*rehearsed, *reports), complete=complete, dated=False)
+
+    def _standing(
+        self, place: Place, unit: Unit, rules: Rules, sight: Sight, trials: Mapping[str, Trial]
+    ) -> Target:
+        found = standing_of(
+            unit,
+            rules,
+            place.repository,
+            sight.workloads,
+            sight.pods,
+            trials,
+            self._trials.restarts,
+            place.wanted(unit),
+        )
+        # For whoever has never heard of it: not before its youngest pod.
+        started = [pod.started_at for pod in _pods(unit, sight) if pod.started_at is not None]
+        if found.status is not Status.Succeeded or not started:
+            return found
+        return msgspec.structs.replace(found, since=max(started))
 
     async def act(self, partition: str, task: Task) -> str:
         """Give a unit its workloads with an image, or take those of one that is gone away."""

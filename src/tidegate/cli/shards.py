@@ -1,0 +1,295 @@
+"""`get shards` and `show shard/…`: what every shard wants and runs, and why the two differ."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from tidegate.cli.estate import FORMATS, Asked, estate_options
+from tidegate.cli.output import emit, say, terminal_width, wants_colour
+from tidegate.cli.shape import Command
+from tidegate.cli.shard_fleet import runs_of
+from tidegate.core.errors import OutsideError
+from tidegate.core.integrations.estate import Place, Unit, kind_of, pieces_of
+from tidegate.core.integrations.inventory import Past, Row, row_of
+from tidegate.core.integrations.trial import Run
+from tidegate.core.model.problem import nearest
+from tidegate.core.model.target import bare
+from tidegate.core.model.time import Instant, format_age, format_second
+from tidegate.core.why.table import layout
+from tidegate.engine.integrations.sight import Sight, Sights, where_of
+from tidegate.ports.cluster import Cluster
+from tidegate.wiring import clock
+
+WATCH_S = 2.0
+# Of a digest so much tells it from others.
+DIGEST_SHOWN = len("sha256:") + 12
+HEAD = ("SHARD", "ENVIRONMENT", "WANTS", "RUNS", "SINCE", "READY", "LAST RUN", "BEHIND", "NOTE")
+WIDE = ("CLUSTER", "NAMESPACE", "KIND", "DIGEST", "PINNED BY")
+
+
+@click.command(
+    cls=Command,
+    name="shards",
+    examples="""
+    tidegate get shards examples/app-interface
+    tidegate get shards --integration terraform-resources -o wide
+    tidegate get shards --environment app-interface-production --behind
+    tidegate get shards -o json
+    """,
+)
+@estate_options(
+    "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "prometheus", "database"
+)
+@click.option("--behind", is_flag=True, help="Only those that do not run the newest image.")
+@click.option("--no-runs", is_flag=True, help="Do not ask pods how their runs ended.")
+@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
+@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+def get_shards(
+    asked: Asked, behind: bool, no_runs: bool, watch: bool, no_headers: bool, output: str
+) -> None:
+    """List every shard: what it wants, what it runs and since when, who pinned it, and how it is.
+
+    A cluster that cannot be read is reported, and the others are listed. Exits 1 then.
+    """
+    asked.tell_problems()
+    colour = wants_colour(asked.settings.color)
+    while True:
+        rows, troubles = asyncio.run(inventory(asked, ask_runs=not no_runs))
+        chosen = [row for row in rows if row.behind or not behind]
+        for line in _listed(chosen, output, no_headers):
+            say(line, colour)
+        for trouble in troubles:
+            click.echo(f"Error: {trouble}", err=True)
+        if not watch:
+            break
+        time.sleep(WATCH_S)
+    if troubles:
+        raise click.exceptions.Exit(1)
+
+
+def _listed(rows: Sequence[Row], output: str, no_headers: bool) -> list[str]:
+    if output == "name":
+        return [f"shard/{row.shard}" for row in rows]
+    if output in ("json", "yaml"):
+        emit({"kind": "ShardList", "items": [item_of(row) for row in rows]}, output)
+        return []
+    now = clock().now()
+    head: tuple[str, ...] = HEAD
+    cells = [_cells(row, now) for row in rows]
+    if output == "wide":
+        head = (*HEAD[:-1], *WIDE, HEAD[-1])
+        cells = [(*one[:-1], *_wide(row), one[-1]) for one, row in zip(cells, rows, strict=True)]
+    lines = layout(head, cells, terminal_width())
+    return lines[1:] if no_headers else lines
+
+
+def _cells(row: Row, now: Instant) -> tuple[str, ...]:
+    note = row.note or (f"pinned by {row.pinned_by}" if row.pinned_by else "")
+    return (
+        row.shard,
+        row.environment,
+        row.wants,
+        row.runs or "-",
+        _age(row.since, now),
+        f"{row.ready}/{row.of}",
+        _ended(row.last_run),
+        _behind(row, now),
+        note,
+    )
+
+
+def _wide(row: Row) -> tuple[str, ...]:
+    return row.cluster, row.namespace, row.kind, row.digest[:DIGEST_SHOWN], row.pinned_by
+
+
+def _age(since: Instant | None, now: Instant) -> str:
+    return format_age(now - since) if since is not None else "-"
+
+
+def _ended(run: Run | None) -> str:
+    if run is None or run.completed == 0:
+        return "-"
+    return f"{'ok' if run.status == 0 else 'failed'} (run {run.completed})"
+
+
+def _behind(row: Row, now: Instant) -> str:
+    if not row.behind:
+        return "-"
+    noun = "image" if row.behind == 1 else "images"
+    ago = f", {format_age(now - row.behind_since)}" if row.behind_since is not None else ""
+    return f"{row.behind} {noun}{ago}"
+
+
+def item_of(row: Row) -> dict[str, Any]:
+    """A shard for programs; these names are API."""
+
+    def when(at: Instant | None) -> str | None:
+        return None if at is None else format_second(at)
+
+    return {
+        "shard": row.shard,
+        "integration": row.integration,
+        "environment": row.environment,
+        "cluster": row.cluster,
+        "namespace": row.namespace,
+        "kind": row.kind,
+        "wants": row.wants,
+        "runs": row.runs or None,
+        "digest": row.digest or None,
+        "since": when(row.since),
+        "pinnedBy": row.pinned_by or None,
+        "ready": row.ready,
+        "of": row.of,
+        "lastRun": None
+        if row.last_run is None
+        else {"ok": row.last_run.status == 0, "completed": row.last_run.completed},
+        "behind": row.behind,
+        "behindSince": when(row.behind_since),
+        "note": row.note or None,
+    }
+
+
+async def inventory(asked: Asked, *, ask_runs: bool = True) -> tuple[list[Row], list[str]]:
+    """Every shard that is meant, and what could not be read."""
+    meant = meant_units(asked)
+    pasts = await asyncio.to_thread(_pasts, asked.settings.database)
+    rows: list[Row] = []
+    wheres = list(dict.fromkeys(where_of(place) for place, _ in meant))
+    async with asked.clusters(dict.fromkeys(cluster for cluster, _ in wheres)) as (opened, shut):
+        sights = Sights(lambda name: opened[name])
+        read = [where for where in wheres if where[0] in opened]
+        found = await asyncio.gather(*map(sights.of, read), return_exceptions=True)
+        seen: dict[tuple[str, str], Sight] = {}
+        troubles = dict(shut)
+        for where, sight in zip(read, found, strict=True):
+            if isinstance(sight, Sight):
+                seen[where] = sight
+            elif isinstance(sight, (OutsideError, TimeoutError, OSError)):
+                troubles[where[0]] = str(sight) or f"{where[0]}: no answer"
+            else:
+                raise sight
+        runs = await _runs(asked, opened, seen) if ask_runs else {}
+        for place, unit in meant:
+            known = seen.get(where_of(place))
+            if known is not None:
+                rows.append(_row(place, unit, known, runs, pasts.get(place.partition)))
+    return rows, list(troubles.values())
+
+
+def meant_units(asked: Asked) -> list[tuple[Place, Unit]]:
+    """Every unit that the filters let through."""
+    return [
+        (place, unit)
+        for place in asked.estate.places
+        for unit in place.units
+        if any(
+            asked.selection.takes(piece, place.managed.namespace.environment)
+            for piece in pieces_of(place, unit)
+        )
+    ]
+
+
+def find_units(asked: Asked, target: str) -> list[tuple[Place, Unit]]:
+    """The units of a name, among those that are meant; UsageError says what there is."""
+    name = bare(target)
+    found = [(place, unit) for place, unit in meant_units(asked) if unit.name == name]
+    if not found:
+        names = [unit.name for place in asked.estate.places for unit in place.units]
+        hint = nearest(name, names) or "`tidegate get shards -o name` lists them"
+        raise click.UsageError(f'no shard "{name}"; {hint}')
+    return found
+
+
+def _row(place: Place, unit: Unit, sight: Sight, runs: Mapping[str, Run], past: Past | None) -> Row:
+    names = [shard.workload for shard in unit.shards]
+    ours = all(sight.objects[name].ours for name in names if name in sight.objects)
+    moved_by = f"rollout {place.partition}" if place.managed.rollout is not None else ""
+    return row_of(
+        place,
+        unit,
+        kind_of(place.managed),
+        sight.workloads,
+        sight.pods,
+        runs,
+        ours=ours,
+        moved_by=moved_by,
+        past=past,
+    )
+
+
+async def _runs(
+    asked: Asked, opened: Mapping[str, Cluster], seen: Mapping[tuple[str, str], Sight]
+) -> dict[str, Run]:
+    source = runs_of(asked.settings)
+    names = {shard.workload for _, unit in meant_units(asked) for shard in unit.shards}
+    found: dict[str, Run] = {}
+    for (cluster, _), sight in seen.items():
+        pods = [
+            sight.objects[pod.uid]
+            for name in names
+            for pod in sight.pods.get(name, ())
+            if pod.ready and not pod.ending
+        ]
+        found |= await source.read(opened[cluster], pods)
+    return found
+
+
+def _pasts(database: str) -> dict[str, Past]:
+    """What places were to run, as far as a journal tells; none where there is no journal."""
+    from tidegate.cli.live import opened
+    from tidegate.core.errors import TidegateError
+    from tidegate.core.journal.facts import Declared
+
+    pasts: dict[str, Past] = {}
+    try:
+        with opened(database) as store:
+            for partition in store.partitions():
+                revisions: list[tuple[str, Instant]] = []
+                for entry in store.read(partition):
+                    fact = entry.fact() if entry.kind == "declared" else None
+                    if isinstance(fact, Declared) and fact.revision is not None:
+                        if not revisions or revisions[-1][0] != fact.revision:
+                            revisions.append((fact.revision, entry.at))
+                pasts[partition] = Past(tuple(revisions))
+    except TidegateError:
+        return {}
+    return pasts
+
+
+def show_shard(asked: Asked, target: str, output: str, colour: bool) -> None:
+    """Everything there is to say of one shard, wherever it runs."""
+    meant = find_units(asked, target)
+    rows, troubles = asyncio.run(inventory(asked))
+    names = {unit.name for _, unit in meant}
+    mine = [row for row in rows if row.shard in names]
+    if output != "table":
+        emit([item_of(row) for row in mine], output)
+    else:
+        now = clock().now()
+        for row in mine:
+            for line in _told(row, now):
+                say(line, colour)
+    for trouble in troubles:
+        click.echo(f"Error: {trouble}", err=True)
+    if troubles:
+        raise click.exceptions.Exit(1)
+
+
+def _told(row: Row, now: Instant) -> list[str]:
+    place = f"{row.cluster}/{row.namespace} ({row.environment})"
+    facts = (
+        ("where", f"{place}, {row.kind}"),
+        ("wants", row.wants),
+        ("runs", f"{row.runs or 'nothing'} {row.digest}".strip()),
+        ("since", _age(row.since, now)),
+        ("pinned by", row.pinned_by or "-"),
+        ("ready", f"{row.ready} of {row.of}"),
+        ("last run", _ended(row.last_run)),
+        ("behind", _behind(row, now)),
+        ("note", row.note or "-"),
+    )
+    return [f"shard/{row.shard}", *(f"  {name:10} {value}" for name, value in facts)]

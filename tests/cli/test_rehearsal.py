@@ -1,0 +1,57 @@
+"""`simulate` on a bundle: an image rehearsed by the bundle's own rules, on simulated clusters."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tidegate.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+BUNDLE, BEHAVIOUR = str(ROOT / "examples/app-interface"), str(ROOT / "examples/behaviour.yaml")
+PLACE = ("--integration", "terraform-resources", "--environment", "app-interface-production")
+
+
+def simulate(*args: str) -> Result:
+    """The command, on the example."""
+    return CliRunner().invoke(cli, ["simulate", BUNDLE, *args, "--behaviour", BEHAVIOUR])
+
+
+def test_a_dangerous_image_is_caught_in_stage_and_taken_back() -> None:
+    """The canary stands its trial, two accounts of stage do not, and twenty never see it."""
+    done = simulate(*PLACE, "--image", "superdangerous", "--story", "--why", "app-sre")
+    assert (done.exit_code, done.exception) == (0, None)
+    story = done.stdout
+    assert "ed21267 → superdangerous   canary 1 · stage 4 · the rest 20" in story
+    assert "✓ canary  ter-int-dev: 3 clean runs, soaking to" in story
+    assert "AccessDenied when calling the AssumeRole operation" in story
+    assert "5 of 25 touched, 20 never saw it · rolling back 5" in story
+    assert "✓ 25 of 25 on ed21267" in story
+    assert "✗ budget   2 failures, 0 allowed in stage" in story
+
+
+def test_a_good_image_reaches_everybody_in_order() -> None:
+    """And a second rehearsal of it is the same to the letter."""
+    one, other = (simulate(*PLACE, "--image", "good", "-o", "json", "--check") for _ in range(2))
+    assert (one.exit_code, one.stdout) == (0, other.stdout)
+    assert json.loads(one.stdout)["summary"] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    "args, said",
+    [
+        (("--image", "x"), "which? Write --integration"),
+        (("--integration", "terraform-resorces", "--image", "x"), 'did you mean "terraform-res'),
+        (("--integration", "slack-usergroups", "--image", "x"), "write --environment"),
+        (PLACE, "which image? Write --image TAG"),
+    ],
+)
+def test_what_is_missing_is_asked_for(args: tuple[str, ...], said: str) -> None:
+    done = simulate(*args)
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_a_rehearsal_that_must_succeed_and_does_not_exits_3() -> None:
+    assert simulate(*PLACE, "--image", "crashing", "--check").exit_code == 3
