@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("shards")
+
 ROOT = Path(__file__).parents[2]
 TIDEGATE = (sys.executable, "-m", "tidegate")
 PATIENCE_S = 60.0
@@ -24,7 +26,8 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        kept = {name: value for name, value in os.environ.items() if "TIDEGATE" not in name}
+        own = {name for name in os.environ if name.startswith("TIDEGATE_")} | {"COLUMNS"}
+        kept = {name: value for name, value in os.environ.items() if name not in own}
         self.env = {**kept, "KUBECONFIG": str(folder / "k.yaml"), "NO_COLOR": "1"}
 
     def run(self, *args: str, code: int = 0, **env: str) -> str:
