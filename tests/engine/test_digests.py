@@ -113,6 +113,16 @@ def test_an_image_that_is_not_there_is_told_and_reaches_nobody() -> None:
     assert not found.complete
 
 
+def test_a_mistake_made_twice_is_told_twice() -> None:
+    """Whoever mends one of them is not told of the other only then."""
+    shelf = Shelf({f"{REPOSITORY}:ed21267": ONE})
+    _, problems = settle(shelf, estate("ed21276", "ed21276"))
+    assert {each.path for each in problems.errors} == {
+        "integrations/it.yml:10",
+        "integrations/it.yml:11",
+    }
+
+
 def test_what_may_have_been_meant_depends_on_what_there_is() -> None:
     shelf = Shelf({})
     _, problems = settle(shelf, estate())
@@ -272,7 +282,7 @@ def test_a_bug_beside_is_not_swallowed() -> None:
 def test_not_all_is_asked_at_once() -> None:
     names = [f"{number:07x}" for number in range(3)]
     shelf = Shelf({f"{REPOSITORY}:{name}": ONE for name in names})
-    wheres = {f"{REPOSITORY}:{number:07x}": "" for number in range(200)}
-    answers = asyncio.run(settling._all(shelf, wheres))
+    images = [f"{REPOSITORY}:{number:07x}" for number in range(200)]
+    answers = asyncio.run(settling._all(shelf, images))
     assert len(answers) == 200
     assert shelf.most_at_once <= settling.AT_ONCE_MAX

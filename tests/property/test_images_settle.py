@@ -100,10 +100,10 @@ def estate() -> Estate:
     return estate_of(bundle.integrations, bundle.inventories, Problems())
 
 
-def test_every_image_named_by_tag_is_asked_for_once_with_where_it_stands() -> None:
+def test_every_image_named_by_tag_is_asked_for_once_with_everywhere_it_stands() -> None:
     assert images_of(estate()) == {
-        DEFAULT: "integrations/it.yml:5",
-        PINNED: "integrations/it.yml:12",
+        DEFAULT: ("integrations/it.yml:5",),
+        PINNED: ("integrations/it.yml:12",),
     }
 
 

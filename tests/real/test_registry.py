@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from tests.bundles import PRODUCTION, integration, with_integration
+from tests.bundles import INVENTORY, PRODUCTION, integration, with_integration
 from tests.real import needed
 from tests.real.registry import (
     USER,
@@ -275,3 +278,56 @@ def test_a_registry_that_is_gone_leaves_what_it_last_said(program: str, tmp_path
     (told,) = problems.warnings
     assert "cannot be asked" in told.message
     assert told.remedy == "goes on with 1 by tag and 1 by the digest last known"
+
+
+def test_the_commands_ask_the_registry_they_are_told_of(images: Images, tmp_path: Path) -> None:
+    """As processes: applied to clusters with digests; then a tag moves, and another is mistyped."""
+    name = "estate/commands"
+    default = images.push(name, "ed21267", "default")
+    pinned = images.push(name, "f929a38", "pinned")
+    bundle, kubeconfig = tmp_path / "bundle", tmp_path / "kubeconfig"
+    written = bundle / "integrations/it.yml"
+    declared = integration(MANAGED.replace("PINNED", "f929a38"))
+    for path, text in {**INVENTORY, "integrations/it.yml": declared}.items():
+        (bundle / path).parent.mkdir(parents=True, exist_ok=True)
+        (bundle / path).write_text(text)
+
+    def tidegate(*args: str) -> subprocess.CompletedProcess[str]:
+        at = f"{images.address}/{name}"
+        common = ["--image", at, "--registry", images.address, "--kubeconfig", str(kubeconfig)]
+        command = [sys.executable, "-m", "tidegate", args[0], str(bundle), *common, *args[1:]]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    with simulated(bundle, kubeconfig):
+        applied = tidegate("apply", "--yes")
+        assert applied.returncode == 0, applied.stderr
+        again = tidegate("plan")
+        assert again.stdout.splitlines()[-1].endswith("0 restarts"), again.stdout
+        moved = images.push(name, "f929a38", "moved")
+        plan = tidegate("plan", "--shard", "ter-int-dev", "-o", "json")
+        assert all(f"{name}:f929a38@{each}" in plan.stdout for each in (pinned, moved)), plan.stdout
+        assert default not in plan.stdout
+        written.write_text(declared.replace("f929a38", "f929a83"))
+        wrong = tidegate("plan")
+        assert wrong.returncode == 1
+        assert f'there is no image {images.address}/{name}:f929a83; did you mean "f929a38"?' in (
+            wrong.stderr
+        )
+        assert "remove" not in wrong.stdout.splitlines()[-1]
+
+
+@contextmanager
+def simulated(bundle: Path, kubeconfig: Path) -> Iterator[None]:
+    """The clusters of a bundle in another process."""
+    command = [sys.executable, "-m", "tidegate", "clusters", "simulate", str(bundle)]
+    command += ["--kubeconfig", str(kubeconfig), "--speed", "600"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline(), "it serves nothing"
+        yield
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)

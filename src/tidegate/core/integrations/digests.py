@@ -13,18 +13,15 @@ from tidegate.core.integrations.images import digest_of
 from tidegate.core.integrations.workloads import image_as_written
 
 
-def images_of(estate: Estate) -> dict[str, str]:
-    """Every image that is named by its tag alone, and one place where it is written."""
-    found: dict[str, str] = {}
+def images_of(estate: Estate) -> dict[str, tuple[str, ...]]:
+    """Every image that is named by its tag alone, and everywhere it is written."""
+    found: dict[str, dict[str, None]] = {}
     for place in estate.places:
-        for unit in place.units:
-            image = _written(place, unit)
+        named = [(_written(place, unit), _where(place, unit)) for unit in place.units]
+        for image, where in (*named, (_default(place), _where(place, None))):
             if not digest_of(image):
-                found.setdefault(image, _where(place, unit))
-        image = _default(place)
-        if not digest_of(image):
-            found.setdefault(image, _where(place, None))
-    return found
+                found.setdefault(image, {})[where] = None
+    return {image: tuple(wheres) for image, wheres in found.items()}
 
 
 def with_digests(estate: Estate, digests: Mapping[str, str]) -> Estate:

@@ -6,7 +6,7 @@ goes on to what it began with; an image it never spoke of keeps its tag. Either 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -55,7 +55,8 @@ class Digests:
         self._keep(answers)
         missing = [each for each in answers if not each.trouble and each.digest is None]
         for each in missing:
-            problems.add(wheres[each.image], f"there is no image {each.image}", each.remedy)
+            for where in wheres[each.image]:
+                problems.add(where, f"there is no image {each.image}", each.remedy)
         self._warn(answers, wheres, problems)
         digests = {image: self._last[image] for image in wheres if image in self._last}
         return with_digests(without(estate, {each.image for each in missing}), digests)
@@ -76,7 +77,7 @@ class Digests:
             del self._last[next(iter(self._last))]
 
     def _warn(
-        self, answers: Sequence[_Answer], wheres: Mapping[str, str], problems: Problems
+        self, answers: Sequence[_Answer], wheres: Mapping[str, Sequence[str]], problems: Problems
     ) -> None:
         """One warning for each trouble: a registry that is down is not told of image by image."""
         troubles: dict[str, list[str]] = {}
@@ -88,7 +89,7 @@ class Digests:
             shy = f", and {len(images) - 1} more" if len(images) > 1 else ""
             parts = (f"{len(tags)} by tag" if tags else "", _old(len(images) - len(tags)))
             problems.warn(
-                wheres[images[0]],
+                wheres[images[0]][0],
                 f"{trouble}; asked for {images[0]}{shy}",
                 f"goes on with {' and '.join(filter(None, parts))}",
             )
@@ -98,7 +99,7 @@ def _old(count: int) -> str:
     return f"{count} by the digest last known" if count else ""
 
 
-async def _all(registry: Registry, images: Mapping[str, str]) -> list[_Answer]:
+async def _all(registry: Registry, images: Iterable[str]) -> list[_Answer]:
     slots = asyncio.Semaphore(AT_ONCE_MAX)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_one(registry, image, slots)) for image in images]
