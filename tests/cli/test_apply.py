@@ -456,3 +456,39 @@ def test_a_plan_can_be_named_and_read_by_programs(eventful: Run) -> None:
     wanted = {"create", "configure", "adopt", "remove", "held", "reshard", "unchanged"}
     assert found == wanted
     assert data["restarts"] == sum(each["restarts"] for each in data["changes"])
+
+
+def test_a_hold_binds_whoever_applies_by_hand_and_lifting_it_lets_them(
+    tidegate: Run, land: Land
+) -> None:
+    """`plan` says by which brake; nothing is changed, and nobody needs to be asked."""
+    held = CliRunner().invoke(
+        cli, ["hold", "add", "inc-42", "--everything", "--reason", "incident", "--yes"]
+    )
+    assert held.exit_code == 0, held.output
+    planned = tidegate("plan")
+    assert "inc-42" in planned.stdout
+    assert "incident" in planned.stdout
+    done = tidegate("apply", "--yes")
+    assert not land.records()
+    assert done.exit_code == 0
+    CliRunner().invoke(cli, ["hold", "remove", "inc-42"])
+    assert tidegate("apply", "--yes").exit_code == 0
+    assert land.records()
+
+
+def test_what_is_applied_by_hand_is_in_the_journal_with_who_and_why(
+    tidegate: Run, land: Land
+) -> None:
+    """And so is what is given back; what was only planned is not."""
+    tidegate("plan")
+    assert not Path("tidegate.db").exists()
+    tidegate("apply", "--yes", "--reason", "first time")
+    tidegate("release", "--yes", "--reason", "never mind")
+    shown = CliRunner().invoke(cli, ["journal", "export"])
+    facts = [json.loads(line) for line in shown.stdout.splitlines()]
+    told = [each for each in facts if "handled" in json.dumps(each)]
+    assert len(told) == 2
+    assert "first time" in json.dumps(told[0])
+    assert "released" in json.dumps(told[1])
+    assert CliRunner().invoke(cli, ["journal", "verify"]).exit_code == 0

@@ -6,6 +6,7 @@ import pytest
 
 from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, set_up
 from tidegate.adapters.store.memory import MemoryStore
+from tidegate.adapters.system_clock import SystemClock
 from tidegate.core.errors import OutsideError
 from tidegate.core.journal.facts import Declared, Mode, Task
 from tidegate.core.journal.rollout_state import Pending, RolloutState
@@ -150,3 +151,21 @@ def test_no_more_actions_begin_in_a_second_than_are_allowed() -> None:
     for first in begun:
         assert sum(first <= at < first + 1 for at in begun) <= 2 * 5
     assert 4.9 <= begun[-1] - begun[0] <= 5.5
+
+
+def test_a_system_that_is_ill_keeps_nobody_from_another() -> None:
+    """Each system of a fleet has a breaker of its own."""
+
+    class Two(SimulatedFleet):
+        def system_of(self, partition: str) -> str:
+            return partition
+
+    breaker = Breaker(1, Duration(SECOND), Duration(SECOND))
+    hands = Actor(Limits(), breaker)
+    fleet = Two(SystemClock())
+    ill, well = (hands._breaker_of(fleet, name) for name in ("ill", "well"))
+    ill.failed(Instant(0))
+    assert ill.shut_until(Instant(1)) is not None
+    assert well.shut_until(Instant(1)) is None
+    assert hands._breaker_of(fleet, "ill") is ill
+    assert hands._breaker_of(SimulatedFleet(SystemClock()), "ill") is breaker

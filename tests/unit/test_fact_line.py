@@ -18,6 +18,8 @@ from tidegate.core.journal.facts import (
     Decided,
     Declared,
     Folded,
+    Handled,
+    HandledObject,
     Lifted,
     Mode,
     Observed,
@@ -87,6 +89,17 @@ LINES: list[tuple[AnyFact, str]] = [
     (Folded(state=msgspec.Raw(b"{}"), facts=1), "the state after 1 fact"),
     (Bound(), "bound by nothing"),
     (Bound(brakes=Brakes(mutexes=(Mutex(name="db", scope=EVERYTHING),))), "bound by db"),
+    (
+        Handled(
+            objects=(
+                HandledObject("one/ns/deployment/a", "created"),
+                HandledObject("one/ns/deployment/b", "created"),
+                HandledObject("one/ns/service/c", "removed"),
+            ),
+            reason="a new cluster",
+        ),
+        "by hand: 2 created, 1 removed: a new cluster",
+    ),
     (Told(keys=("@v2/start/",)), "told: @v2/start/"),
     (Told(keys=("b",), retired=("a",)), "told: b; may be told again: a"),
 ]
@@ -131,7 +144,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
     "wanted, expected",
     [
         (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
-         | {"bound", "told"}),
+         | {"bound", "told", "handled"}),
         (Wanted(target="a"), {"declared", "observed", "decided", "acted"}),
         (Wanted(target="c"), {"declared", "observed", "decided"}),
         (Wanted(target="d"), {"observed", "decided"}),
@@ -144,7 +157,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (Wanted(actor="nobody"), set()),
         (Wanted(since=LATER), set()),
         (Wanted(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
-         | {"braked", "lifted", "bound", "told"}),
+         | {"braked", "lifted", "bound", "told", "handled"}),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_whom_it_speaks_of(wanted: Wanted, expected: set[str]) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections import Counter
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -38,20 +39,24 @@ DRY_RUNS = ("none", "client", "server")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--adopt", is_flag=True, help="Take over what is there and somebody else's.")
 @click.option("--allow-mass-delete", is_flag=True, help="Remove much at once, if it comes to that.")
-def apply(asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool) -> None:
+@click.option("--reason", default="", help="Why; kept in the journal.")
+def apply(
+    asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
+) -> None:
     """Apply the bundle to its clusters, many at once; one that is broken stops no other.
 
     Shows the plan first, and asks. What is somebody else's is left alone without --adopt, images
     that a rollout moves are left to it, and no more than a tenth is removed in one go. Applied
-    twice, it changes nothing the second time. Exits 1 if anything failed.
+    twice, it changes nothing the second time. Holds, freezes and pins bind it as they bind
+    rollouts. What was done, by whom and why, is kept in the journal. Exits 1 if anything failed.
     """
-    outcome = asyncio.run(_apply(asked, dry_run, yes, adopt, allow_mass_delete))
+    outcome = asyncio.run(_apply(asked, dry_run, yes, adopt, allow_mass_delete, reason))
     if not outcome:
         raise click.exceptions.Exit(FAILURE)
 
 
 async def _apply(
-    asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool
+    asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
 ) -> bool:
     """Whether everything went well."""
     from tidegate.cli.outlook import look
@@ -67,7 +72,7 @@ async def _apply(
             confirm(_question(len(ready), outlook.restarts), yes)
         done: tuple[Done, ...] = ()
         if ready and dry_run != "client":
-            done = await _carry_out(asked, outlook, dry_run == "server")
+            done = await _carry_out(asked, outlook, dry_run == "server", reason)
         _say_unchanged(outlook)
         _say_next(outlook, done, dry_run, adopt)
     well = not any(each.outcome in BAD for each in done)
@@ -92,16 +97,26 @@ def _question(count: int, restarts: int) -> str:
     return f"Make {some}, with {again}?"
 
 
-async def _carry_out(asked: Asked, outlook: "Outlook", dry_run: bool) -> "tuple[Done, ...]":
+async def _carry_out(
+    asked: Asked, outlook: "Outlook", dry_run: bool, reason: str
+) -> "tuple[Done, ...]":
     """Do it, and say so as it is done."""
     from tidegate.cli.action_log import ActionLog
+    from tidegate.cli.by_hand import Minutes
     from tidegate.cli.progress import Progress
     from tidegate.engine.integrations.applying import acts, apply
 
     total = sum(acts(each, outlook.hands.consent) for each in outlook.changes)
-    with ActionLog(asked.settings) as log, Progress("applying", total) as progress:
+    minutes = None if dry_run else Minutes(asked.settings, reason)
+    with (
+        ActionLog(asked.settings) as log,
+        Progress("applying", total) as progress,
+        closing(minutes) if minutes is not None else nullcontext(),
+    ):
 
         def tell(done: "Done") -> None:
+            if minutes is not None:
+                minutes.note(done)
             progress.clear()
             log.acted(done, dry_run=dry_run)
             click.echo(said(done, " (server dry run)" if dry_run else ""))

@@ -17,6 +17,7 @@ Function = Callable[..., Any]
 SETTINGS = (
     "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
     "registry", "registryAuth", "limits.concurrency", "color",
+    "database", "brakes", "holdFiles", "prometheus",
 )  # fmt: skip
 FORMATS = ("table", "wide", "json", "yaml", "name")
 # So many problems of a bundle are shown; `validate` shows all.

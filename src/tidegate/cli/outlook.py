@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from tidegate.cli.by_hand import braked
 from tidegate.cli.estate import Asked
 from tidegate.cli.progress import Progress
 from tidegate.core.integrations.change import Change, Key, Seen, Verb
@@ -41,6 +42,7 @@ async def look(
     adopt: bool = False,
     allow_mass_delete: bool = False,
     ask_servers: bool = True,
+    heeds_brakes: bool = True,
 ) -> Outlook:
     """Read all clusters, plan, and have the servers say what each change comes to."""
     spaces = asked.namespaces()
@@ -56,6 +58,8 @@ async def look(
         sound=asked.sound,
     )
     changes = changes_of(asked.estate, seen, wishes)
+    if heeds_brakes:
+        changes = braked(asked.settings, asked.estate, changes)
     objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
     concurrency = asked.settings.limits_concurrency
     hands = Hands(clusters=clusters, objects=objects, concurrency_max=concurrency, consent=adopt)

@@ -1,6 +1,7 @@
 """`tidegate release`: give what Tidegate applied back, as it is, to whoever had it before."""
 
 import asyncio
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -22,19 +23,21 @@ if TYPE_CHECKING:
 )
 @estate_options("log.format", "log.level")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def release(asked: Asked, yes: bool) -> None:
+@click.option("--reason", default="", help="Why; kept in the journal.")
+def release(asked: Asked, yes: bool, reason: str) -> None:
     """Give fields back: objects stay exactly as they are, and nothing restarts.
 
     From then on they are nobody's of ours: `apply` and rollouts leave them alone until somebody
     adopts them again. Exits 1 if anything failed.
     """
-    if not asyncio.run(_release(asked, yes)):
+    if not asyncio.run(_release(asked, yes, reason)):
         raise click.exceptions.Exit(FAILURE)
 
 
-async def _release(asked: Asked, yes: bool) -> bool:
+async def _release(asked: Asked, yes: bool, reason: str) -> bool:
     from tidegate.cli.action_log import ActionLog
     from tidegate.cli.apply import said
+    from tidegate.cli.by_hand import Minutes
     from tidegate.cli.outlook import look
     from tidegate.cli.plan import tell
     from tidegate.cli.progress import Progress
@@ -42,7 +45,7 @@ async def _release(asked: Asked, yes: bool) -> bool:
     from tidegate.engine.integrations.applying import release as give_back
 
     async with asked.clusters(asked.namespaces()) as (clusters, shut):
-        outlook = await look(asked, clusters, shut, ask_servers=False)
+        outlook = await look(asked, clusters, shut, ask_servers=False, heeds_brakes=False)
         tell(asked, outlook)
         ours = [
             (change, outlook.objects[change.key])
@@ -54,9 +57,14 @@ async def _release(asked: Asked, yes: bool) -> bool:
             return not outlook.failures
         _show([change for change, _ in ours])
         confirm("Go on?", yes)
-        with ActionLog(asked.settings) as log, Progress("giving back", len(ours)) as progress:
+        with (
+            ActionLog(asked.settings) as log,
+            Progress("giving back", len(ours)) as progress,
+            closing(Minutes(asked.settings, reason)) as minutes,
+        ):
 
             def tell_one(done: Done) -> None:
+                minutes.note(done)
                 progress.clear()
                 log.acted(done)
                 click.echo(said(done))

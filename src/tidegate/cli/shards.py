@@ -40,9 +40,7 @@ WIDE = ("CLUSTER", "NAMESPACE", "KIND", "DIGEST", "PINNED BY")
     tidegate get shards -o json
     """,
 )
-@estate_options(
-    "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "prometheus", "database"
-)
+@estate_options("runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel")
 @click.option("--behind", is_flag=True, help="Only those that do not run the newest image.")
 @click.option("--no-runs", is_flag=True, help="Do not ask pods how their runs ended.")
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")

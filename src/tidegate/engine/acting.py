@@ -24,7 +24,7 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
 from tidegate.engine.together import Together
 from tidegate.ports.clock import Clock
-from tidegate.ports.fleet import Fleet
+from tidegate.ports.fleet import Fleet, ManySystems
 from tidegate.ports.store import Lease
 
 # Who writes what the engine does.
@@ -53,7 +53,8 @@ class Actor:
 
     def __init__(self, limits: Limits, breaker: Breaker) -> None:
         self._limits = limits
-        self._breaker = breaker
+        # Of the fleet, and of each system it is made of, where it has several.
+        self._breakers = {"": breaker}
         self._slots = asyncio.Semaphore(limits.concurrency_max)
         self._rate = AsyncLimiter(limits.per_s, 1)
         self.stopping = False
@@ -105,7 +106,8 @@ class Actor:
         """Have a task carried out, within what is left of the lease: then others may do it."""
         if why:
             return Outcome.DROPPED, why
-        shut = self._breaker.shut_until(clock.now())
+        breaker = self._breaker_of(fleet, desk.partition)
+        shut = breaker.shut_until(clock.now())
         if shut is not None:
             return Outcome.FAILED, "the outside system is given a rest"
         try:
@@ -114,10 +116,16 @@ class Actor:
         except StaleError as error:
             return Outcome.DROPPED, str(error)
         except (OutsideError, TimeoutError, OSError) as error:
-            self._breaker.failed(clock.now())
+            breaker.failed(clock.now())
             return Outcome.FAILED, str(error) or type(error).__name__
-        self._breaker.succeeded()
+        breaker.succeeded()
         return Outcome.DONE, detail
+
+    def _breaker_of(self, fleet: Fleet, partition: str) -> Breaker:
+        system = fleet.system_of(partition) if isinstance(fleet, ManySystems) else ""
+        if system not in self._breakers:
+            self._breakers[system] = self._breakers[""].another()
+        return self._breakers[system]
 
 
 def acted(now: Instant, task: Task, outcome: Outcome, detail: str) -> Note:

@@ -26,6 +26,10 @@ class Breaker:
         self._failures = 0
         self._shut_until: Instant | None = None
 
+    def another(self) -> "Breaker":
+        """One that is as patient, for another system."""
+        return Breaker(self._failures_max, self._rest_first, self._rest_max)
+
     def shut_until(self, now: Instant) -> Instant | None:
         """Until when no call may be made; None: now it may."""
         if self._shut_until is None or now >= self._shut_until:

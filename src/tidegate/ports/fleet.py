@@ -52,6 +52,15 @@ class Fleet(Protocol):
 
 
 @runtime_checkable
+class ManySystems(Fleet, Protocol):
+    """A fleet of several outside systems: one that is ill keeps nobody from the others."""
+
+    def system_of(self, partition: str) -> str:
+        """The system a rollout is carried out on."""
+        ...
+
+
+@runtime_checkable
 class ClosableFleet(Fleet, Protocol):
     """A fleet that holds something open."""
 

@@ -287,8 +287,8 @@ def _now(change: Change, verb: Verb, reason: str) -> Change:
 
 def _who_ends(place: Place, by_engine: bool) -> str:
     """How those that own a key already come to end, so that nobody owns it twice."""
-    if by_engine and place.managed.rollout is not None and kind_of(place.managed) != "CronJob":
-        return "`tidegate serve` lets the old ones end first"
+    if by_engine and kind_of(place.managed) != "CronJob":
+        return "`tidegate serve --fleet bundle` lets the old ones end first"
     if by_engine:
         return "scale the old ones to 0 first, or write `overlap: true` if two may own a key"
     return "scale that to 0 first, so that no key has two owners"

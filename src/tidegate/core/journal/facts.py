@@ -9,6 +9,7 @@
     Braked     a brake was set: a hold, a freeze, a block, a pin
     Lifted     a brake was taken away
     Told       people were told of something
+    Handled    what a person changed on clusters by hand
     Folded     the state up to here, where older facts were dropped
 
 A verdict counts as changed if its gate, outcome, reason or moment does; numbers alone do not, or
@@ -188,4 +189,31 @@ class Told(Fact, frozen=True, tag="told", kw_only=True, omit_defaults=True):
     retired: tuple[str, ...] = ()
 
 
-AnyFact = Declared | Observed | Asked | Decided | Bound | Acted | Braked | Lifted | Folded | Told
+class HandledObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One object that somebody changed: which, and what came of it."""
+
+    object: str  # cluster/namespace/kind/name
+    outcome: str
+    detail: str = ""
+
+
+class Handled(Fact, frozen=True, tag="handled", kw_only=True, omit_defaults=True):
+    """What a person changed on clusters by hand, and why: applied, adopted, removed, given back."""
+
+    objects: tuple[HandledObject, ...] = ()
+    reason: str = ""
+
+
+AnyFact = (
+    Declared
+    | Observed
+    | Asked
+    | Decided
+    | Bound
+    | Acted
+    | Braked
+    | Lifted
+    | Folded
+    | Told
+    | Handled
+)

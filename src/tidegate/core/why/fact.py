@@ -1,5 +1,6 @@
 """A fact of the journal as one line: what happened, to whom, and why somebody wanted it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,6 +13,7 @@ from tidegate.core.journal.facts import (
     Decided,
     Declared,
     Folded,
+    Handled,
     Lifted,
     Mode,
     Observed,
@@ -122,6 +124,13 @@ def _told(fact: Told) -> str:
     return "; ".join(parts)
 
 
+def _handled(fact: Handled) -> str:
+    counts = Counter(each.outcome for each in fact.objects)
+    told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+    first = f": {fact.objects[0].object}" if len(fact.objects) == 1 else ""
+    return f"by hand: {told or 'nothing'}{first}{_because(fact.reason)}"
+
+
 def _folded(fact: Folded) -> str:
     return f"the state after {_count(fact.facts, 'fact')}"
 
@@ -136,6 +145,7 @@ _LINES: dict[type, Callable[[Any], str]] = {
     Lifted: _lifted,
     Bound: _bound,
     Told: _told,
+    Handled: _handled,
     Folded: _folded,
 }
 

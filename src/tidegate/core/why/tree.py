@@ -39,7 +39,9 @@ def _title(world: RolloutWorld, plan: RolloutPlan, position: int, now: Instant) 
         age = format_age(now - target.since)
         parts.append(f"{target.status.name} since {format_second(target.since)} ({age})")
     if target.revision is not None:
-        parts.append(f"on {target.revision}")
+        wanted = plan.course.revision
+        other = wanted is not None and wanted != target.revision
+        parts.append(f"on {target.revision}" + (f", wants {wanted}" if other else ""))
     if position in plan.started:
         parts.append("starts now")
     return "  ".join(parts)

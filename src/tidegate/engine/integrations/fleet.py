@@ -35,6 +35,8 @@ from tidegate.ports.fleet import Observation
 NOT_OURS = "somebody else's; `tidegate apply --adopt` takes it over"
 # Runs end without a word from the cluster: places are looked at again this often.
 LOOK_S = 10.0
+# Whoever lists all rollouts waits for one namespace no longer than this.
+GLANCE_S = 10.0
 
 
 class IntegrationsFleet:
@@ -59,12 +61,27 @@ class IntegrationsFleet:
     async def partitions(self) -> list[str]:
         """The places whose images move by rules, and the sets that are to become others."""
         estate = await self._estates.read()
-        staged = [place for place in estate.places if place.managed.rollout is not None]
-        for place in staged:
-            # One that cannot be read is a trouble of its own rounds.
-            with suppress(OutsideError):
-                self._resharding.see(place, await self._sights.of(where_of(place)))
+        wheres = list(dict.fromkeys(map(where_of, estate.places)))
+        found = await asyncio.gather(*map(self._glance, wheres))
+        seen = dict(zip(wheres, found, strict=True))
+        for place in estate.places:
+            sight = seen[where_of(place)]
+            if sight is not None:
+                self._resharding.see(place, sight)
+        staged = (place for place in estate.places if place.managed.rollout is not None)
         return [place.partition for place in staged] + self._resharding.partitions()
+
+    async def _glance(self, where: Where) -> Sight | None:
+        """What a namespace holds; None if that takes long or fails: a trouble of its own rounds."""
+        try:
+            async with asyncio.timeout(GLANCE_S):
+                return await self._sights.of(where)
+        except (OutsideError, TimeoutError, OSError):
+            return None
+
+    def system_of(self, partition: str) -> str:
+        """The cluster a rollout is on: one that is ill keeps nobody from the others."""
+        return partition.partition("@")[2].partition(".")[0]
 
     async def observe(self, partition: str) -> Observation:
         """What the bundle wants of a place, and where each unit stands."""
