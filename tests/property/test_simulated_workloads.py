@@ -5,7 +5,7 @@ what is there.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core.model.time import SECOND, Duration, parse_instant
-from tidegate.ports.cluster import DEPLOYMENT, POD, STATEFUL_SET, Change, Kind
+from tidegate.ports.cluster import (
+    CRON_JOB,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    STATEFUL_SET,
+    Change,
+    Kind,
+    RefusedError,
+)
 from tidegate.simulation.api import SimulatedApi
 from tidegate.simulation.cluster import SimulatedCluster
 from tidegate.simulation.fields import unflatten
@@ -220,3 +229,68 @@ def test_a_stateful_set_has_each_number_once(
     assert ending.status["observedGeneration"] == ending.generation
     assert ending.status["availableReplicas"] == replicas
     assert ending.status["currentRevision"] == ending.status["updateRevision"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2)
+    ),
+    max_leaves=3,
+)
+
+
+@given(st.sampled_from([DEPLOYMENT, STATEFUL_SET, JOB, CRON_JOB, POD]), st.data())
+def test_whatever_is_applied_is_refused_or_lived_with(kind: Kind, data: st.DataObject) -> None:
+    """Any value in the place of any other: the server says no, or the controllers go on."""
+    document = full(kind)
+    places = list(_places(document["spec"]))
+    *way, last = data.draw(st.sampled_from(places))
+    node: Any = document["spec"]
+    for step in way:
+        node = node[step]
+    node[last] = data.draw(JSON)
+
+    async def story(loop: VirtualLoop) -> None:
+        clock = VirtualClock(loop)
+        api = SimulatedApi("c", clock=clock)
+        api.namespaces.add("ns")
+        running = asyncio.create_task(Nodes(api, clock, BEHAVIOUR).run())
+        with suppress(RefusedError):
+            await SimulatedCluster(api).apply(document)
+        await asyncio.sleep(LONG_S)
+        assert not running.done(), running.exception()
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+    run_virtually(story, START)
+
+
+def full(kind: Kind) -> dict[str, Any]:
+    """A workload with every field that is looked at."""
+    whole = workload(kind, 1, "good-1", minReadySeconds=1, revisionHistoryLimit=1)
+    spec = whole["spec"]
+    (container,) = spec["template"]["spec"]["containers"]
+    container |= {"env": [{"name": "SHARD_ID", "value": "1"}], "ports": [{"containerPort": 1}]}
+    spec["template"]["spec"]["terminationGracePeriodSeconds"] = 1
+    spec |= rolling(1, "25%")
+    job = {"template": spec["template"], "backoffLimit": 1, "ttlSecondsAfterFinished": 1}
+    cron: dict[str, Any] = {
+        "schedule": "*/10 * * * *",
+        "jobTemplate": {"metadata": {"labels": {}}, "spec": job},
+    }
+    cron["successfulJobsHistoryLimit"] = 1
+    specs = {JOB: job, CRON_JOB: cron, POD: spec["template"]["spec"]}
+    return {**whole, "spec": specs.get(kind, spec)}
+
+
+def _places(value: Any, *way: Any) -> Iterator[tuple[Any, ...]]:
+    steps: Iterable[Any] = ()
+    if isinstance(value, dict):
+        steps = value
+    elif isinstance(value, list):
+        steps = range(len(value))
+    for step in steps:
+        yield (*way, step)
+        yield from _places(value[step], *way, step)

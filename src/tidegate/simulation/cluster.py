@@ -29,6 +29,7 @@ from tidegate.ports.cluster import (
 )
 from tidegate.simulation.api import Insides, Key, Record, SimulatedApi, where_of
 from tidegate.simulation.fields import Path, flatten, text_of, unflatten
+from tidegate.simulation.shapes import check_shape
 from tidegate.wire.reader import Reader
 from tidegate.wire.selector_doc import read_selector
 from tidegate.wire.selector_text import parse_selector
@@ -102,12 +103,12 @@ class SimulatedCluster:
         old = self._api.records.get(key)
         if before is not None and (old is None or old.uid != before.uid):
             raise StaleError(f"{self.name}: {before.where}: it is there no more")
-        _validate(f"{self.name}: {where_of(key)}", kind, document)
         taken = self._conflicts(old, wanted)
         ours = old is not None and self._manager in old.owners
         if taken and (take is Take.NOTHING or (take is Take.BACK and not ours)):
             raise ConflictError(f"{self.name}: {where_of(key)}", taken)
         new = self._merged(key, old, wanted)
+        check_shape(f"{self.name}: {where_of(key)}", kind, unflatten(new.fields))
         unchanged = old is not None and _same(old, new)
         if unchanged:
             outcome = Outcome.UNCHANGED
@@ -244,15 +245,6 @@ class SimulatedCluster:
             ours=self._manager in record.owners,
             document=self._api.document(record),
         )
-
-
-def _validate(where: str, kind: Kind, document: Document) -> None:
-    """What every server refuses and a rehearsal should show."""
-    if kind.name in ("Deployment", "StatefulSet"):
-        spec = document.get("spec") or {}
-        for field in ("selector", "template"):
-            if not spec.get(field):
-                raise RefusedError(f"{where}: refused (422): spec.{field}: Required value")
 
 
 def _refuse_changes(where: str, kind: Kind, old: Record, new: Record) -> None:

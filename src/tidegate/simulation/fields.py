@@ -78,12 +78,16 @@ def _named(path: Path, value: Any) -> list[tuple[Step, Any]] | None:
     if not path or not isinstance(path[-1], str) or not isinstance(value, list) or not value:
         return None
     for keys in _NAMED.get(path[-1], ()):
-        if all(isinstance(item, dict) and keys[0] in item for item in value):
+        if all(isinstance(item, dict) and _tells_apart(item, keys) for item in value):
             return [
                 (tuple((key, item.get(key, _DEFAULTS.get(key))) for key in keys), item)
                 for item in value
             ]
     return None
+
+
+def _tells_apart(item: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
+    return keys[0] in item and all(isinstance(item.get(key, ""), str | int) for key in keys)
 
 
 def _plain(node: Any) -> Any:

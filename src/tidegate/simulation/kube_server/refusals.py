@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tidegate.core.errors import OutsideError, StaleError, TidegateError
+from tidegate.core.errors import OutsideError, StaleError, TidegateError, UserError
 from tidegate.ports.cluster import ConflictError, ExpiredError, RefusedError
 
 _REASONS = {
@@ -71,6 +71,8 @@ def refusal_of(error: TidegateError, api_version: str = "v1") -> RefusalError:
         return RefusalError(409, text)
     if isinstance(error, RefusedError):
         return _invalid(text)
+    if isinstance(error, UserError):
+        return RefusalError(400, text)
     if isinstance(error, OutsideError) and _MISSING in text:
         return RefusalError(404, text.partition(_MISSING)[2])
     return RefusalError(503, text)

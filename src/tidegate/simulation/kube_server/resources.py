@@ -2,7 +2,7 @@
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -16,6 +16,7 @@ from tidegate.simulation.cluster import SimulatedCluster, chooser
 from tidegate.simulation.fields import flatten
 from tidegate.simulation.kube_server.book import managed_fields
 from tidegate.simulation.kube_server.refusals import RefusalError, refusal_of
+from tidegate.simulation.shapes import check_shape
 
 LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases")
 PLURALS: Mapping[tuple[str, str], Kind] = {
@@ -79,9 +80,11 @@ class Resources:
         manager = query.get("fieldManager", "")
         if not manager:
             raise RefusalError(422, "PatchOptions.meta.k8s.io: fieldManager: Required value")
-        metadata = {"namespace": key[1], "name": key[2], **(document.get("metadata") or {})}
+        metadata = {"namespace": key[1], "name": key[2], **_metadata(document)}
         if (metadata["namespace"], metadata["name"]) != key[1:]:
             raise RefusalError(400, "the name of the object does not match the name on the URL")
+        if (document.get("apiVersion"), document.get("kind")) != (key[0].api_version, key[0].name):
+            raise RefusalError(400, "the kind of the object does not match the kind on the URL")
         self._check_seen(key, metadata.pop("uid", ""), metadata.pop("resourceVersion", ""))
         take = Take.OVER if query.get("force") == "true" else Take.NOTHING
         applied = await SimulatedCluster(self._api, manager).apply(
@@ -107,11 +110,11 @@ class Resources:
         details = {"name": key[2], "kind": key[0].plural, "uid": record.uid}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
 
-    def release(self, key: Key, operations: Any) -> Json:
+    def release(self, key: Key, patch: Sequence[Json]) -> Json:
         """The one JSON patch that is simulated: take somebody out of the book of owners."""
         record = self._there(key)
         owners: Any = None
-        for each in operations if isinstance(operations, list) else ():
+        for each in patch:
             what = each.get("op"), each.get("path")
             if what == ("test", _VERSION):
                 if each.get("value") != str(record.version):
@@ -122,9 +125,9 @@ class Resources:
                 owners = each.get("value")
             else:
                 raise RefusalError(422, f"{shown(each)}: no patch a simulated server knows")
-        if owners is None:
+        if not isinstance(owners, list) or not all(isinstance(each, dict) for each in owners):
             raise RefusalError(422, "a simulated server knows patches of managedFields only")
-        kept = {each.get("manager") for each in owners}
+        kept = {str(each.get("manager")) for each in owners}
         left = {who: what for who, what in record.owners.items() if who in kept}
         new = self._api.changed(record, record.fields, left)
         self._api.keep(key, new)
@@ -138,13 +141,15 @@ class Resources:
             raise RefusalError(409, told, reason="AlreadyExists")
         if key[1] not in self._api.namespaces:
             raise RefusalError(404, f'namespaces "{key[1]}" not found')
-        metadata = {**(document.get("metadata") or {}), "namespace": key[1]}
+        metadata = {**_metadata(document), "namespace": key[1], "name": key[2]}
         version = metadata.pop("resourceVersion", "")
         for bookkeeping in ("uid", "managedFields", "generation", "creationTimestamp"):
             metadata.pop(bookkeeping, None)
         if not new and version not in ("", str(self._there(key).version)):
             raise RefusalError(409, "the object has been modified")
-        fields = dict(flatten(deepcopy({**document, "metadata": metadata})))
+        document = {**document, "metadata": metadata}
+        check_shape(key[2], key[0], document)
+        fields = dict(flatten(deepcopy(document)))
         if old is None:
             record = self._api.made(key, fields, {})
         else:
@@ -175,19 +180,42 @@ class Resources:
             raise RefusalError(409, "the object has been modified; please apply your changes to it")
 
 
-def decoded(body: bytes) -> Any:
+def decoded(body: bytes) -> Json:
     """A document in a request: JSON, which is YAML too."""
     try:
-        return msgspec.json.decode(body) if body else {}
+        return msgspec.json.decode(body, type=Json) if body else {}
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise RefusalError(
-            400, "the body is no JSON, which is all a simulated server reads"
+            400, "the body is no JSON object, which is all a simulated server reads"
         ) from None
+
+
+def named(document: Json) -> str:
+    """The name of what is to be made."""
+    name = _metadata(document).get("name")
+    if not name or not isinstance(name, str):
+        raise RefusalError(422, "metadata.name: Required value")
+    return name
+
+
+def operations(body: bytes) -> list[Json]:
+    """A patch in a request: a list of operations."""
+    try:
+        return msgspec.json.decode(body, type=list[Json])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise RefusalError(400, "the body is no list of operations") from None
 
 
 def refused(error: TidegateError, kind: Kind | None) -> RefusalError:
     """What is said where our cluster raised."""
     return refusal_of(error, kind.api_version if kind is not None else "v1")
+
+
+def _metadata(document: Json) -> Json:
+    found = document.get("metadata") or {}
+    if not isinstance(found, dict):
+        raise RefusalError(400, "metadata is no object")
+    return found
 
 
 def _is_dry(query: Query) -> bool:

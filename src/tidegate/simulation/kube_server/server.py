@@ -18,7 +18,15 @@ from tidegate.ports.cluster import POD, Change, ExpiredError, Kind, RefusedError
 from tidegate.simulation.api import Insides, LogLine, SimulatedApi
 from tidegate.simulation.cluster import chooser
 from tidegate.simulation.kube_server.refusals import RefusalError, refusal_of
-from tidegate.simulation.kube_server.resources import PLURALS, Json, Resources, decoded, refused
+from tidegate.simulation.kube_server.resources import (
+    PLURALS,
+    Json,
+    Resources,
+    decoded,
+    named,
+    operations,
+    refused,
+)
 
 APPLY, JSON_PATCH = "application/apply-patch+yaml", "application/json-patch+json"
 # A watch tells its version so often while nothing happens.
@@ -117,6 +125,9 @@ class _Door:
             return await self._at(request, place)
         except TidegateError as error:
             raise refused(error, place.kind) from None
+        except ValueError as error:
+            # A number that is none, a selector that is none.
+            raise RefusalError(400, str(error)) from None
 
     async def _at(self, request: web.Request, place: _Place) -> web.StreamResponse:
         if place.below:
@@ -127,30 +138,30 @@ class _Door:
             return await self._watch(request, place)
         if request.method == "GET":
             return _json(self._resources.list(place.kind, place.namespace, request.query))
-        body = decoded(await request.read())
         if request.method == "PATCH" and place.name:
-            return await self._patch(request, place, body)
+            return await self._patch(request, place, await request.read())
+        body = decoded(await request.read())
         if request.method == "DELETE" and place.name:
             return _json(self._resources.delete(place.key, request.query, body))
         if request.method == "PUT" and place.name:
             return _json(self._resources.write(place.key, body, new=False))
         if request.method == "POST" and not place.name and place.namespace:
-            name = str((body.get("metadata") or {}).get("name") or "")
+            name = named(body)
             key = (place.kind, place.namespace, name)
             return _json(self._resources.write(key, body, new=True), 201)
         raise RefusalError(405, f"{request.method} is not simulated here")
 
-    async def _patch(self, request: web.Request, place: _Place, body: Json) -> web.Response:
+    async def _patch(self, request: web.Request, place: _Place, body: bytes) -> web.Response:
         if request.content_type == APPLY:
-            code, document = await self._resources.apply(place.key, request.query, body)
+            code, document = await self._resources.apply(place.key, request.query, decoded(body))
             return _json(document, code)
         if request.content_type == JSON_PATCH:
-            return _json(self._resources.release(place.key, body))
+            return _json(self._resources.release(place.key, operations(body)))
         raise RefusalError(415, f"{request.content_type} is not simulated: use server-side apply")
 
     async def _namespaces(self, request: web.Request, path: tuple[str, ...]) -> web.Response:
         if request.method == "POST" and not path:
-            name = str((decoded(await request.read()).get("metadata") or {}).get("name") or "")
+            name = named(decoded(await request.read()))
             self._api.namespaces.add(name)
             return _json(_namespace(name), 201)
         if path and path[0] in self._api.namespaces:
@@ -212,17 +223,17 @@ class _Door:
 
     async def _watch(self, request: web.Request, place: _Place) -> web.StreamResponse:
         query = request.query
+        asked = int(query.get("resourceVersion") or 0)
+        lasts_s = int(query.get("timeoutSeconds") or WATCH_DEFAULT_S)
+        watch = _Watch(self._api, self._resources, place, query.get("labelSelector", ""))
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
-        asked = query.get("resourceVersion") or "0"
-        watch = _Watch(self._api, self._resources, place, query.get("labelSelector", ""))
         with suppress(OSError):  # whoever listened has gone
             try:
-                after = int(asked) or await watch.tell_all(response)
+                after = asked or await watch.tell_all(response)
                 if after > self._api.version:
                     # As after this program was started again: only a new reading helps.
                     raise ExpiredError("a version of the future")
-                lasts_s = int(query.get("timeoutSeconds") or WATCH_DEFAULT_S)
                 await watch.tell(response, after, lasts_s)
             except ExpiredError as error:
                 status = refusal_of(error).status()
