@@ -375,6 +375,8 @@ def test_a_log_is_followed_through_the_death_of_the_server(kubernetes: Kubernete
             count = len(told) + 10
             await until(more)
             following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
         assert told == [f"run {number}" for number in range(len(told))]
 
     play(plane.access(), story)
