@@ -55,7 +55,10 @@ def estate() -> Estate:
 def test_jobs_of_dry_runs_change_nothing_and_fit_for_every_shard() -> None:
     for place in estate().places:
         for unit in place.units:
-            job = job_of(place, unit, "abc")
+            job = job_of(place, unit, "abc", "k1")
+            assert job == job_of(place, unit, "abc", "k1")
+            again = job_of(place, unit, "abc", "k2")
+            assert job["metadata"]["name"] != again["metadata"]["name"]
             assert len(job["metadata"]["name"]) <= LENGTH_MAX
             pod = job["spec"]["template"]["spec"]
             assert pod["restartPolicy"] == "Never"

@@ -297,9 +297,17 @@ class Kubelet:
     ) -> None:
         headers = _STRATEGIC if method == "PATCH" else {"Content-Type": "application/json"}
         url, data = self._plane.url + path, json.dumps(body)
-        async with self._session.request(method, url, data=data, headers=headers) as answer:
-            text = await answer.text()
-        assert answer.status in fine, f"{method} {path}: {answer.status} {text[:500]}"
+        for pause_s in (0.2, 0.5, 1.0, 2.0, None):
+            try:
+                async with self._session.request(method, url, data=data, headers=headers) as answer:
+                    status, text = answer.status, await answer.text()
+            except (aiohttp.ClientError, OSError) as error:
+                status, text = 503, str(error)
+            # A server that is busy, or just starting again, is asked again, as a kubelet does.
+            if status in fine or (status != 429 and status < 500) or pause_s is None:
+                break
+            await asyncio.sleep(pause_s)
+        assert status in fine, f"{method} {path}: {status} {text[:500]}"
 
 
 _LONG = aiohttp.ClientTimeout(total=None, sock_read=None)

@@ -17,8 +17,10 @@ from tidegate.adapters.system_clock import SystemClock
 from tidegate.core.integrations.live import pod_of
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Asked, Decided, Verb
+from tidegate.core.model.time import Instant
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.why.sentence import sentence
+from tidegate.core.why.table import TARGET_HEAD, layout, target_rows
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.round import Round
@@ -72,13 +74,24 @@ class Stage:
     async def until(self, so: Callable[[Round], bool]) -> Round:
         """The first round from now on of which something is so."""
         seen = len(self.rounds)
-        async with asyncio.timeout(PATIENCE_S * 2):
-            while True:
-                for each in self.rounds[seen:]:
-                    if so(each):
-                        return each
-                seen = len(self.rounds)
-                await asyncio.sleep(0.05)
+        try:
+            async with asyncio.timeout(PATIENCE_S * 2):
+                while True:
+                    for each in self.rounds[seen:]:
+                        if so(each):
+                            return each
+                    seen = len(self.rounds)
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise AssertionError(f"it never came to pass\n{self._last()}") from None
+
+    def _last(self) -> str:
+        """Where everybody stands, and what went wrong on the way."""
+        lines = [repr(each) for each in self.troubles[-5:]]
+        for each in self.rounds[-1:]:
+            if each.world is not None and each.plan is not None:
+                lines += layout(TARGET_HEAD, target_rows(each.world, each.plan, Instant(0)))
+        return "\n".join(lines)
 
     async def images(self) -> dict[str, set[str]]:
         """The tags that pods of each shard run now."""

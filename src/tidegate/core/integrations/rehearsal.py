@@ -27,7 +27,7 @@ from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.workloads import Manifest, render
 
 GROUP = "dry run"
-REVISION = "tidegate.dev/dry-run-of"
+MARK, REVISION = "tidegate.dev/dry-run", "tidegate.dev/dry-run-of"
 # More lines than anybody reads are compared no further.
 LINES_MAX = 20_000
 SHOWN_MAX = 3
@@ -94,8 +94,16 @@ def unit_of(place: Place, rules: Rules) -> Unit:
     return place.units[0]
 
 
-def job_of(place: Place, unit: Unit, revision: str) -> Manifest:
-    """A job that runs an image once on the data of a unit, and changes nothing."""
+def mark_of(unit: Unit, revision: str) -> str:
+    """What tells the dry runs of one image on one unit from all others."""
+    return blake2b(f"{unit.name}\0{revision}".encode(), digest_size=8).hexdigest()
+
+
+def job_of(place: Place, unit: Unit, revision: str, key: str) -> Manifest:
+    """A job that runs an image once on the data of a unit, and changes nothing.
+
+    Under one key it is one job, however often it is asked for; under another one it is tried anew.
+    """
     shard = unit.shards[0]
     image = image_named(revision, place.repository)
     manifest = render(shard, place.managed, place.ground, image)
@@ -104,9 +112,13 @@ def job_of(place: Place, unit: Unit, revision: str) -> Manifest:
     pod = {**template["spec"], "restartPolicy": "Never"}
     pod["containers"] = [_dry(each) for each in pod["containers"]]
     pod["volumes"] = [*pod.get("volumes", []), *_claims(spec)]
-    mark = blake2b(f"{unit.name}\0{revision}".encode(), digest_size=4).hexdigest()
-    name = f"{shard.workload[: LENGTH_MAX - 13]}-dry-{mark}"
-    labels = {MANAGED_BY: US, INTEGRATION_LABEL: label_text(place.integration.name)}
+    own = blake2b(f"{unit.name}\0{revision}\0{key}".encode(), digest_size=4).hexdigest()
+    name = f"{shard.workload[: LENGTH_MAX - 13]}-dry-{own}"
+    labels = {
+        MANAGED_BY: US,
+        INTEGRATION_LABEL: label_text(place.integration.name),
+        MARK: mark_of(unit, revision),
+    }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

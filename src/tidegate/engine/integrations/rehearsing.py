@@ -1,18 +1,20 @@
 """Carries dry runs out: two jobs, what they said, and whether that is the same."""
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import msgspec
 
 from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.integrations.estate import Place
+from tidegate.core.integrations.estate import INTEGRATION_LABEL, Place, label_text
 from tidegate.core.integrations.live import CONTAINER
 from tidegate.core.integrations.rehearsal import (
     GROUP,
     LINES_MAX,
+    MARK,
     Difference,
     compare,
     job_of,
+    mark_of,
     target_of,
     unit_of,
 )
@@ -78,9 +80,10 @@ class Rehearsing:
         cluster = self._cluster(place)
         ended: list[_Ended] = []
         for revision in (old, place.revision):
-            job = await self._job(cluster, place, rules, revision)
-            if job is None:
+            jobs = await _jobs(cluster, place, mark_of(unit_of(place, rules), revision))
+            if not jobs:
                 return Status.ToApply, ""
+            job = jobs[-1]
             outcome = await _outcome(cluster, job)
             if outcome is None:
                 return Status.Progressing, f"trying {place.revision} beside {old}"
@@ -97,21 +100,31 @@ class Rehearsing:
         self._returned.discard((place.name, place.revision))
         self._shown.pop((place.name, old, place.revision), None)
         cluster, unit = self._cluster(place), unit_of(place, rules)
+        names: set[str] = set()
         for revision in (old, place.revision):
-            job = await self._job(cluster, place, rules, revision)
-            if job is not None and await _outcome(cluster, job) is not None:
-                await cluster.delete(job)
-            await cluster.apply(job_of(place, unit, revision), take=Take.BACK)
+            job = job_of(place, unit, revision, task.key)
+            await cluster.apply(job, take=Take.BACK)
+            names.add(job["metadata"]["name"])
+        for each in await _jobs(cluster, place):
+            if each.ours and each.name not in names:
+                with suppress(StaleError):
+                    await cluster.delete(each)
         return f"trying {place.revision} beside {old} on {unit.name}"
 
     def _cluster(self, place: Place) -> Cluster:
         return self._sights.find(place.managed.namespace.cluster)
 
-    async def _job(
-        self, cluster: Cluster, place: Place, rules: Rules, revision: str
-    ) -> Object | None:
-        wanted = job_of(place, unit_of(place, rules), revision)["metadata"]
-        return await cluster.get(JOB, wanted["namespace"], wanted["name"])
+
+async def _jobs(cluster: Cluster, place: Place, mark: str = "") -> list[Object]:
+    """The jobs of dry runs here, or of those of one mark; the youngest last."""
+    selector = f"{INTEGRATION_LABEL}={label_text(place.integration.name)},"
+    selector += f"{MARK}={mark}" if mark else MARK
+    reading = await cluster.read(place.managed.namespace.name, [JOB], selector)
+
+    def age(job: Object) -> tuple[str, str]:
+        return str(job.document["metadata"].get("creationTimestamp", "")), job.name
+
+    return sorted(reading.objects, key=age)
 
 
 def _judged(rules: Rules, code: int, difference: Difference) -> tuple[Status, str]:
