@@ -48,6 +48,8 @@ class Declared:
         self.sharding = "strategy: per-aws-account"
         self.overrides: list[dict[str, Any]] = []
         self.accounts = dict(TIERS)
+        # Other fields of the spec, each with a comma behind it.
+        self.fields = ""
         # Of another integration, which is split by number; 0: there is none.
         self.numbered = 0
         self.estates = BundleEstates(lambda: MemoryTree(self.files()), NoCache(), fresh_s=0)
@@ -87,7 +89,7 @@ class Declared:
         return (
             f"$schema: /app-sre/integration-1.yml\nname: {name}\n{self.rules}"
             f"managed:\n- namespace: {{$ref: /namespace.yml}}\n"
-            f"  spec: {{imageRef: {self.image}, "
+            f"  spec: {{imageRef: {self.image}, {self.fields}"
             "resources: {requests: {cpu: 100m, memory: 100Mi}}}\n"
             f"  sharding:\n{sharding}"
         )

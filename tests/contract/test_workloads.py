@@ -229,6 +229,9 @@ def test_a_stateful_set_that_is_stuck_stays_so_whatever_is_wished(stage: Stage) 
         status = (await found(us, STATEFUL_SET, ns)).document["status"]
         assert status["currentRevision"] != status["updateRevision"]
         assert not is_out(await found(us, STATEFUL_SET, ns))
+        assert await us.end(after)
+        await until(when(us, STATEFUL_SET, ns, is_out))
+        assert not await us.end(after)
 
     stage.play(story, runs=True)
 

@@ -6,10 +6,10 @@ import pytest
 from tidegate.core.journal.facts import Declared, Observed
 from tidegate.core.journal.rollout_state import RolloutState
 from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import Instant
+from tidegate.core.model.time import SECOND, Instant
 from tidegate.core.rollout.strategy import Strategy, StrategyType
 from tidegate.core.rollout.world import Membership
-from tidegate.engine.noticing import notice
+from tidegate.engine.noticing import LAG_MAX, notice
 from tidegate.ports.fleet import Observation
 
 DECLARED = Declared(strategy=Strategy(StrategyType.ALL), groups=(Membership("dev", 0, ("a",)),))
@@ -108,3 +108,13 @@ def test_what_was_so_before_anybody_looked_is_believed_to_be_as_old_as_it_says()
     begun = Target("a", Status.Progressing, Instant(20), "v2")
     (later,) = undated(RolloutState(reports={"a": begun}), old)
     assert later.since == 50
+
+
+def test_what_was_told_and_is_not_there_after_a_while_is_lost() -> None:
+    """Somebody took it away in the middle; right after the act, the reading may only lag behind."""
+    at = 100 * SECOND
+    state = RolloutState(reports={"a": Target("a", Status.Progressing, Instant(at), "v2")})
+    lost = Target("a")
+    assert undated(state, lost, now=at + SECOND) == []
+    assert undated(state, lost, now=at + LAG_MAX + SECOND) != []
+    assert observed(known(Target("a", Status.Progressing, Instant(at), "v2")), lost) == []

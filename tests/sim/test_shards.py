@@ -1,9 +1,18 @@
 """Images and shards under faults, in virtual time: laws that only a witness can see."""
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from tests.sim import IN_CI
 from tests.sim.shards import live_through
+from tidegate.core.integrations.estate import Place
+from tidegate.core.integrations.staging import declared_of
+from tidegate.core.integrations.trial import Trial
+from tidegate.core.journal.facts import Declared
+from tidegate.engine.integrations import fleet, resharding
+from tidegate.engine.integrations.trials import Trials
 
 STORIES = 12 if IN_CI else 3
 
@@ -13,3 +22,42 @@ def test_nothing_is_broken_and_everything_arrives(seed: int) -> None:
     """Edits, faults and dead workers; then quiet, in which the bundle comes true."""
     told = live_through(seed)
     assert told.moves >= 8
+
+
+def broken(seeds: range) -> str:
+    """What the first story that breaks is told of; empty: none does."""
+    for seed in seeds:
+        try:
+            live_through(seed)
+        except AssertionError as error:
+            return str(error).partition("\n\nseed")[0]
+    return ""
+
+
+# The witness is shown able to see: with one rule taken out, some story breaks, and says of which.
+
+
+def test_without_trials_a_failing_image_gets_past_the_canary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def believed(_: Trials, place: Place, *__: object) -> dict[str, Trial]:
+        return {shard.workload: Trial(passed=True) for shard in place.shards}
+
+    monkeypatch.setattr(Trials, "read", believed)
+    told = broken(range(14, 30))
+    assert "nobody before it survives" in told or "had proven it" in told
+
+
+def test_without_draining_two_numbers_of_shards_run_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resharding, "reshapes_of", lambda *_: [])
+    assert "shards" in broken(range(1, 20))
+
+
+def test_without_pins_a_pinned_shard_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unpinned(*args: Any) -> Declared:
+        return msgspec.structs.replace(declared_of(*args), pinned={})
+
+    monkeypatch.setattr(fleet, "declared_of", unpinned)
+    assert "is pinned and moved" in broken(range(1, 20))

@@ -7,8 +7,11 @@ import msgspec
 from tidegate.core.journal.facts import Declared, Observed
 from tidegate.core.journal.rollout_state import RolloutState, is_void
 from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import Instant
+from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.ports.fleet import Observation
+
+# So long after it was told, a target of a fleet that is read as it is may look as if it was not.
+LAG_MAX = Duration(30 * SECOND)
 
 
 def notice(state: RolloutState, seen: Observation, now: Instant) -> Iterator[Declared | Observed]:
@@ -17,7 +20,8 @@ def notice(state: RolloutState, seen: Observation, now: Instant) -> Iterator[Dec
     if declared != state.declared:
         yield declared
     told = seen.reports if seen.dated else _dated(state, seen.reports, now)
-    reports = tuple(report for report in told if _is_news(state, report))
+    lags = None if seen.dated else now
+    reports = tuple(report for report in told if _is_news(state, report, lags))
     heard = {report.name for report in seen.reports}
     # From a partial reading nothing is concluded about those it does not mention; nor is it ever
     # about members: a reading may be from before they reported, and to forget what we had them
@@ -58,12 +62,16 @@ def _same(one: Target, other: Target) -> bool:
     return (one.status, one.revision) == (other.status, other.revision)
 
 
-def _is_news(state: RolloutState, report: Target) -> bool:
+def _is_news(state: RolloutState, report: Target, now: Instant | None) -> bool:
+    """Whether a report says anything; `now` where the reading lags behind by moments at most."""
     known = state.reports.get(report.name)
     if report.status is Status.ToApply:
         # It has nothing. While it is being told, that only means that the reading lags behind.
-        settled = known is not None and known.status not in (Status.ToApply, Status.Progressing)
-        return settled and report.name not in state.pending
+        if known is None or known.status is Status.ToApply or report.name in state.pending:
+            return False
+        if known.status is not Status.Progressing:
+            return True
+        return now is not None and known.since is not None and now - known.since > LAG_MAX
     if is_void(state, report):
         return False
     if known is not None and _is_older(report, known):

@@ -201,6 +201,14 @@ class Cluster(Protocol):
         """
         ...
 
+    async def end(self, pod: Object) -> bool:
+        """End a pod, so that whoever made it makes another; False if it is already gone.
+
+        For what its controller will not do by itself: a StatefulSet leaves a pod that never got
+        ready as it is, whatever is wished by then.
+        """
+        ...
+
     async def release(self, found: Object) -> Object:
         """Give all our fields back, as they are: the object is ours no more, and is not changed."""
         ...

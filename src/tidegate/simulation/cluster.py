@@ -134,6 +134,16 @@ class SimulatedCluster:
             self._api.remove(key)
         return True
 
+    async def end(self, pod: Object) -> bool:
+        """Delete this very pod."""
+        self._api.fault("end")
+        key = (pod.kind, pod.namespace, pod.name)
+        record = self._api.records.get(key)
+        if record is None or record.uid != pod.uid:
+            return False
+        self._api.remove(key)
+        return True
+
     async def release(self, found: Object) -> Object:
         """Give all our fields back."""
         self._api.fault("release")

@@ -12,7 +12,15 @@ from contextlib import aclosing, suppress
 import msgspec
 
 from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.integrations.estate import Estate, Place, Unit, manifest_of, pieces_of
+from tidegate.core.integrations.estate import (
+    Estate,
+    Place,
+    Unit,
+    kind_of,
+    manifest_of,
+    pieces_of,
+)
+from tidegate.core.integrations.images import image_named
 from tidegate.core.integrations.live import Pod, workload_of
 from tidegate.core.integrations.rehearsal import target_of as rehearsal_of
 from tidegate.core.integrations.reshaping import Reshape
@@ -28,7 +36,15 @@ from tidegate.engine.integrations.rehearsing import Rehearsing
 from tidegate.engine.integrations.resharding import Resharding
 from tidegate.engine.integrations.sight import WORKLOADS, Sight, Sights, Where, where_of
 from tidegate.engine.integrations.trials import Trials
-from tidegate.ports.cluster import DEPLOYMENT, STATEFUL_SET, Applied, Kind, Outcome, Take
+from tidegate.ports.cluster import (
+    DEPLOYMENT,
+    STATEFUL_SET,
+    Applied,
+    Kind,
+    NotAllowedError,
+    Outcome,
+    Take,
+)
 from tidegate.ports.estates import Estates
 from tidegate.ports.fleet import Observation
 
@@ -105,6 +121,8 @@ class IntegrationsFleet:
             if unit.name in busy
             else self._standing(place, unit, rules, sight, trials)
             for unit in place.units
+            # Of whom not all is seen nothing is concluded from what is not there.
+            if sight.complete or all(each.workload in sight.workloads for each in unit.shards)
         )
         complete = sight.complete and estate.complete
         return Observation(declared, (*rehearsed, *reports), complete=complete, dated=False)
@@ -152,10 +170,29 @@ class IntegrationsFleet:
         self._trials.begin(place, unit, revision, _pods(unit, sight))
         try:
             done = await self._apply(estate, place, unit, revision)
+            ended = await self._unstick(place, unit, revision, sight)
         finally:
             self._sights.forget(where)
         counts = {each: sum(one.outcome is each for one in done) for each in Outcome}
-        return ", ".join(f"{count} {each.value}" for each, count in counts.items() if count)
+        parts = [f"{count} {each.value}" for each, count in counts.items() if count]
+        return ", ".join(parts + ended)
+
+    async def _unstick(self, place: Place, unit: Unit, revision: str, sight: Sight) -> list[str]:
+        """End pods that never got ready where their controller would leave them for ever."""
+        if kind_of(place.managed) != "StatefulSet":
+            return []
+        image = image_named(revision, place.repository)
+        stuck = [
+            pod
+            for pod in _pods(unit, sight)
+            if not pod.ready and not pod.ending and pod.image != image
+        ]
+        cluster = self._sights.find(place.managed.namespace.cluster)
+        try:
+            ended = [await cluster.end(sight.objects[pod.uid]) for pod in stuck]
+        except NotAllowedError:
+            return [f"{stuck[0].name} must be deleted by hand: Tidegate may not"]
+        return [f"{sum(ended)} stuck pods ended"] if any(ended) else []
 
     async def _apply(
         self, estate: Estate, place: Place, unit: Unit, revision: str

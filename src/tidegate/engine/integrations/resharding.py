@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tidegate.core.errors import StaleError
+from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.integrations.estate import Estate, Place, manifest_of, pieces_of
 from tidegate.core.integrations.images import revision_of
 from tidegate.core.integrations.reshaping import (
@@ -85,6 +85,13 @@ class Resharding:
         left = still_there(reshape, sight.workloads, sight.pods)
         reports = [_drained(name, left.get(name), reshape.revision) for name in reshape.old]
         reports += (_begun(reshape, at, sight) for at in range(len(reshape.units)))
+        if not sight.complete:
+            # Whoever is not seen may be there all the same.
+            gone = {drain_target(name) for name in reshape.old if name not in left}
+            lost = {each.name for each in reports if each.status is Status.ToApply} - {
+                drain_target(name) for name in left
+            }
+            reports = [each for each in reports if each.name not in gone | lost]
         if all(each.status is Status.Succeeded for each in reports) and sight.complete:
             self._over_at.setdefault(reshape.partition, self._clock.now())
         return Observation(declared_of(reshape), tuple(reports), sight.complete, dated=False)
@@ -96,12 +103,14 @@ class Resharding:
         where = where_of(reshape.place)
         self._sights.forget(where)
         sight = await self._sights.of(where)
+        if not sight.complete:
+            raise OutsideError(f"{where[0]}: {where[1]}: not all of it can be read")
         left = still_there(reshape, sight.workloads, sight.pods)
         try:
             name = drained_workload(task.target)
             if name is not None:
                 return await self._drain(reshape, sight, name, left)
-            return await self._start(estate, reshape, task, sight, left)
+            return await self._start(estate, reshape, task, left)
         finally:
             self._sights.forget(where)
 
@@ -114,11 +123,11 @@ class Resharding:
         return "deleted"
 
     async def _start(
-        self, estate: Estate, reshape: Reshape, task: Task, sight: Sight, left: dict[str, str]
+        self, estate: Estate, reshape: Reshape, task: Task, left: dict[str, str]
     ) -> str:
         # Decided on what was seen then; two sets at once must not be, whatever was decided.
-        if left or not sight.complete:
-            who = ", ".join(f"{name} ({how})" for name, how in left.items()) or "not all is seen"
+        if left:
+            who = ", ".join(f"{name} ({how})" for name, how in left.items())
             raise StaleError(f"the old shards are not gone: {who}")
         unit = next((each for each in reshape.units if each.name == task.target), None)
         if unit is None or task.change.revision is None:
