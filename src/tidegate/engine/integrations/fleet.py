@@ -7,7 +7,7 @@ what has an image of its own in the bundle, is left alone and says so.
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 
 import msgspec
 
@@ -237,10 +237,8 @@ class IntegrationsFleet:
                 for place in estate.places:
                     if place.managed.rollout is not None:
                         yield place.partition
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._look_s):
-                        while True:
-                            yield await news.get()
+                async for partition in _until(news, self._look_s):
+                    yield partition
         finally:
             for task in tasks.values():
                 task.cancel()
@@ -281,6 +279,18 @@ class IntegrationsFleet:
                 + (hint or "`tidegate validate` says what is wrong")
             )
         return estate, place, place.managed.rollout
+
+
+async def _until(news: asyncio.Queue[str], seconds: float) -> AsyncIterator[str]:
+    """What comes in within some time."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while (left := end - loop.time()) > 0:
+        try:
+            partition = await asyncio.wait_for(news.get(), left)
+        except TimeoutError:
+            return
+        yield partition
 
 
 def _reshaped(unit: Unit, reshape: Reshape) -> Target:
