@@ -44,6 +44,8 @@ def test_a_session_prints_what_its_page_says(
     config = tmp_path / "kubeconfig"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     mine = {"KUBECONFIG": str(config), "XDG_CACHE_HOME": str(tmp_path), "NO_COLOR": "1"}
+    # What is applied by hand is written down: not in this checkout.
+    mine["TIDEGATE_DATABASE"] = str(tmp_path / "tidegate.db")
     env = {"PATH": path, "HOME": str(tmp_path), "PYTHONUTF8": "1", **mine}
 
     def played(found: re.Match[str]) -> str:
