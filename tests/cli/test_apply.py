@@ -125,6 +125,7 @@ def test_somebody_is_asked_after_the_plan(
     assert "12 to create · 0 restarts" in done.stderr
     assert len(land.records()) == made
     assert done.exit_code == (0 if made else 1)
+    assert ("\nnothing was changed\n" in done.stderr) == (not made)
 
 
 @pytest.mark.parametrize("how", ["client", "server"])
@@ -134,6 +135,7 @@ def test_a_dry_run_changes_nothing_and_asks_nobody(tidegate: Run, land: Land, ho
     assert (done.exit_code, done.exception) == (0, None)
     assert not land.records()
     assert f"{how} dry run: nothing was changed" in done.stderr
+    assert "nothing to do" not in done.stderr
     first = "service/qontract-reconcile created (server dry run)"
     assert (acts(done)[:1] == [first]) == (how == "server")
 

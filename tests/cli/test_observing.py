@@ -108,5 +108,6 @@ def test_an_error_is_a_line_and_a_number(error: Exception, word: str, level: byt
 
     line, numbers = asyncio.run(look())
     assert f'"error":"{word}"'.encode() in line
+    assert b"TimeoutError" not in line
     assert b'"level":"' + level in line
     assert f'tidegate_errors_total{{error="{word}",kind="simulated"}} 1.0'.encode() in numbers

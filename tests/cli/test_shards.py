@@ -98,6 +98,10 @@ def test_tables_fit_a_narrow_terminal_and_tell_more_in_a_wide_one(stage: Stage) 
     narrow = stage.run("get", "shards", BUNDLE, *USERS, COLUMNS="80").splitlines()
     assert all(len(line) <= 80 for line in narrow)
     assert narrow[0].startswith("SHARD")
+    # What does not fit goes on beneath: what runs, and why, is never lost.
+    heads = " ".join(narrow[:2]).split()
+    assert {"WANTS", "RUNS", "READY", "BEHIND", "NOTE"} <= set(heads)
+    assert any("pinned by" in line for line in narrow)
     wide = stage.run("get", "shards", BUNDLE, *USERS, "-o", "wide")
     assert PINNED in wide
     assert "sha256:" in wide

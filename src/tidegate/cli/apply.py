@@ -156,8 +156,11 @@ def _say_next(outlook: "Outlook", done: "tuple[Done, ...]", dry_run: str, adopt:
     verbs = Counter(each.verb for each in outlook.changes)
     counts["unchanged"] += verbs[Verb.UNCHANGED]
     told = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
-    mode = "" if dry_run == "none" else f" ({dry_run} dry run: nothing was changed)"
-    click.echo(f"{told or 'nothing to do'}{mode}", err=True)
+    mode = " (server dry run: nothing was changed)" if dry_run == "server" else ""
+    if dry_run == "client":
+        click.echo("client dry run: nothing was changed", err=True)
+    else:
+        click.echo(f"{told or 'nothing to do'}{mode}", err=True)
     if any(each.outcome in BAD for each in done):
         click.echo("mend what failed and apply again; what is done stays done", err=True)
     if verbs[Verb.ADOPT] and not adopt:

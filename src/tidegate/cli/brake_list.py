@@ -39,8 +39,7 @@ def list_brakes(store: Store, what: str, name: str | None, output: str, no_heade
         click.echo(f"no {what}", err=True)
         return
     head, rows = _table(what, items, wide=output == "wide")
-    lines = layout(head, rows, terminal_width())
-    for line in lines[1:] if no_headers else lines:
+    for line in layout(head, rows, terminal_width(), headed=not no_headers):
         click.echo(line)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tidegate.cli.asking import agreed
 from tidegate.cli.setting_options import settings_options
 from tidegate.config.settings import Merged, Settings
 
@@ -163,7 +164,7 @@ def confirm(question: str, yes: bool) -> None:
         return
     if not somebody_is_there():
         raise click.UsageError(f"{question} Nobody can be asked here; write --yes")
-    click.confirm(question, abort=True, err=True)
+    agreed(question)
 
 
 def somebody_is_there() -> bool:

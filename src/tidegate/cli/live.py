@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import click
 import msgspec
 
+from tidegate.cli.asking import agreed
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import AnyFact, Asked
@@ -104,6 +105,8 @@ def find_target(store: Store, name: str) -> tuple[Live, str | None]:
     names = {target.name for live in every for target in live.world.targets}
     names |= {live.partition for live in every}
     hint = nearest(wanted, names) or f"`tidegate get rollouts` lists {len(every)} rollouts"
+    if not every:
+        hint = "nothing was decided yet; `tidegate run` and `tidegate serve` do"
     raise click.UsageError(f'no rollout or target "{wanted}"; {hint}')
 
 
@@ -129,4 +132,4 @@ def confirmed(what: str, reach: int, yes: bool, free: int = 5) -> None:
     """Show what is reached, and ask where it is more than a handful and somebody can answer."""
     click.echo(what, err=True)
     if reach > free and not yes and sys.stdin.isatty():
-        click.confirm("Go on?", abort=True, err=True)
+        agreed("Go on?")

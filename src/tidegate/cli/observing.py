@@ -29,6 +29,8 @@ _ERRORS = (
     (TimeoutError, "timeout"),
     (OSError, "system"),
 )
+# Of errors that come without a word of their own.
+_WORDLESS = {"timeout": "it took too long, and is looked at again; --round-time says how long"}
 
 
 class Observer:
@@ -124,7 +126,7 @@ class Observer:
         word = next((word for kind, word in _ERRORS if isinstance(error, kind)), "bug")
         self.metrics.add("tidegate_errors_total", kind_word(partition) or "none", word)
         about = {"rollout": partition} if partition else {}
-        text = str(error) or type(error).__name__
+        text = str(error) or _WORDLESS.get(word, type(error).__name__)
         # That somebody else wrote meanwhile is no failure: it is looked at again.
         level = "info" if word == "stale" else "warning"
         self._log.say(level, text, **about, what="error", error=word)

@@ -197,8 +197,7 @@ def _list(found: list[Live], output: str, no_headers: bool, colour: bool) -> Non
             (*row, live.world.strategy.type.value, live.world.rollout.last_good or "")
             for row, live in zip(rows, found, strict=True)
         ]
-    lines = layout(head, rows, terminal_width())
-    for line in lines[1:] if no_headers else lines:
+    for line in layout(head, rows, terminal_width(), headed=not no_headers):
         say(line, colour)
 
 

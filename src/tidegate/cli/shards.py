@@ -1,6 +1,7 @@
 """`get shards` and `show shard/…`: what every shard wants and runs, and why the two differ."""
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,7 +52,8 @@ def get_shards(
 ) -> None:
     """List every shard: what it wants, what it runs and since when, who pinned it, and how it is.
 
-    A cluster that cannot be read is reported, and the others are listed. Exits 1 then.
+    A cluster that cannot be read is reported, and the others are listed. Exits 1 then, and if
+    something is wrong with the bundle.
     """
     asked.tell_problems()
     colour = wants_colour(asked.settings.color)
@@ -65,7 +67,7 @@ def get_shards(
         if not watch:
             break
         time.sleep(WATCH_S)
-    if troubles:
+    if troubles or not asked.sound:
         raise click.exceptions.Exit(1)
 
 
@@ -81,8 +83,7 @@ def _listed(rows: Sequence[Row], output: str, no_headers: bool) -> list[str]:
     if output == "wide":
         head = (*HEAD[:-1], *WIDE, HEAD[-1])
         cells = [(*one[:-1], *_wide(row), one[-1]) for one, row in zip(cells, rows, strict=True)]
-    lines = layout(head, cells, terminal_width())
-    return lines[1:] if no_headers else lines
+    return layout(head, cells, terminal_width(), headed=not no_headers)
 
 
 def _cells(row: Row, now: Instant) -> tuple[str, ...]:
@@ -179,16 +180,22 @@ async def inventory(asked: Asked, *, ask_runs: bool = True) -> tuple[list[Row], 
 
 
 def meant_units(asked: Asked) -> list[tuple[Place, Unit]]:
-    """Every unit that the filters let through."""
+    """Every unit that the filters let through, place by place, as people sort names."""
     return [
         (place, unit)
         for place in asked.estate.places
-        for unit in place.units
+        for unit in sorted(place.units, key=lambda unit: in_order(unit.name))
         if any(
             asked.selection.takes(piece, place.managed.namespace.environment)
             for piece in pieces_of(place, unit)
         )
     ]
+
+
+def in_order(name: str) -> list[str | int]:
+    """A name as people sort it: app-sre before app-sre-ci, shard 9 before shard 10."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 def find_units(asked: Asked, target: str) -> list[tuple[Place, Unit]]:
@@ -198,6 +205,7 @@ def find_units(asked: Asked, target: str) -> list[tuple[Place, Unit]]:
     if not found:
         names = [unit.name for place in asked.estate.places for unit in place.units]
         hint = nearest(name, names) or "`tidegate get shards -o name` lists them"
+        asked.tell_problems()
         raise click.UsageError(f'no shard "{name}"; {hint}')
     return found
 

@@ -117,7 +117,7 @@ class Actor:
             return Outcome.DROPPED, str(error)
         except (OutsideError, TimeoutError, OSError) as error:
             breaker.failed(clock.now())
-            return Outcome.FAILED, str(error) or type(error).__name__
+            return Outcome.FAILED, str(error) or "no answer in time"
         breaker.succeeded()
         return Outcome.DONE, detail
 

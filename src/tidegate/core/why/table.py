@@ -1,6 +1,6 @@
 """A rollout plan as tables of text: the groups, and one row a target."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.reasons import Outcome
@@ -28,6 +28,11 @@ GROUP_HEAD: Row = (
     "GROUP", "INDEX", "STATUS", "WAITING", "UPDATING", "SOAKING", "DONE", "FAILED", "IGNORED",
 )  # fmt: skip
 TARGET_HEAD: Row = ("GROUP", "TARGET", "STATE", "SINCE", "UNTIL", "WHY")
+
+# What a row goes on with, beneath.
+BENEATH = "    "
+# With less room than this the last column, which may be cut, says too little to stand there.
+LAST_LEAST = 24
 
 
 def human_state(target: Target, state: State) -> str:
@@ -107,14 +112,39 @@ def first_shut(verdicts: tuple[Verdict, ...]) -> Verdict | None:
     return None
 
 
-def layout(head: Row, rows: Sequence[Row], width: int | None = None) -> list[str]:
-    """Columns with two spaces between them; the last is cut to the width, where there is one."""
-    table = [head, *rows]
-    sizes = [max(len(row[column]) for row in table) for column in range(len(head))]
-    lines: list[str] = []
-    for row in table:
-        cells = [cell.ljust(size) for cell, size in zip(row[:-1], sizes, strict=False)]
-        line = "  ".join((*cells, row[-1])).rstrip()
-        cut = width is not None and len(line) > width
-        lines.append(line[: width - 1] + "…" if cut and width is not None else line)
-    return lines
+def layout(
+    head: Row, rows: Sequence[Row], width: int | None = None, *, headed: bool = True
+) -> list[str]:
+    """Columns with two spaces between them; the last is cut to the width, where there is one.
+
+    Columns that do not fit go on beneath, on a line of the same row: none is lost.
+    """
+    sizes = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    decks = _decks(sizes, width)
+    table = [head, *rows] if headed else rows
+    return [line for row in table for line in _row_lines(row, sizes, decks, width)]
+
+
+def _decks(sizes: Sequence[int], width: int | None) -> list[range]:
+    """Which columns stand on which line of a row. 10 and 75 of 80: [0], [1]."""
+    if width is None:
+        return [range(len(sizes))]
+    decks, first, taken = [], 0, 0
+    for column, size in enumerate(sizes):
+        needs = min(size, LAST_LEAST) if column == len(sizes) - 1 else size
+        if column > first and taken + needs > width:
+            decks.append(range(first, column))
+            first, taken = column, len(BENEATH)
+        taken += size + 2
+    return [*decks, range(first, len(sizes))]
+
+
+def _row_lines(
+    row: Row, sizes: Sequence[int], decks: Sequence[range], width: int | None
+) -> Iterator[str]:
+    for deck in decks:
+        cells = [row[column].ljust(sizes[column]) for column in deck]
+        line = (BENEATH if deck.start else "") + "  ".join(cells).rstrip()
+        if line.strip() or not deck.start:
+            cut = width is not None and len(line) > width
+            yield line[: width - 1] + "…" if cut and width is not None else line

@@ -55,11 +55,12 @@ class Host:
     def lines(self) -> Iterator[str]:
         """What is served, a line a cluster."""
         width = max(len(each.api.name) for each in self._hosted)
+        urls = width + len(self._url) + 1
         for each in self._hosted:
             name = each.api.name
             state = "down  " if name in self._server.down else ""
             spaces = ", ".join(sorted(each.api.namespaces))
-            yield f"{name:{width}}  {self._url}/{name}  {state}{spaces}"
+            yield f"{name:{width}}  {f'{self._url}/{name}':{urls}}  {state}{spaces}"
 
     def stop(self) -> None:
         """Come to an end."""
