@@ -1,0 +1,1 @@
+"""Edits of files that change exactly the lines meant; start reading at `edit.py`."""
