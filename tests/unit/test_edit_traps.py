@@ -102,3 +102,13 @@ def test_a_value_that_cannot_be_written_is_refused(value: Any) -> None:
     """Only texts, whole numbers, true, false and null are written, in objects and lists."""
     with pytest.raises(UserError, match="the value for the document"):
         edit(read_original("x", b"a: b\n"), [AddField(YamlPlace(""), "k", value)])
+
+
+def test_a_key_is_removed_wherever_it_stands() -> None:
+    """In a block and in brackets, one within the other; not where it is all there is in a block."""
+    text = b"a: {k: 1, x: 2}\nb:\n- k:\n    k: 1\n    y: 2\n  z: 3\n"
+    assert (
+        edit(read_original("x", text), [Remove(KeyPlace("k"))]).data == b"a: {x: 2}\nb:\n- z: 3\n"
+    )
+    with pytest.raises(UserError, match=r"^x:2: every k: the last one there; remove what"):
+        edit(read_original("x", b"a:\n  k: 1\n"), [Remove(KeyPlace("k"))])
