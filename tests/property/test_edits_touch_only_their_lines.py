@@ -251,6 +251,37 @@ def renamed(data: Any, value: str) -> Any:
     return copy.copy(data)
 
 
+LINES = st.sampled_from(
+    ("", "# export T=c", "export TT=1", " export T=2", "export T='a b' # c", 'export T="q"',
+     "export T=", "export T=f929a38  ", "export T=x\t# é", "{% if %}", "\u2028export T=3", "T=4")
+)  # fmt: skip
+
+
+@given(
+    st.lists(LINES, max_size=6),
+    st.sampled_from(("\n", "\r\n")),
+    st.booleans(),
+    st.sampled_from(("1234567", "f929a38", "a b", "")),
+)
+def test_a_line_changes_behind_its_prefix_only(
+    lines: list[str], newline: str, ended: bool, value: str
+) -> None:
+    """Every line that starts so has the value, in its quotes; all others are as they were."""
+    text, place = newline.join(lines) + newline * ended, LinePlace("export T=")
+    were = found(original(text), place)
+    assert [each.line for each in were] == [
+        at for at, line in enumerate(lines, start=1) if line.startswith("export T=")
+    ]
+    assume(were)
+    after = edit(original(text), [Replace(place, value)]).data.decode()
+    assert {each.value for each in found(original(after), place)} == {value}
+    for at, (old, new) in enumerate(zip(split(text), split(after), strict=True), start=1):
+        assert old == new or at in {each.line for each in were}
+    if len(were) == 1:
+        back = edit(original(after), [Replace(place, were[0].value, were[0].written)])
+        assert back.data.decode() == text
+
+
 PIECES = st.sampled_from(
     ["a", "b: ", "- ", "  ", "\n", "\n", "\r\n", ": ", "#", '"', "'", "|\n", ">-\n", "a: b\n", "[",
      "]", "{", "}", ", ", "1", "yes", "&a ", "*a", "!!str ", "---\n", "...\n", "<<: ", "\t", "\r",

@@ -100,7 +100,7 @@ def test_what_is_no_path_is_said_to_be_none(path: str) -> None:
 @pytest.mark.parametrize("value", [1.5, b"x", {1: 2}, "\ud800", [object()]])
 def test_a_value_that_cannot_be_written_is_refused(value: Any) -> None:
     """Only texts, whole numbers, true, false and null are written, in objects and lists."""
-    with pytest.raises(UserError, match="the value for the document"):
+    with pytest.raises(UserError, match=r"^x: the value for the document"):
         edit(read_original("x", b"a: b\n"), [AddField(YamlPlace(""), "k", value)])
 
 

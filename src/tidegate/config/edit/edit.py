@@ -12,6 +12,8 @@ writes asks `Edited.onto`, which refuses if the file changed since it was read.
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tidegate.config.edit import writing
 from tidegate.config.edit.edits import (
     AddField,
@@ -69,14 +71,21 @@ def edit(original: Original, edits: Sequence[Edit]) -> Edited:
     """The file with every edit made in turn; UserError, and nothing, if one cannot be made."""
     text, changes = original.text, []
     for each in edits:
-        _check(each)
-        if isinstance(each.place, LinePlace):
-            text, made = _edit_lines(original.name, text, each)
-        else:
-            text, made = _edit_tree(original.name, text, each, each.place)
+        try:
+            text, made = _made(original.name, text, each)
+        except UserError as error:
+            named = (replace(p, path=p.path or original.name) for p in error.problems)
+            raise UserError(tuple(named)) from None
         changes += made
     data = (_BOM * original.bom + text).encode("utf-8")
     return Edited(original.name, data, original.identity, tuple(changes))
+
+
+def _made(name: str, text: str, each: Edit) -> tuple[str, list[Change]]:
+    _check(each)
+    if isinstance(each.place, LinePlace):
+        return _edit_lines(name, text, each)
+    return _edit_tree(name, text, each, each.place)
 
 
 def _check(each: Edit) -> None:
