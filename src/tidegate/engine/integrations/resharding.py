@@ -101,8 +101,7 @@ class Resharding:
         if task.change.kind is ChangeKind.REMOVE:
             return "nothing to remove"
         where = where_of(reshape.place)
-        self._sights.forget(where)
-        sight = await self._sights.of(where)
+        sight = await self._sights.anew(where)
         if not sight.complete:
             raise OutsideError(f"{where[0]}: {where[1]}: not all of it can be read")
         left = still_there(reshape, sight.workloads, sight.pods)

@@ -46,7 +46,9 @@ class Sights:
     def __init__(self, find: Find, fresh_s: float = FRESH_S) -> None:
         self.find = find
         self._fresh_s = fresh_s
-        self._known: dict[Where, tuple[float, Sight]] = {}
+        # When it began, which one of that namespace it was, and what it found.
+        self._known: dict[Where, tuple[float, int, Sight]] = {}
+        self._begun: dict[Where, int] = defaultdict(int)
         # How often something was changed there: a reading from before is kept for nobody.
         self._changes: dict[Where, int] = defaultdict(int)
         self._locks: dict[Where, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -55,14 +57,28 @@ class Sights:
         """What a namespace holds; OutsideError if nothing of it can be read."""
         loop = asyncio.get_running_loop()
         async with self._locks[where]:
-            at, known = self._known.get(where, (0.0, None))
-            if known is not None and loop.time() - at < self._fresh_s:
-                return known
-            began, changes = loop.time(), self._changes[where]
-            sight = await self._read(where)
-            if changes == self._changes[where]:
-                self._known[where] = began, sight
-            return sight
+            known = self._known.get(where)
+            if known is not None and loop.time() - known[0] < self._fresh_s:
+                return known[2]
+            return await self._look(where)
+
+    async def anew(self, where: Where) -> Sight:
+        """What it holds by a reading that begins after this; all who wait meanwhile share one."""
+        before = self._begun[where]
+        async with self._locks[where]:
+            known = self._known.get(where)
+            if known is not None and known[1] > before:
+                return known[2]
+            return await self._look(where)
+
+    async def _look(self, where: Where) -> Sight:
+        self._begun[where] += 1
+        number, changes = self._begun[where], self._changes[where]
+        began = asyncio.get_running_loop().time()
+        sight = await self._read(where)
+        if changes == self._changes[where]:
+            self._known[where] = began, number, sight
+        return sight
 
     def forget(self, where: Where) -> None:
         """Something was changed there."""
