@@ -227,6 +227,8 @@ def test_a_bundle_with_errors_is_planned_as_far_as_it_is_sound_and_removes_nothi
     assert "what is sound is planned, and nothing is removed" in done.stderr
     assert "deployment/qontract-reconcile-gitlab-owners configured" in acts(done)
     assert set(land.records()) == before
+    # Who asks for what is missing because it is wrong is told what is wrong, not another name only.
+    assert "per-moon-phase" in tidegate("plan", "--shard", "terraform-resources/acc-1").stderr
 
 
 def test_what_is_gone_is_removed_but_not_much_at_once(
@@ -474,6 +476,8 @@ def test_a_hold_binds_whoever_applies_by_hand_and_lifting_it_lets_them(
     done = tidegate("apply", "--yes")
     assert not land.records()
     assert done.exit_code == 0
+    assert "12 held by brakes: `tidegate plan` says by which" in done.stderr
+    assert "wait for their rollout" not in done.stderr
     CliRunner().invoke(cli, ["hold", "remove", "inc-42"])
     assert tidegate("apply", "--yes").exit_code == 0
     assert land.records()

@@ -168,7 +168,10 @@ def _say_next(outlook: "Outlook", done: "tuple[Done, ...]", dry_run: str, adopt:
         told = f"{again:,} restart" + ("" if again == 1 else "s")
         one = f"{verbs[Verb.ADOPT]:,} somebody else's"
         click.echo(f"{one}: `tidegate apply --adopt` takes them over, with {told}", err=True)
-    if verbs[Verb.HELD] or any(each.held for each in outlook.changes):
+    braked = sum(each.verb is Verb.HELD and not each.held for each in outlook.changes)
+    if braked:
+        click.echo(f"{braked:,} held by brakes: `tidegate plan` says by which", err=True)
+    if any(each.held for each in outlook.changes):
         click.echo("images wait for their rollout: `tidegate status` says how far it is", err=True)
     if verbs[Verb.KEPT]:
         click.echo(f"{verbs[Verb.KEPT]:,} kept: `tidegate plan` says why", err=True)

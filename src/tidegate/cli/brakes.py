@@ -74,7 +74,8 @@ def add_hold(name: str, reason: str, owner: str | None, expires: str | None, **r
 
 
 def _held(reached: list[Reach]) -> Iterator[str]:
-    for each in reached:
+    # Where nothing waits and nothing moves, there is nothing to say.
+    for each in (each for each in reached if each.waiting or each.moving):
         under_way = counted(len(each.moving), "target")
         yield f"{each.live.partition}: 0 starts from now, {under_way} in flight finish"
     waiting, moving = sum(len(r.waiting) for r in reached), sum(len(r.moving) for r in reached)

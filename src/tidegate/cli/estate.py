@@ -100,6 +100,8 @@ class Asked:
         wrong = Problems()
         check_names(self.selection, plain, wrong)
         if wrong.errors:
+            # It may be called so, and be missing because of what is wrong with it.
+            self.tell_problems()
             raise UserError(tuple(wrong.errors))
 
     @property

@@ -87,7 +87,9 @@ def _chosen(folder: Path, integration: str | None, environment: str | None) -> t
     if not named:
         names = sorted({each.integration.name for each in every})
         what = f'no integration "{integration}"' if integration else "which? Write --integration"
-        raise click.UsageError(f"{what}; {nearest_or_all(integration or '', names)}")
+        wrong = f"; {bundle.errors} errors in the bundle, see `tidegate validate {folder}`"
+        hint = nearest_or_all(integration or "", names) + (wrong if bundle.errors else "")
+        raise click.UsageError(f"{what}; {hint}")
     found = [e for e in named if environment in (None, e.managed.namespace.environment)]
     if len(found) != 1:
         names = [each.managed.namespace.environment for each in named]
