@@ -168,7 +168,8 @@ def test_a_directory_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 def test_an_empty_directory_says_so(tmp_path: Path) -> None:
     """Nothing was checked, and nobody should think otherwise."""
     done = tidegate("validate", cwd=tmp_path)
-    assert "no YAML file here" in done.stderr
+    assert done.returncode == 2
+    assert "no YAML file" in done.stderr
 
 
 def test_the_example_is_sound_and_as_large_as_it_says() -> None:

@@ -11,11 +11,12 @@ import msgspec
 from tidegate.cli.asking import agreed
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import AnyFact, Asked
+from tidegate.core.journal.facts import AnyFact, Asked, Decided, Observed, Verb
 from tidegate.core.journal.rollout_state import RolloutState, world_of
+from tidegate.core.model.plan import Event
 from tidegate.core.model.problem import nearest, nearest_or_all
-from tidegate.core.model.target import bare
-from tidegate.core.model.time import Instant
+from tidegate.core.model.target import Status, bare
+from tidegate.core.model.time import Instant, format_second
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.rollout.world import RolloutWorld
@@ -78,6 +79,30 @@ def _called(every: list[Live], name: str) -> Iterator[Live]:
     # What runs in one place only needs no place in its name.
     placed = [one for one in every if one.partition.partition("/")[2].startswith(f"{name}@")]
     return iter(placed if len(placed) == 1 else ())
+
+
+def stopped_by(store: Store, live: Live) -> str:
+    """What ended a rollout that is aborted, as its journal has it; empty where nobody knows.
+
+    Whoever failed is back by then, so that no gate has it to say any more.
+    """
+    if live.plan.summary is not Summary.ABORTED:
+        return ""
+    failed: dict[str, str] = {}
+    told = ""
+    for entry in store.read(live.partition):
+        fact = entry.fact()
+        if isinstance(fact, Observed):
+            for each in fact.reports:
+                failed.pop(each.name, None)
+                if each.status in (Status.Failed, Status.TimeOut):
+                    failed[each.name] = each.detail
+        elif isinstance(fact, Asked) and fact.verb is Verb.ABORT:
+            told = f"{entry.actor} aborted it" + (f": {fact.reason}" if fact.reason else "")
+        elif isinstance(fact, Decided) and Event.ABORTED in fact.events and failed:
+            some = (f"{name}: {why}" if why else name for name, why in sorted(failed.items()))
+            told = f"{format_second(entry.at)} {'; '.join(some)}"
+    return told
 
 
 def _ease(live: Live) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tidegate.cli.live import Live, find_rollout, opened, rollouts
+from tidegate.cli.live import Live, find_rollout, opened, rollouts, stopped_by
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
@@ -250,11 +250,13 @@ def show(name: str, merged: Merged, output: str) -> None:
     with opened(settings.database) as store:
         live = find_rollout(store, name)
         entries = list(store.read(live.partition))[-HISTORY:]
+        stopped = stopped_by(store, live)
     if output != "table":
         emit(answer_rollout(live.partition, live.world, live.plan, live.now), output)
         return
     width, colour = terminal_width(), wants_colour(settings.color)
-    lines = [f"{live.partition}  {headline(live.world, live.plan)}", ""]
+    lines = [f"{live.partition}  {headline(live.world, live.plan)}"]
+    lines += [f"stopped by: {stopped}", ""] if stopped else [""]
     lines += [*layout(GROUP_HEAD, group_rows(live.world, live.plan), width), ""]
     lines += [*layout(TARGET_HEAD, target_rows(live.world, live.plan, live.now), width), ""]
     rows = [(str(e.seq), format_second(e.at), e.actor, e.kind, e.target or "-") for e in entries]

@@ -38,6 +38,8 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
     tree = wiring.open_tree(folder, revision)
     with Progress("reading files", quiet_s=1.0) as progress:
         bundle = read_bundle(tree, wiring.bundle_cache(wanted=not no_cache), progress.tell)
+    if not bundle.files:
+        raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
     shown = findings.FORMATS[output](bundle.findings, tree.prefix)
     if shown:
         click.echo(shown)
@@ -48,8 +50,6 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
 
 
 def _summary(errors: int, warnings: int, files: int) -> str:
-    if not files:
-        return "no YAML file here; name the directory of a bundle"
     counts = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}"
     return f"{counts if errors or warnings else 'no problem'} in {_many(files, 'file')}"
 

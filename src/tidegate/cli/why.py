@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tidegate.cli.documents import files_beside, located, read_document
-from tidegate.cli.live import find_rollout, find_target, opened
+from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option
 from tidegate.cli.shape import Command
@@ -54,11 +54,11 @@ def why(
     ("-" reads stdin) with groups, strategy, statuses, and `now`, the moment it was taken. TARGET is
     one cluster in it.
     """
-    origin = ""
+    notes: list[str] = []
     if _is_file(what):
         reading = _read(what, at)
     else:
-        reading, target, origin = _live(what, target, database, at)
+        reading, target, notes = _live(what, target, database, at)
     plan = decide(reading.world, reading.now)
     for warning in sorted({each.text() for each in reading.warnings}):
         click.echo(f"Warning: {warning}", err=True)
@@ -68,8 +68,8 @@ def why(
         emit(_answer(reading, plan), output)
     else:
         _show_one(reading, plan, target, output, wants_colour(color))
-    if origin and output == "table":
-        click.echo(f"rules: {origin}")
+    for note in notes if output == "table" else ():
+        click.echo(note)
 
 
 def _is_file(what: str) -> bool:
@@ -79,16 +79,23 @@ def _is_file(what: str) -> bool:
 
 def _live(
     what: str, target: str | None, database: str, at: str | None
-) -> tuple[Reading, str | None, str]:
-    """What the journal knows of a rollout, or of the one a target is in; where its rules stand."""
+) -> tuple[Reading, str | None, list[str]]:
+    """What the journal knows of a rollout, or of the one a target is in; and of the rollout itself:
+
+    what ended it, where its rules stand.
+    """
     moment = _moment(at)
     with opened(database) as store:
         live, found = (
             find_target(store, what) if target is None else (find_rollout(store, what), target)
         )
+        stopped = stopped_by(store, live)
     reading = Reading(live.partition, moment or live.now, live.world, ())
     declared = live.state.declared
-    return reading, found, declared.origin if declared is not None else ""
+    notes = [f"stopped by: {stopped}"] if stopped else []
+    if declared is not None and declared.origin:
+        notes.append(f"rules: {declared.origin}")
+    return reading, found, notes
 
 
 def _moment(at: str | None) -> Instant | None:

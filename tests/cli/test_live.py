@@ -1,0 +1,54 @@
+"""What the journal knows of rollouts, for whoever asks."""
+
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.cli.live import rollouts, stopped_by
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import AnyFact, Asked, Decided, Declared, Mode, Observed, Verb
+from tidegate.core.model.plan import Event
+from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import Instant
+from tidegate.core.rollout.strategy import Rollout, Strategy, StrategyType
+from tidegate.core.rollout.summary import Summary
+from tidegate.core.rollout.world import Membership
+
+DECLARED = Declared(
+    strategy=Strategy(StrategyType.PROGRESSIVE),
+    groups=(Membership("all", 0, ("a", "b")),),
+    revision="v2",
+    last_good="v1",
+)
+
+
+def told(*facts: AnyFact) -> str:
+    """What is said to have ended the only rollout."""
+    store = MemoryStore()
+    notes = [Note(Instant(at), "user:ada", fact) for at, fact in enumerate((DECLARED, *facts))]
+    store.append("x/y", notes)
+    (live,) = rollouts(store)
+    return stopped_by(store, live)
+
+
+def aborted(*events: Event) -> Decided:
+    rollout = Rollout(revision="v2", last_good="v1", aborted=True)
+    return Decided(
+        now=Instant(3), mode=Mode.ACT, summary=Summary.ABORTED, events=events, rollout=rollout
+    )
+
+
+def test_what_stopped_a_rollout_is_known_after_everybody_is_back() -> None:
+    """By then no gate has a failure to show."""
+    failed = Observed(
+        reports=(Target("a", Status.Failed, Instant(1), "v2", detail="3 runs failed"),)
+    )
+    back = Observed(reports=(Target("a", Status.Succeeded, Instant(4), "v1"),))
+    said = told(failed, aborted(Event.ABORTED), back)
+    assert said.endswith(" a: 3 runs failed")
+
+
+def test_who_aborted_a_rollout_is_named_with_the_reason() -> None:
+    said = told(Asked(verb=Verb.ABORT, reason="wrong image"))
+    assert said == "user:ada aborted it: wrong image"
+
+
+def test_a_rollout_that_goes_on_was_stopped_by_nothing() -> None:
+    assert told() == ""
