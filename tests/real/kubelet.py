@@ -324,6 +324,8 @@ async def kubelet(plane: ControlPlane, *, metrics: bool = False) -> AsyncIterato
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+        # Connections that were cut say goodbye to the server in their own time.
+        await asyncio.sleep(0.25)
 
 
 def _annotation(pod: Pod, name: str) -> str:

@@ -176,6 +176,8 @@ async def staged(plane: ControlPlane, sharding: str = "") -> AsyncIterator[Stage
             yield stage
     finally:
         await cluster.close()
+        # Watches that were cut say goodbye to the server in their own time.
+        await asyncio.sleep(0.25)
 
 
 def test_an_image_goes_out_group_by_group_and_only_after_clean_runs(plane: ControlPlane) -> None:

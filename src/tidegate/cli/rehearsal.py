@@ -252,13 +252,9 @@ class _Rehearsal:
 
 def _is_news(before: Step, step: Step) -> bool:
     """Whether anything a story tells of has changed."""
-    one, other = before.plan, step.plan
-    same = (one.breached, one.summary, states_of(before)) == (
-        other.breached,
-        other.summary,
-        states_of(step),
-    )
-    return not same or bool(other.events) or on_the_way_back(before) != on_the_way_back(step)
+    same = (before.plan.breached, states_of(before)) == (step.plan.breached, states_of(step))
+    news = not same or bool(step.plan.events)
+    return news or on_the_way_back(before) != on_the_way_back(step)
 
 
 def _is_over(step: Step) -> bool:
