@@ -141,7 +141,7 @@ def test_following_a_log_goes_on_until_it_is_interrupted(stage: Stage) -> None:
 def test_a_cluster_that_cannot_be_reached_is_reported_and_the_others_are_listed(
     stage: Stage,
 ) -> None:
-    bundle_and = ("get", "shards", BUNDLE, "--integration", "terraform-users", "-o", "name")
+    bundle_and = ("get", "shards", BUNDLE, "--integration", "terraform-users", "-o", "json")
     nowhere = ("--context-of", "app-sre-stage-01=nowhere")
     done = subprocess.run(
         [*TIDEGATE, *bundle_and, *nowhere],
@@ -153,7 +153,10 @@ def test_a_cluster_that_cannot_be_reached_is_reported_and_the_others_are_listed(
         check=False,
     )
     assert done.returncode == 1
-    assert len(done.stdout.splitlines()) == 25
+    items = json.loads(done.stdout)["items"]
+    unread = [each for each in items if each["note"] == "unknown: its cluster cannot be read"]
+    assert {each["cluster"] for each in unread} == {"app-sre-stage-01"}
+    assert (len(items), len(unread)) == (50, 25)
     assert "app-sre-stage-01" in done.stderr
 
 

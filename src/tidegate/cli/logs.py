@@ -51,6 +51,8 @@ async def _print(
         troubles = list(shut.values())
         sights = Sights(lambda name: opened[name])
         speaking: list[asyncio.Task[str]] = []
+        # One that runs in several environments is told apart by them.
+        twice = len({unit.name for _, unit in meant}) < len(meant)
         for place, unit in meant:
             cluster, namespace = where_of(place)
             if cluster not in opened:
@@ -64,7 +66,10 @@ async def _print(
                 troubles.append(f"{unit.name}: nothing runs in {cluster}/{namespace}")
             for pod in pods:
                 said = _lines(opened[cluster], namespace, pod, part, follow, tail)
-                speaking.append(asyncio.create_task(_speak(_who(unit, pod), said)))
+                who = _who(unit, pod)
+                if twice:
+                    who = f"{place.managed.namespace.environment} {who}"
+                speaking.append(asyncio.create_task(_speak(who, said)))
         troubles += [said for said in await asyncio.gather(*speaking) if said]
     return list(dict.fromkeys(troubles))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+import msgspec
 
 from tidegate.cli.estate import FORMATS, Asked, estate_options
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
@@ -25,6 +26,8 @@ from tidegate.ports.cluster import Cluster
 from tidegate.wiring import clock
 
 WATCH_S = 2.0
+# Of a shard whose cluster gives no answer.
+UNREAD = "unknown: its cluster cannot be read"
 # Of a digest so much tells it from others.
 DIGEST_SHOWN = len("sha256:") + 12
 HEAD = ("SHARD", "ENVIRONMENT", "WANTS", "RUNS", "SINCE", "READY", "LAST RUN", "BEHIND", "NOTE")
@@ -174,7 +177,10 @@ async def inventory(asked: Asked, *, ask_runs: bool = True) -> tuple[list[Row], 
         runs = await _runs(asked, opened, seen) if ask_runs else {}
         for place, unit in meant:
             known = seen.get(where_of(place))
-            if known is not None:
+            if known is None:
+                blank = row_of(place, unit, kind_of(place.managed), {}, {}, {})
+                rows.append(msgspec.structs.replace(blank, note=UNREAD))
+            else:
                 rows.append(_row(place, unit, known, runs, pasts.get(place.partition)))
     return rows, list(troubles.values())
 
