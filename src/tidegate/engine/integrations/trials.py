@@ -18,6 +18,8 @@ from tidegate.ports.runs import Runs
 
 # For so long after its trial, and its soak, a unit is watched.
 WATCHED_AFTER = Duration(3600 * SECOND)
+# And asked no more often than this: those on trial come first.
+WATCHED_EVERY = Duration(30 * SECOND)
 
 # A workload of a place, on a revision.
 _Key = tuple[str, str, str]
@@ -33,12 +35,10 @@ class Trials:
         self._passed_at: dict[_Key, Instant] = {}
         # How often each pod had been started again when the trial began.
         self.restarts: dict[str, int] = {}
-        # What units were last given by us.
-        self._given: dict[tuple[str, str], str] = {}
+        self._asked_at: dict[_Key, Instant] = {}
 
     def begin(self, place: Place, unit: Unit, revision: str, pods: Iterable[Pod]) -> None:
         """A unit was given a revision: whatever it did before does not count."""
-        self._given[place.name, unit.name] = revision
         self.restarts.update({pod.uid: pod.restarts for pod in pods})
         for shard in unit.shards:
             key = place.name, shard.workload, revision
@@ -48,38 +48,29 @@ class Trials:
     async def read(
         self, place: Place, rules: Rules, sight: Sight, cluster: Cluster
     ) -> dict[str, Trial]:
-        """The trials of a place, by workload, after asking whoever is on trial."""
+        """The trials of a place, by workload, after asking whoever is on trial.
+
+        Everybody is, whatever they run: what goes out need not be what the bundle wants by now, and
+        whoever gave it to them may be gone.
+        """
+        keys: dict[str, _Key] = {}
         asked: list[tuple[_Key, Pod]] = []
-        found: dict[str, Trial] = {}
-        for unit in place.units:
-            for shard in unit.shards:
-                workload = sight.workloads.get(shard.workload)
-                if workload is None:
-                    continue
+        for shard in place.shards:
+            workload = sight.workloads.get(shard.workload)
+            if workload is not None:
                 revision = revision_of(workload.image, place.repository)
-                if not self._is_tried(place, unit, revision):
-                    # Nobody put it there now: it is on no trial.
-                    found[shard.workload] = Trial(passed=True)
-                    continue
-                key = place.name, shard.workload, revision
+                key = keys[shard.workload] = place.name, shard.workload, revision
                 asked += ((key, pod) for pod in self._to_ask(key, rules, sight, workload.image))
         await self._ask(asked, rules, sight, cluster)
-        for (name, workload_name, revision), trial in self._trials.items():
-            workload = sight.workloads.get(workload_name)
-            if name == place.name and workload is not None and workload_name not in found:
-                if revision_of(workload.image, place.repository) == revision:
-                    found[workload_name] = trial
-        return found
-
-    def _is_tried(self, place: Place, unit: Unit, revision: str) -> bool:
-        return revision in (place.revision, self._given.get((place.name, unit.name)))
+        return {name: self._trials[key] for name, key in keys.items()}
 
     def _to_ask(self, key: _Key, rules: Rules, sight: Sight, image: str) -> Sequence[Pod]:
         self._trials.setdefault(key, Trial())
-        passed = self._passed_at.get(key)
-        watched = rules.strategy.soak + WATCHED_AFTER
-        if passed is not None and self._clock.now() - passed > watched:
-            return ()
+        passed, now = self._passed_at.get(key), self._clock.now()
+        if passed is not None:
+            over = now - passed > rules.strategy.soak + WATCHED_AFTER
+            if over or now - self._asked_at.get(key, passed) < WATCHED_EVERY:
+                return ()
         pods = sight.pods.get(key[1], ())
         return [pod for pod in pods if pod.image == image and pod.ready and not pod.ending][:1]
 
@@ -88,6 +79,8 @@ class Trials:
     ) -> None:
         if not asked:
             return
+        now = self._clock.now()
+        self._asked_at.update((key, now) for key, _ in asked)
         told = await self._runs.read(cluster, [sight.objects[pod.uid] for _, pod in asked])
         for key, pod in asked:
             run = told.get(pod.uid)
@@ -96,4 +89,4 @@ class Trials:
             trial = advanced(self._trials[key], pod.uid, run, needed=rules.runs)
             self._trials[key] = trial
             if trial.passed:
-                self._passed_at.setdefault(key, self._clock.now())
+                self._passed_at.setdefault(key, now)
