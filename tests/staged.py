@@ -9,11 +9,8 @@ from tests.bundles import MemoryTree
 from tidegate.adapters.file_cache import NoCache
 from tidegate.config.estate_source import BundleEstates
 from tidegate.engine.integrations.fleet import IntegrationsFleet
-from tidegate.engine.integrations.rehearsing import Rehearsing
-from tidegate.engine.integrations.resharding import Resharding
 from tidegate.engine.integrations.runs import PodRuns
-from tidegate.engine.integrations.sight import Find, Sights
-from tidegate.engine.integrations.trials import Trials
+from tidegate.engine.integrations.sight import Find
 from tidegate.ports.clock import Clock
 
 INTEGRATION, NUMBERED = "terraform-resources", "gitlab-housekeeping"
@@ -25,17 +22,28 @@ TIERS = {
     "prod-2": "prod",
     "prod-3": "prod",
 }
-RULES = """
+
+
+def rules(soak: str, deadline: str) -> str:
+    """Canary, stage and the rest, two at a time, back where it fails."""
+    return f"""
 rollout:
   type: ProgressivePerGroup
-  progressivePerGroup: {minSuccessTime: 500ms, progressDeadline: 60s, maxConcurrency: 2}
+  progressivePerGroup:
+    minSuccessTime: {soak}
+    progressDeadline: {deadline}
+    maxConcurrency: 2
   onFailure: rollback
   runs: 3
   failingRuns: 2
   groups:
-  - {name: canary, matchLabels: {tier: canary}}
-  - {name: stage, matchLabels: {tier: stage}}
+  - {{name: canary, matchLabels: {{tier: canary}}}}
+  - {{name: stage, matchLabels: {{tier: stage}}}}
 """
+
+
+# In real time.
+RULES = rules(soak="500ms", deadline="60s")
 
 
 class Declared:
@@ -96,14 +104,8 @@ class Declared:
 
     def fleet(self, find: Find, clock: Clock, *, port: int, look_s: float) -> IntegrationsFleet:
         """The estate as a fleet that has seen nothing yet."""
-        sights = Sights(find, fresh_s=0.05)
         return IntegrationsFleet(
-            self.estates,
-            sights,
-            Trials(PodRuns(port), clock),
-            Resharding(sights, clock),
-            Rehearsing(sights),
-            look_s,
+            self.estates, find, PodRuns(port), clock, fresh_s=0.05, look_s=look_s
         )
 
     def write(self, folder: Path) -> None:

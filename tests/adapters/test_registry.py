@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from tests.serving import answering
 from tidegate.adapters.registry.asking import Limits
 from tidegate.adapters.registry.registry import Lives, OciRegistry
 from tidegate.adapters.registry.signing import read_config, sign
@@ -67,17 +68,9 @@ def always(status: int, **headers: str) -> Answering:
 @asynccontextmanager
 async def serving(fake: Fake) -> AsyncIterator[Fake]:
     """The fake on a port of this machine."""
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", fake.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0, handler_cancellation=True)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        fake.address = f"127.0.0.1:{runner.addresses[0][1]}"
+    async with answering(fake.answer) as address:
+        fake.address = address
         yield fake
-    finally:
-        await runner.cleanup()
 
 
 def told(

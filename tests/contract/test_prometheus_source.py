@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from tests.property.prometheus_worlds import BEGIN, SINCE, body, matrix, told_at
+from tests.serving import answering
 from tidegate.adapters.prometheus.source import Limits, PrometheusSource
 from tidegate.core.errors import OutsideError
 from tidegate.core.gates.health import Evidence
@@ -77,17 +78,9 @@ class Fake:
 @asynccontextmanager
 async def serving(fake: Fake) -> AsyncIterator[Fake]:
     """The fake on a port of this machine."""
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", fake.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0, handler_cancellation=True)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with answering(fake.answer) as address:
+        fake.url = f"http://{address}"
         yield fake
-    finally:
-        await runner.cleanup()
 
 
 def ask(

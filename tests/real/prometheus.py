@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
+
+from tests.serving import beside
 
 START_TIMEOUT_S = 30.0
 
@@ -104,14 +106,8 @@ def free_port() -> int:
 def exporting() -> Iterator[Exporter]:
     """An exporter that answers until the end."""
     exporter = Exporter()
-    thread = Thread(target=exporter.server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with beside(exporter.server):
         yield exporter
-    finally:
-        exporter.server.shutdown()
-        exporter.server.server_close()
-        thread.join()
 
 
 @contextmanager

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.real.certificates import Authority, Issued
 from tests.real.prometheus import free_port
+from tests.serving import beside
 
 START_TIMEOUT_S = 30.0
 USER, PASSWORD = "tests", "open sesame"
@@ -190,14 +190,8 @@ def _raw(der: bytes) -> bytes:
 def handing_out(folder: Path) -> Iterator[Tokens]:
     """A server of tokens until the end."""
     tokens = Tokens(folder)
-    thread = Thread(target=tokens.server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with beside(tokens.server):
         yield tokens
-    finally:
-        tokens.server.shutdown()
-        tokens.server.server_close()
-        thread.join()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from tests.staged import INTEGRATION, NUMBERED, TIERS, Declared
+from tests.staged import INTEGRATION, NUMBERED, TIERS, Declared, rules
 from tidegate.adapters.store.memory import MemoryStore
 from tidegate.core.errors import OutsideError
 from tidegate.core.integrations.live import pod_of, workload_of
@@ -35,17 +35,7 @@ from tidegate.wire.run_numbers import read_run
 
 START = Instant(1_790_000_000 * SECOND)
 NAMESPACE, PORT = "ns", 9090
-RULES = """
-rollout:
-  type: ProgressivePerGroup
-  progressivePerGroup: {minSuccessTime: 2m, progressDeadline: 30m, maxConcurrency: 2}
-  onFailure: rollback
-  runs: 3
-  failingRuns: 2
-  groups:
-  - {name: canary, matchLabels: {tier: canary}}
-  - {name: stage, matchLabels: {tier: stage}}
-"""
+RULES = rules(soak="2m", deadline="30m")
 BEHAVIOUR: dict[str, Any] = {
     "defaults": {"readyAfter": "10s", "every": "30s", "takes": "5s"},
     "rules": [

@@ -1,7 +1,6 @@
 """A line an action, on stderr, where no terminal shows a bar instead: what a pipeline keeps."""
 
 import sys
-from types import TracebackType
 
 from tidegate.config.settings import Settings
 from tidegate.core.integrations.change import Verb
@@ -23,15 +22,7 @@ class ActionLog:
             human = wanted != "json"
             self._log = Log(clock(), _write, human=human, level=settings.log_level)
 
-    def __enter__(self) -> "ActionLog":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Write what is still to be written."""
         if self._log is not None:
             self._log.close()

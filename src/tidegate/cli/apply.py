@@ -109,7 +109,7 @@ async def _carry_out(
     total = sum(acts(each, outlook.hands.consent) for each in outlook.changes)
     minutes = None if dry_run else Minutes(asked.settings, reason)
     with (
-        ActionLog(asked.settings) as log,
+        closing(ActionLog(asked.settings)) as log,
         Progress("applying", total) as progress,
         closing(minutes) if minutes is not None else nullcontext(),
     ):

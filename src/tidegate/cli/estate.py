@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tidegate.cli.asking import agreed
+from tidegate.cli.main import FAILURE
 from tidegate.cli.setting_options import settings_options
 from tidegate.config.settings import Merged, Settings
 
@@ -158,6 +159,19 @@ class Asked:
             yield opened, shut
         finally:
             await clusters.close()
+
+
+def tell_troubles(troubles: Iterable[str]) -> None:
+    """What could not be read, a line each."""
+    for trouble in troubles:
+        click.echo(f"Error: {trouble}", err=True)
+
+
+def end_with(troubles: Sequence[str]) -> None:
+    """The same, if there is any, and exit 1."""
+    tell_troubles(troubles)
+    if troubles:
+        raise click.exceptions.Exit(FAILURE)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -1,14 +1,14 @@
 """`logs`: what shards say, each line with the shard and the image that said it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import click
 
-from tidegate.cli.estate import Asked, estate_options
+from tidegate.cli.estate import Asked, end_with, estate_options
 from tidegate.cli.shape import Command
-from tidegate.cli.shards import find_units, meant_units
+from tidegate.cli.shards import Meant, find_units, meant_units
 from tidegate.core.errors import OutsideError
 from tidegate.core.integrations.estate import Place, Unit
 from tidegate.core.integrations.images import tag_of
@@ -35,15 +35,11 @@ def logs(asked: Asked, target: str | None, follow: bool, tail: int | None, conta
     if target is None and asked.selection.is_everything:
         raise click.UsageError("whose? Name a shard, or --integration and the like")
     meant = meant_units(asked) if target is None else find_units(asked, target)
-    troubles = asyncio.run(_print(asked, meant, follow, tail, container))
-    for trouble in troubles:
-        click.echo(f"Error: {trouble}", err=True)
-    if troubles:
-        raise click.exceptions.Exit(1)
+    end_with(asyncio.run(_print(asked, meant, follow, tail, container)))
 
 
 async def _print(
-    asked: Asked, meant: Sequence[tuple[Place, Unit]], follow: bool, tail: int | None, part: str
+    asked: Asked, meant: Meant, follow: bool, tail: int | None, part: str
 ) -> list[str]:
     """Print every line as it comes; what could not be read."""
     names = dict.fromkeys(place.managed.namespace.cluster for place, _ in meant)

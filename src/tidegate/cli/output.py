@@ -3,6 +3,8 @@
 import os
 import shutil
 import sys
+import time
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 import click
@@ -41,6 +43,14 @@ def emit(data: Any, output: str) -> None:
 
     plain = msgspec.json.decode(encoded)
     click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100), nl=False)
+
+
+def again(watch: bool, every_s: float) -> Iterator[None]:
+    """Once; or, if somebody watches, again and again."""
+    yield
+    while watch:
+        time.sleep(every_s)
+        yield
 
 
 def wants_colour(choice: str, out: TextIO | None = None) -> bool:

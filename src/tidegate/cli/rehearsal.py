@@ -34,11 +34,7 @@ from tidegate.core.rollout.summary import Summary
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.integrations.fleet import IntegrationsFleet
-from tidegate.engine.integrations.rehearsing import Rehearsing
-from tidegate.engine.integrations.resharding import Resharding
 from tidegate.engine.integrations.runs import PodRuns
-from tidegate.engine.integrations.sight import Sights
-from tidegate.engine.integrations.trials import Trials
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Settings, Worker
 from tidegate.ports.cluster import POD
@@ -161,14 +157,8 @@ class _Rehearsal:
         return self._scenario(), self._told()
 
     def _worker(self) -> Worker:
-        sights = Sights(lambda _: self._cluster)
         fleet = IntegrationsFleet(
-            _Estates(self._new),
-            sights,
-            Trials(PodRuns(), self._clock),
-            Resharding(sights, self._clock),
-            Rehearsing(sights),
-            LOOK_S,
+            _Estates(self._new), lambda _: self._cluster, PodRuns(), self._clock, look_s=LOOK_S
         )
         settings = Settings(
             holder="rehearsal", act=("*",), resync_s=LOOK_S, discover_s=600, listen_s=60
@@ -201,7 +191,7 @@ class _Rehearsal:
                 self._asking.add(task)
 
     async def _last_words(self, name: str, detail: str) -> None:
-        unit = next((each for each in self._new.units if each.name == name), None)
+        unit = self._new.unit(name)
         line = await self._error_of(unit) if unit is not None else ""
         self._said[name] = f"!{detail}: {line}" if line else f"!{detail}"
 

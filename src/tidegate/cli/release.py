@@ -58,7 +58,7 @@ async def _release(asked: Asked, yes: bool, reason: str) -> bool:
         _show([change for change, _ in ours])
         confirm("Go on?", yes)
         with (
-            ActionLog(asked.settings) as log,
+            closing(ActionLog(asked.settings)) as log,
             Progress("giving back", len(ours)) as progress,
             closing(Minutes(asked.settings, reason)) as minutes,
         ):

@@ -1,13 +1,12 @@
 """`tidegate status`, `get` and `show`: what moves, what waits, what needs somebody."""
 
-import time
 from collections import Counter
 from typing import Any
 
 import click
 
 from tidegate.cli.live import Live, find_rollout, opened, rollouts, stopped_by
-from tidegate.cli.output import emit, say, terminal_width, wants_colour
+from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.config.settings import Merged
@@ -47,16 +46,13 @@ HISTORY = 10
 def status(database: str, watch: bool, output: str, color: str) -> None:
     """Say per kind what moves, waits and failed, and what needs somebody."""
     with opened(database) as store:
-        while True:
+        for _ in again(watch, WATCH_S):
             found = rollouts(store)
             if output == "table":
                 for line in status_lines(found):
                     say(line, wants_colour(color))
             else:
                 emit({"kinds": _kinds(found), "needs": needs(found)}, output)
-            if not watch:
-                return
-            time.sleep(WATCH_S)
 
 
 def status_lines(found: list[Live]) -> list[str]:
@@ -158,7 +154,7 @@ def _getter(what: str, text: str) -> click.Command:
         name: str | None, database: str, output: str, watch: bool, no_headers: bool, color: str
     ) -> None:
         with opened(database) as store:
-            while True:
+            for _ in again(watch, WATCH_S):
                 if what == "rollouts":
                     found = [find_rollout(store, name)] if name else rollouts(store)
                     _list(found, output, no_headers, wants_colour(color))
@@ -166,9 +162,6 @@ def _getter(what: str, text: str) -> click.Command:
                     from tidegate.cli.brake_list import list_brakes
 
                     list_brakes(store, what, name, output, no_headers)
-                if not watch:
-                    return
-                time.sleep(WATCH_S)
 
     return getting
 

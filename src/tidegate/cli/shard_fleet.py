@@ -11,11 +11,7 @@ from tidegate.config.settings import Settings
 from tidegate.core.model.problem import Problem
 from tidegate.engine.integrations.digests import Digests, SettledEstates
 from tidegate.engine.integrations.fleet import IntegrationsFleet
-from tidegate.engine.integrations.rehearsing import Rehearsing
-from tidegate.engine.integrations.resharding import Resharding
 from tidegate.engine.integrations.runs import PodRuns
-from tidegate.engine.integrations.sight import Sights
-from tidegate.engine.integrations.trials import Trials
 from tidegate.ports.runs import Runs
 
 
@@ -23,7 +19,6 @@ class ShardFleet(IntegrationsFleet):
     """The same with what it holds open."""
 
     def __init__(self, settings: Settings, tell: Callable[[Problem], None] | None = None) -> None:
-        clock = wiring.clock()
         folder, revision = bundle_folder(settings), settings.revision or None
         plain = BundleEstates(
             lambda: wiring.open_tree(folder, revision), wiring.bundle_cache(), site_of(settings)
@@ -31,19 +26,13 @@ class ShardFleet(IntegrationsFleet):
         registry = wiring.registry(settings.registry, settings.registry_auth)
         self._clusters = Clusters(settings)
         self._settled = SettledEstates(plain, Digests(registry), tell)
-        self._asks = runs_of(settings)
-        sights = Sights(self._clusters.find)
-        super().__init__(
-            self._settled,
-            sights,
-            Trials(self._asks, clock),
-            Resharding(sights, clock),
-            Rehearsing(sights),
-        )
+        self._runs = runs_of(settings)
+        super().__init__(self._settled, self._clusters.find, self._runs, wiring.clock())
 
     async def close(self) -> None:
-        """Let go of clusters and registries."""
+        """Let go of clusters, registries and whoever tells of runs."""
         await self._clusters.close()
+        await self._runs.close()
         await self._settled.close()
 
 

@@ -2,15 +2,15 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 import msgspec
 
-from tidegate.cli.estate import FORMATS, Asked, estate_options
-from tidegate.cli.output import emit, say, terminal_width, wants_colour
+from tidegate.cli.estate import FORMATS, Asked, end_with, estate_options, tell_troubles
+from tidegate.cli.main import FAILURE
+from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.cli.shard_fleet import runs_of
 from tidegate.core.errors import OutsideError
@@ -21,9 +21,12 @@ from tidegate.core.model.problem import nearest
 from tidegate.core.model.target import bare
 from tidegate.core.model.time import Instant, format_age, format_second
 from tidegate.core.why.table import layout
-from tidegate.engine.integrations.sight import Sight, Sights, where_of
+from tidegate.engine.integrations.sight import Sight, Sights, Where, where_of
 from tidegate.ports.cluster import Cluster
 from tidegate.wiring import clock
+
+# Units, each in its place.
+Meant = list[tuple[Place, Unit]]
 
 WATCH_S = 2.0
 # Of a shard whose cluster gives no answer.
@@ -60,18 +63,15 @@ def get_shards(
     """
     asked.tell_problems()
     colour = wants_colour(asked.settings.color)
-    while True:
-        rows, troubles = asyncio.run(inventory(asked, ask_runs=not no_runs))
+    meant, troubles = meant_units(asked), list[str]()
+    for _ in again(watch, WATCH_S):
+        rows, troubles = asyncio.run(inventory(asked, meant, ask_runs=not no_runs))
         chosen = [row for row in rows if row.behind or not behind]
         for line in _listed(chosen, output, no_headers):
             say(line, colour)
-        for trouble in troubles:
-            click.echo(f"Error: {trouble}", err=True)
-        if not watch:
-            break
-        time.sleep(WATCH_S)
+        tell_troubles(troubles)
     if troubles or not asked.sound:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(FAILURE)
 
 
 def _listed(rows: Sequence[Row], output: str, no_headers: bool) -> list[str]:
@@ -155,17 +155,19 @@ def item_of(row: Row) -> dict[str, Any]:
     }
 
 
-async def inventory(asked: Asked, *, ask_runs: bool = True) -> tuple[list[Row], list[str]]:
+async def inventory(
+    asked: Asked, meant: Meant, *, ask_runs: bool = True
+) -> tuple[list[Row], list[str]]:
     """Every shard that is meant, and what could not be read."""
-    meant = meant_units(asked)
-    pasts = await asyncio.to_thread(_pasts, asked.settings.database)
+    partitions = {place.partition for place, _ in meant}
+    pasts = await asyncio.to_thread(_pasts, asked.settings.database, partitions)
     rows: list[Row] = []
     wheres = list(dict.fromkeys(where_of(place) for place, _ in meant))
     async with asked.clusters(dict.fromkeys(cluster for cluster, _ in wheres)) as (opened, shut):
         sights = Sights(lambda name: opened[name])
         read = [where for where in wheres if where[0] in opened]
         found = await asyncio.gather(*map(sights.of, read), return_exceptions=True)
-        seen: dict[tuple[str, str], Sight] = {}
+        seen: dict[Where, Sight] = {}
         troubles = dict(shut)
         for where, sight in zip(read, found, strict=True):
             if isinstance(sight, Sight):
@@ -174,7 +176,7 @@ async def inventory(asked: Asked, *, ask_runs: bool = True) -> tuple[list[Row], 
                 troubles[where[0]] = str(sight) or f"{where[0]}: no answer"
             else:
                 raise sight
-        runs = await _runs(asked, opened, seen) if ask_runs else {}
+        runs = await _runs(asked, meant, opened, seen) if ask_runs else {}
         for place, unit in meant:
             known = seen.get(where_of(place))
             if known is None:
@@ -185,7 +187,7 @@ async def inventory(asked: Asked, *, ask_runs: bool = True) -> tuple[list[Row], 
     return rows, list(troubles.values())
 
 
-def meant_units(asked: Asked) -> list[tuple[Place, Unit]]:
+def meant_units(asked: Asked) -> Meant:
     """Every unit that the filters let through, place by place, as people sort names."""
     return [
         (place, unit)
@@ -204,7 +206,7 @@ def in_order(name: str) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
-def find_units(asked: Asked, target: str) -> list[tuple[Place, Unit]]:
+def find_units(asked: Asked, target: str) -> Meant:
     """The units of a name, among those that are meant; UsageError says what there is."""
     name = bare(target)
     found = [(place, unit) for place, unit in meant_units(asked) if unit.name == name]
@@ -234,23 +236,26 @@ def _row(place: Place, unit: Unit, sight: Sight, runs: Mapping[str, Run], past: 
 
 
 async def _runs(
-    asked: Asked, opened: Mapping[str, Cluster], seen: Mapping[tuple[str, str], Sight]
+    asked: Asked, meant: Meant, opened: Mapping[str, Cluster], seen: Mapping[Where, Sight]
 ) -> dict[str, Run]:
     source = runs_of(asked.settings)
-    names = {shard.workload for _, unit in meant_units(asked) for shard in unit.shards}
+    names = {shard.workload for _, unit in meant for shard in unit.shards}
     found: dict[str, Run] = {}
-    for (cluster, _), sight in seen.items():
-        pods = [
-            sight.objects[pod.uid]
-            for name in names
-            for pod in sight.pods.get(name, ())
-            if pod.ready and not pod.ending
-        ]
-        found |= await source.read(opened[cluster], pods)
+    try:
+        for (cluster, _), sight in seen.items():
+            pods = [
+                sight.objects[pod.uid]
+                for name in names
+                for pod in sight.pods.get(name, ())
+                if pod.ready and not pod.ending
+            ]
+            found |= await source.read(opened[cluster], pods)
+    finally:
+        await source.close()
     return found
 
 
-def _pasts(database: str) -> dict[str, Past]:
+def _pasts(database: str, wanted: set[str]) -> dict[str, Past]:
     """What places were to run, as far as a journal tells; none where there is no journal."""
     from tidegate.cli.live import opened
     from tidegate.core.errors import TidegateError
@@ -259,7 +264,7 @@ def _pasts(database: str) -> dict[str, Past]:
     pasts: dict[str, Past] = {}
     try:
         with opened(database) as store:
-            for partition in store.partitions():
+            for partition in wanted & set(store.partitions()):
                 revisions: list[tuple[str, Instant]] = []
                 for entry in store.read(partition):
                     fact = entry.fact() if entry.kind == "declared" else None
@@ -274,21 +279,15 @@ def _pasts(database: str) -> dict[str, Past]:
 
 def show_shard(asked: Asked, target: str, output: str, colour: bool) -> None:
     """Everything there is to say of one shard, wherever it runs."""
-    meant = find_units(asked, target)
-    rows, troubles = asyncio.run(inventory(asked))
-    names = {unit.name for _, unit in meant}
-    mine = [row for row in rows if row.shard in names]
+    rows, troubles = asyncio.run(inventory(asked, find_units(asked, target)))
     if output != "table":
-        emit([item_of(row) for row in mine], output)
+        emit([item_of(row) for row in rows], output)
     else:
         now = clock().now()
-        for row in mine:
+        for row in rows:
             for line in _told(row, now):
                 say(line, colour)
-    for trouble in troubles:
-        click.echo(f"Error: {trouble}", err=True)
-    if troubles:
-        raise click.exceptions.Exit(1)
+    end_with(troubles)
 
 
 def _told(row: Row, now: Instant) -> list[str]:

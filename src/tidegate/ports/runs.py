@@ -13,3 +13,7 @@ class Runs(Protocol):
     async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, Run]:
         """By the pod's uid; one that gives no answer is left out. Never raises OutsideError."""
         ...
+
+    async def close(self) -> None:
+        """Let go of whatever it holds open."""
+        ...

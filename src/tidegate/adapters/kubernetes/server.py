@@ -16,6 +16,7 @@ import aiohttp
 import msgspec
 from aiolimiter import AsyncLimiter
 
+from tidegate.adapters.http_asking import PASSING
 from tidegate.adapters.kubernetes.access import Access
 from tidegate.adapters.kubernetes.answers import error_of, read_status
 from tidegate.adapters.kubernetes.login import Login
@@ -24,7 +25,6 @@ from tidegate.core.errors import OutsideError
 from tidegate.core.model.problem import shorten
 
 JSON = "application/json"
-_PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -237,7 +237,7 @@ class Server:
     def _judge(self, answer: Answer, retry_after: str | None) -> Answer:
         if answer.code == 401 and self._login.renew():
             raise _PassingError("it does not know us (401)", pause_s=0.0, unsent=True)
-        if answer.code not in _PASSING:
+        if answer.code not in PASSING:
             return answer
         status = read_status(answer.body)
         if status.misfit:

@@ -36,6 +36,10 @@ class PrometheusRuns:
         found = ((pod.uid, by_pod.get((pod.namespace, pod.name))) for pod in pods)
         return {uid: run for uid, run in found if run is not None}
 
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._source.close()
+
     async def _numbers(self, cluster: str, namespace: str) -> dict[str, Run]:
         space, pod = _LABELS
         # The name of a namespace has no character that means anything in a query.

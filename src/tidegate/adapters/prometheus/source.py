@@ -13,8 +13,15 @@ from types import MappingProxyType
 import aiohttp
 import msgspec
 
+from tidegate.adapters.http_asking import (
+    PASSING,
+    PassingError,
+    bounded,
+    passing,
+    plain_session,
+    tries,
+)
 from tidegate.adapters.prometheus.secrets import headers
-from tidegate.adapters.retrying import retry_context
 from tidegate.core.errors import OutsideError
 from tidegate.core.gates.health import Evidence
 from tidegate.core.model.problem import nearest, shorten, shown
@@ -24,9 +31,6 @@ from tidegate.wire.prometheus.probe import PrometheusProbe
 from tidegate.wire.prometheus.questions import Ask, Question, questions
 from tidegate.wire.prometheus.server import PrometheusServer
 from tidegate.wire.prometheus.testimony import Answers, weigh
-
-# It may do better in a moment: overloaded, starting, or behind a proxy that is.
-_PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -42,10 +46,6 @@ class Limits(msgspec.Struct, frozen=True):
     pause_s: float = 0.2
     # 25 shards with two counters, scraped every 15 s for 6 h, are 1.3 MB.
     bytes_max: int = 32 * 1024 * 1024
-
-
-class _PassingError(Exception):
-    """A try failed, and another may not."""
 
 
 class PrometheusSource:
@@ -142,19 +142,12 @@ class PrometheusSource:
         """One question with all its tries; the slot is held while somebody else has to wait."""
         limits = self._limits
         slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
-        tries = retry_context(
-            on=_PassingError,
-            attempts=limits.tries_max,
-            timeout=limits.total_s,
-            wait_initial=limits.pause_s,
-            wait_jitter=limits.pause_s,
-        )
         try:
             async with slots, asyncio.timeout(limits.total_s):
-                async for attempt in tries:
+                async for attempt in tries(limits):
                     with attempt:
                         return await self._try(server, question, head, tls)
-        except _PassingError as error:
+        except PassingError as error:
             raise OutsideError(f"{error} ({limits.tries_max} tries)") from None
         except TimeoutError:
             raise OutsideError(f"no answer in {limits.total_s:g} s") from None
@@ -169,8 +162,8 @@ class PrometheusSource:
     ) -> bytes:
         url = f"{server.url.rstrip('/')}/{question.path}"
         form = question.form
-        session = self._open()
-        try:
+        session, limits = self._open(), self._limits
+        with passing(limits.timeout_s):
             # A redirect could lead our credentials elsewhere: it is an answer, and the wrong one.
             async with session.request(
                 "POST" if question.posts else "GET",
@@ -180,40 +173,24 @@ class PrometheusSource:
                 headers=head,
                 ssl=tls,
                 allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=self._limits.timeout_s),
+                timeout=aiohttp.ClientTimeout(total=limits.timeout_s),
             ) as response:
-                body = await self._read(response)
+                body = await bounded(response, limits.bytes_max, "; ask for less")
                 return self._judge(response.status, body, question)
-        except TimeoutError:
-            raise _PassingError(f"no answer in {self._limits.timeout_s:g} s") from None
-        except (aiohttp.ClientError, OSError) as error:
-            text = shorten(str(error) or type(error).__name__)
-            raise _PassingError(f"cannot be asked: {text}") from None
-
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        most = self._limits.bytes_max
-        body = bytearray()
-        async for chunk in response.content.iter_chunked(64 * 1024):
-            body += chunk
-            if len(body) > most:
-                raise OutsideError(f"an answer of more than {most} bytes; ask for less")
-        return bytes(body)
 
     @staticmethod
     def _judge(status: int, body: bytes, question: Question) -> bytes:
         if status == 200:
             return body
         told = refusal(body) or "no reason given"
-        if status in _PASSING:
-            raise _PassingError(f"HTTP {status}: {told}")
+        if status in PASSING:
+            raise PassingError(f"HTTP {status}: {told}")
         query = question.form.get("query", question.path)
         raise OutsideError(f"HTTP {status}: {told}; asked: {shorten(query)}")
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            # Nothing we ask sets a cookie worth keeping.
-            jar = aiohttp.DummyCookieJar()
-            self._session = aiohttp.ClientSession(cookie_jar=jar, raise_for_status=False)
+            self._session = plain_session()
         return self._session
 
 

@@ -13,14 +13,18 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
+from tidegate.adapters.http_asking import (
+    PASSING,
+    PassingError,
+    bounded,
+    passing,
+    plain_session,
+    tries,
+)
 from tidegate.adapters.registry.signing import Token, default_config, read_config, refused, sign
-from tidegate.adapters.retrying import retry_context
 from tidegate.core.errors import OutsideError
-from tidegate.core.model.problem import shorten
 from tidegate.wire.registry import DockerConfig, Server, challenge, is_loopback
 
-# It may do better in a moment: overloaded, starting, or behind a proxy that is.
-_PASSING = frozenset({429, 500, 502, 503, 504})
 _REFUSED = (401, 403)
 
 
@@ -50,10 +54,6 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class _PassingError(Exception):
-    """A try failed, and another may not."""
-
-
 class Asking:
     """Requests to registries, signed where they want it."""
 
@@ -74,21 +74,14 @@ class Asking:
         """One request about a repository with all its tries; OutsideError if it came to nothing."""
         limits = self._limits
         slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
-        tries = retry_context(
-            on=_PassingError,
-            attempts=limits.tries_max,
-            timeout=limits.total_s,
-            wait_initial=limits.pause_s,
-            wait_jitter=limits.pause_s,
-        )
         try:
             async with slots:
                 self._check_rest(server)
                 async with asyncio.timeout(limits.total_s):
-                    async for attempt in tries:
+                    async for attempt in tries(limits):
                         with attempt:
                             return await self._signed(server, method, path, name, head)
-        except _PassingError as error:
+        except PassingError as error:
             raise self._resting(server, f"{error} ({limits.tries_max} tries)") from None
         except TimeoutError:
             raise self._resting(server, f"no answer in {limits.total_s:g} s") from None
@@ -146,7 +139,8 @@ class Asking:
         return await asyncio.to_thread(lambda: read_config(self._auth_file or default_config()))
 
     async def _request(self, method: str, url: str, head: Mapping[str, str]) -> Answer:
-        try:
+        limits = self._limits
+        with passing(limits.timeout_s):
             # A redirect could lead our login elsewhere: it is an answer, and the wrong one.
             async with self._open().request(
                 method,
@@ -154,33 +148,17 @@ class Asking:
                 headers=head,
                 proxy=_proxy_for(url),
                 allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=self._limits.timeout_s),
+                timeout=aiohttp.ClientTimeout(total=limits.timeout_s),
             ) as response:
-                body = await self._read(response)
-                if response.status in _PASSING:
-                    raise _PassingError(f"HTTP {response.status}")
+                body = await bounded(response, limits.bytes_max)
+                if response.status in PASSING:
+                    raise PassingError(f"HTTP {response.status}")
                 asked = tuple(response.headers.getall("WWW-Authenticate", ()))
                 return Answer(response.status, response.headers, asked, body)
-        except TimeoutError:
-            raise _PassingError(f"no answer in {self._limits.timeout_s:g} s") from None
-        except (aiohttp.ClientError, OSError) as error:
-            text = shorten(str(error) or type(error).__name__)
-            raise _PassingError(f"cannot be asked: {text}") from None
-
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        most = self._limits.bytes_max
-        body = bytearray()
-        async for chunk in response.content.iter_chunked(64 * 1024):
-            body += chunk
-            if len(body) > most:
-                raise OutsideError(f"an answer of more than {most} bytes")
-        return bytes(body)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            # Nothing we ask sets a cookie worth keeping.
-            jar = aiohttp.DummyCookieJar()
-            self._session = aiohttp.ClientSession(cookie_jar=jar, raise_for_status=False)
+            self._session = plain_session()
         return self._session
 
 

@@ -86,6 +86,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         """The same with its kind."""
         return f"{KIND}/{self.name}"
 
+    def unit(self, name: str) -> Unit | None:
+        """A unit by its name; None: there is none."""
+        return next((unit for unit in self.units if unit.name == name), None)
+
     @property
     def shards(self) -> Iterator[Shard]:
         """Every workload there is to be."""

@@ -7,7 +7,7 @@ import msgspec
 from tidegate.core.integrations.estate import Place, Unit
 from tidegate.core.integrations.images import digest_of, is_same
 from tidegate.core.integrations.live import Pod, Workload
-from tidegate.core.integrations.standing import revision_in
+from tidegate.core.integrations.standing import revisions_in
 from tidegate.core.integrations.trial import Run
 from tidegate.core.model.time import Instant
 
@@ -74,9 +74,7 @@ def row_of(
     found = [workloads[s.workload] for s in unit.shards if s.workload in workloads]
     its = [pod for s in unit.shards for pod in pods.get(s.workload, ()) if not pod.ending]
     wants = place.wanted(unit)
-    revisions = {
-        revision_in(each, pods.get(each.name, ()), wants, place.repository) for each in found
-    }
+    revisions = revisions_in(unit, workloads, pods, wants, place.repository)
     running = revisions.pop() if len(revisions) == 1 else ""
     shown = running or (MIXED if found else "")
     behind, since = _behind(place.revision, running, past or Past())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidegate.core.integrations.change import Found, Key
-from tidegate.core.integrations.live import workload_of
+from tidegate.core.integrations.live import Workload, workload_of
 from tidegate.core.integrations.reshaping import WHOLE, Share, clash, share_of_workload
 
 # The cluster, the namespace and the integration.
@@ -69,14 +69,13 @@ def _shares(documents: Mapping[Key, Mapping[str, Any]]) -> dict[Owners, dict[Key
         workload = workload_of(document)
         integration = workload.env.get("INTEGRATION_NAME", "")
         if integration:
-            share = None if _is_stopped(document) else share_of_workload(workload)
+            share = None if _is_stopped(workload, document) else share_of_workload(workload)
             found[key[0], key[1], integration][key] = share
     return found
 
 
-def _is_stopped(document: Mapping[str, Any]) -> bool:
+def _is_stopped(workload: Workload, document: Mapping[str, Any]) -> bool:
     """Whether a workload has no pods, and none that still end."""
-    workload = workload_of(document)
     if workload.kind == "CronJob":
         busy = (document.get("status") or {}).get("active")
         return bool((document.get("spec") or {}).get("suspend")) and not busy

@@ -18,13 +18,12 @@ def declared_of(
     why; those with an image of their own are left alone just the same.
     """
     pinned = {unit.name: unit.pinned_by for unit in place.units if unit.pinned_by}
-    moved = (name for name in running if name not in pinned)
     return Declared(
         strategy=rules.strategy,
         groups=_groups(place.units, rules),
         labels={unit.name: unit.labels for unit in place.units},
         revision=place.revision,
-        last_good=_before(place.revision, (running[name] for name in moved)),
+        last_good=last_good_of(place, running),
         pinned={**others, **pinned},
         origin=rules.where,
     )
@@ -46,9 +45,14 @@ def _groups(units: Iterable[Unit], rules: Rules) -> tuple[Membership, ...]:
     )
 
 
-def _before(revision: str, running: Iterable[str]) -> str | None:
-    """What most ran of those who do not have the revision yet; None: everybody has it."""
-    older = Counter(each for each in running if each != revision)
+def last_good_of(place: Place, running: Mapping[str, str]) -> str | None:
+    """What most ran of those who do not have the revision yet; None: everybody has it.
+
+    Whoever has an image of its own says nothing about the others.
+    """
+    moved = (running[unit.name] for unit in place.units
+             if unit.name in running and not unit.pinned_by)  # fmt: skip
+    older = Counter(each for each in moved if each != place.revision)
     if not older:
         return None
     # Of equally many the name decides, so that two readings say the same.

@@ -34,7 +34,7 @@ def standing_of(
     """
     names = [shard.workload for shard in unit.shards]
     found = [workloads[name] for name in names if name in workloads]
-    revisions = {revision_in(each, pods.get(each.name, ()), wanted, repository) for each in found}
+    revisions = revisions_in(unit, workloads, pods, wanted, repository)
     if len(found) < len(names) or len(revisions) != 1:
         # Not there, or its parts differ: whatever goes out goes to all of them.
         return Target(unit.name)
@@ -45,6 +45,21 @@ def standing_of(
         done = sum(one is Status.Succeeded for one, _ in said)
         detail = f"{done} of {len(said)} sub-shards done; {detail}"
     return Target(unit.name, status, revision=revision, detail=detail)
+
+
+def revisions_in(
+    unit: Unit,
+    workloads: Mapping[str, Workload],
+    pods: Mapping[str, Sequence[Pod]],
+    wanted: str,
+    repository: str,
+) -> set[str]:
+    """What the parts of a unit run that are there: one revision, unless they differ."""
+    return {
+        revision_in(workloads[name], pods.get(name, ()), wanted, repository)
+        for name in (shard.workload for shard in unit.shards)
+        if name in workloads
+    }
 
 
 def revision_in(workload: Workload, pods: Sequence[Pod], wanted: str, repository: str) -> str:

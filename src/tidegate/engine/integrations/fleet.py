@@ -17,36 +17,43 @@ from tidegate.core.integrations.estate import (
     Place,
     Unit,
     kind_of,
-    manifest_of,
-    pieces_of,
 )
 from tidegate.core.integrations.images import image_named
 from tidegate.core.integrations.live import Pod, workload_of
 from tidegate.core.integrations.rehearsal import target_of as rehearsal_of
 from tidegate.core.integrations.reshaping import Reshape
 from tidegate.core.integrations.rules import Rules
-from tidegate.core.integrations.staging import declared_of
-from tidegate.core.integrations.standing import revision_in, standing_of
+from tidegate.core.integrations.staging import declared_of, last_good_of
+from tidegate.core.integrations.standing import revisions_in, standing_of
 from tidegate.core.integrations.trial import Trial
 from tidegate.core.journal.facts import Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.problem import nearest
 from tidegate.core.model.target import Status, Target
+from tidegate.engine.integrations.giving import give
 from tidegate.engine.integrations.rehearsing import Rehearsing
 from tidegate.engine.integrations.resharding import Resharding
-from tidegate.engine.integrations.sight import WORKLOADS, Sight, Sights, Where, where_of
+from tidegate.engine.integrations.sight import (
+    FRESH_S,
+    WORKLOADS,
+    Find,
+    Sight,
+    Sights,
+    Where,
+    where_of,
+)
 from tidegate.engine.integrations.trials import Trials
+from tidegate.ports.clock import Clock
 from tidegate.ports.cluster import (
     DEPLOYMENT,
     STATEFUL_SET,
-    Applied,
     Kind,
     NotAllowedError,
     Outcome,
-    Take,
 )
 from tidegate.ports.estates import Estates
 from tidegate.ports.fleet import Observation
+from tidegate.ports.runs import Runs
 
 NOT_OURS = "somebody else's; `tidegate apply --adopt` takes it over"
 # Runs end without a word from the cluster: places are looked at again this often.
@@ -61,17 +68,18 @@ class IntegrationsFleet:
     def __init__(
         self,
         estates: Estates,
-        sights: Sights,
-        trials: Trials,
-        resharding: Resharding,
-        rehearsing: Rehearsing,
+        find: Find,
+        runs: Runs,
+        clock: Clock,
+        *,
+        fresh_s: float = FRESH_S,
         look_s: float = LOOK_S,
     ) -> None:
         self._estates = estates
-        self._sights = sights
-        self._trials = trials
-        self._resharding = resharding
-        self._rehearsing = rehearsing
+        self._sights = Sights(find, fresh_s)
+        self._trials = Trials(runs, clock)
+        self._resharding = Resharding(self._sights, clock)
+        self._rehearsing = Rehearsing(self._sights)
         self._look_s = look_s
 
     async def partitions(self) -> list[str]:
@@ -154,11 +162,10 @@ class IntegrationsFleet:
         estate, place, rules = await self._place(partition)
         if task.target == rehearsal_of(place):
             running = _running(place, await self._sights.of(where_of(place)))
-            old = declared_of(place, rules, running, {}).last_good
-            return await self._rehearsing.act(place, rules, task, old)
+            return await self._rehearsing.act(place, rules, task, last_good_of(place, running))
         if task.change.kind is ChangeKind.REMOVE:
             return await self._remove(place, task.target)
-        unit = next((each for each in place.units if each.name == task.target), None)
+        unit = place.unit(task.target)
         if unit is None or task.change.revision is None:
             raise StaleError(f"{task.target} is not in the bundle any more")
         where, revision = where_of(place), task.change.revision
@@ -169,7 +176,7 @@ class IntegrationsFleet:
                 raise StaleError(f"{task.target}: {each.words} comes first")
         self._trials.begin(place, unit, revision, _pods(unit, sight))
         try:
-            done = await self._apply(estate, place, unit, revision)
+            done = await give(self._sights.find(where[0]), estate.site, place, unit, revision)
             ended = await self._unstick(place, unit, revision, sight)
         finally:
             self._sights.forget(where)
@@ -193,21 +200,6 @@ class IntegrationsFleet:
         except NotAllowedError:
             return [f"{stuck[0].name} must be deleted by hand: Tidegate may not"]
         return [f"{sum(ended)} stuck pods ended"] if any(ended) else []
-
-    async def _apply(
-        self, estate: Estate, place: Place, unit: Unit, revision: str
-    ) -> list[Applied]:
-        cluster = self._sights.find(place.managed.namespace.cluster)
-        every = [
-            cluster.apply(manifest_of(piece, estate.site, revision=revision), take=Take.BACK)
-            for piece in pieces_of(place, unit)
-        ]
-        # All of them end, whatever becomes of one: none goes on unseen.
-        done = await asyncio.gather(*every, return_exceptions=True)
-        for each in done:
-            if isinstance(each, BaseException):
-                raise each
-        return [each for each in done if isinstance(each, Applied)]
 
     async def _remove(self, place: Place, target: str) -> str:
         """Take away what a unit has that the bundle knows no more."""
@@ -306,16 +298,8 @@ def _running(place: Place, sight: Sight) -> dict[str, str]:
     """The revision of every unit whose parts all have one and the same."""
     found: dict[str, str] = {}
     for unit in place.units:
-        revisions = {
-            revision_in(
-                sight.workloads[shard.workload],
-                sight.pods.get(shard.workload, ()),
-                place.wanted(unit),
-                place.repository,
-            )
-            for shard in unit.shards
-            if shard.workload in sight.workloads
-        }
+        wanted = place.wanted(unit)
+        revisions = revisions_in(unit, sight.workloads, sight.pods, wanted, place.repository)
         if len(revisions) == 1:
             found[unit.name] = revisions.pop()
     return found

@@ -27,7 +27,7 @@ from tidegate.core.rollout.world import Membership
 from tidegate.engine.integrations.sight import Sights
 from tidegate.ports.cluster import JOB, POD, Cluster, Object, Take
 
-# How many exit codes a pod of one container has.
+# How a job ended: its exit code, and its lines.
 _Ended = tuple[int, list[str]]
 
 

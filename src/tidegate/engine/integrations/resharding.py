@@ -1,12 +1,11 @@
 """Carries resharding out: the old set ends, and nobody of the new one starts before it has."""
 
-import asyncio
 from collections.abc import Iterator
 
 import msgspec
 
 from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.integrations.estate import Estate, Place, manifest_of, pieces_of
+from tidegate.core.integrations.estate import Estate, Place, Unit
 from tidegate.core.integrations.images import revision_of
 from tidegate.core.integrations.reshaping import (
     Owner,
@@ -25,9 +24,9 @@ from tidegate.core.journal.facts import Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.target import Status, Target
 from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.engine.integrations.giving import give
 from tidegate.engine.integrations.sight import Sight, Sights, where_of
 from tidegate.ports.clock import Clock
-from tidegate.ports.cluster import Take
 from tidegate.ports.fleet import Observation
 
 # A resharding that is over is listed for a while yet, so that its end is written down.
@@ -83,15 +82,14 @@ class Resharding:
         """Who has ended, and who has begun."""
         sight = await self._sights.of(where_of(reshape.place))
         left = still_there(reshape, sight.workloads, sight.pods)
-        reports = [_drained(name, left.get(name), reshape.revision) for name in reshape.old]
-        reports += (_begun(reshape, at, sight) for at in range(len(reshape.units)))
-        if not sight.complete:
-            # Whoever is not seen may be there all the same.
-            gone = {drain_target(name) for name in reshape.old if name not in left}
-            lost = {each.name for each in reports if each.status is Status.ToApply} - {
-                drain_target(name) for name in left
-            }
-            reports = [each for each in reports if each.name not in gone | lost]
+        # Whoever is not seen may be there all the same, unless all of it is seen.
+        reports = [
+            _drained(name, left.get(name), reshape.revision)
+            for name in reshape.old
+            if sight.complete or name in left
+        ]
+        begun = (_begun(unit, reshape.revision, sight) for unit in reshape.units)
+        reports += (each for each in begun if sight.complete or each.status is Status.Succeeded)
         if all(each.status is Status.Succeeded for each in reports) and sight.complete:
             self._over_at.setdefault(reshape.partition, self._clock.now())
         return Observation(declared_of(reshape), tuple(reports), sight.complete, dated=False)
@@ -134,12 +132,7 @@ class Resharding:
         place = reshape.place
         revision = revision_of(image_in(task.change.revision), place.repository)
         cluster = self._sights.find(place.managed.namespace.cluster)
-        await asyncio.gather(
-            *(
-                cluster.apply(manifest_of(piece, estate.site, revision=revision), take=Take.BACK)
-                for piece in pieces_of(place, unit)
-            )
-        )
+        await give(cluster, estate.site, place, unit, revision)
         return f"{len(unit.shards)} started"
 
 
@@ -170,8 +163,7 @@ def _drained(name: str, how: str | None, revision: str) -> Target:
     return Target(target, Status.Progressing, revision=revision, detail=how)
 
 
-def _begun(reshape: Reshape, at: int, sight: Sight) -> Target:
-    unit = reshape.units[at]
+def _begun(unit: Unit, revision: str, sight: Sight) -> Target:
     found = [sight.workloads.get(shard.workload) for shard in unit.shards]
     there = [
         each
@@ -181,4 +173,4 @@ def _begun(reshape: Reshape, at: int, sight: Sight) -> Target:
     if len(there) < len(unit.shards):
         return Target(unit.name)
     # Whether its image is any good is the business of the rollout of images.
-    return Target(unit.name, Status.Succeeded, revision=reshape.revision)
+    return Target(unit.name, Status.Succeeded, revision=revision)

@@ -25,6 +25,9 @@ class PodRuns:
         found = await asyncio.gather(*(self._one(cluster, pod) for pod in pods))
         return {pod.uid: run for pod, run in zip(pods, found, strict=True) if run is not None}
 
+    async def close(self) -> None:
+        """Clusters are closed by whoever opened them."""
+
     async def _one(self, cluster: Cluster, pod: Object) -> Run | None:
         async with self._slots:
             try:
