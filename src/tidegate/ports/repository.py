@@ -1,0 +1,109 @@
+"""A Git repository as Tidegate sees it: revisions, who changed what, and a way to offer a change.
+
+Whoever is asked answers in the calling thread. What is asked may fail with OutsideError; what names
+nothing there is a UserError. Nothing here touches anybody's working tree or index.
+"""
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from tidegate.core.model.time import Instant
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """One commit, and whose work it is."""
+
+    sha: str
+    author: str
+    email: str
+    # When it was written into the branch, which is what people mean by "merged".
+    at: Instant
+    subject: str
+    # The text below the subject, for lines like `Co-authored-by:`.
+    body: str = ""
+
+
+class Ancestry(enum.Enum):
+    """How one commit stands to another."""
+
+    SAME = "same"
+    AHEAD = "ahead"  # the new one descends from the old one
+    BEHIND = "behind"  # the old one descends from the new one
+    APART = "apart"  # neither
+    UNKNOWN = "unknown"  # one of them is not in this repository
+
+
+class Repository(Protocol):
+    """One repository: somebody's clone, or a mirror that is kept of another one."""
+
+    @property
+    def url(self) -> str:
+        """Where it is pushed to and fetched from, without any credentials; empty: nowhere."""
+        ...
+
+    def fetch(self) -> None:
+        """Learn what its remote has now; nothing to do where there is no remote."""
+        ...
+
+    def branch(self) -> str:
+        """The name of the branch that changes are merged into: `main`."""
+        ...
+
+    def tip(self, branch: str = "") -> str:
+        """The commit a branch has at the remote as of the last fetch, or here without a remote.
+
+        The empty name is the branch that changes are merged into.
+        """
+        ...
+
+    def resolve(self, revision: str) -> str:
+        """The full name of a commit, from a branch, a tag, or the beginning of its name."""
+        ...
+
+    def files(self, commit: str) -> Mapping[str, str]:
+        """The identity of every regular file, by its path from the root, in order."""
+        ...
+
+    def read(self, commit: str, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The bytes of some files, in the order asked for."""
+        ...
+
+    def holding(self, commit: str, text: str, under: str = "") -> tuple[str, ...]:
+        """The paths of all text files with a text in them, at and below a folder, in order."""
+        ...
+
+    def ancestry(self, old: str, new: str) -> Ancestry:
+        """How the new commit stands to the old one."""
+        ...
+
+    def between(self, old: str, new: str) -> tuple[Commit, ...]:
+        """The commits in the new one that are not in the old one, the newest first, no merges."""
+        ...
+
+    def last_change(self, commit: str, path: str, line: int) -> Commit:
+        """Who wrote a line of a file, counted from 1, as it stands in a commit."""
+        ...
+
+    def commit(
+        self, branch: str, parent: str, files: Mapping[str, bytes | None], message: str
+    ) -> str:
+        """Make a branch here of one commit on a parent, in the name of git's user; its name.
+
+        None takes a file away. The same content, parent, message and user make the same commit as
+        long as `branch` already has it: it is found, not made again.
+        """
+        ...
+
+    def push(self, branch: str, expected: str) -> None:
+        """Push a branch to the remote if that has it still at `expected`; empty: has it not yet.
+
+        StaleError if it has something else: somebody pushed meanwhile, and is never overwritten.
+        """
+        ...
+
+    def pushed(self, branch: str) -> str:
+        """The commit the remote has a branch at just now, asked anew; empty: it has no such."""
+        ...
