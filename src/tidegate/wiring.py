@@ -120,6 +120,23 @@ def open_tree(folder: Path, revision: str | None = None) -> Tree:
     return DirectoryTree(folder)
 
 
+def parting(folder: Path, base: str, head: str | None) -> str:
+    """The commit where a head left its base; a working tree left it where its commit did."""
+    from tidegate.adapters.tree.git import merge_base
+
+    return merge_base(folder, base, head or "HEAD")
+
+
+def root_file(folder: Path, revision: str | None, name: str) -> bytes | None:
+    """A file at the root of the repository of a bundle, read or not; None: there is no such."""
+    from tidegate.adapters.tree.git import file_at, root_of
+
+    if revision is not None:
+        return file_at(folder, revision, name)
+    path = (root_of(folder) or folder) / name
+    return path.read_bytes() if path.is_file() else None
+
+
 def bundle_cache(*, wanted: bool = True) -> Cache:
     """What was worked out of bundles before, on this machine; or nothing."""
     from tidegate.adapters.file_cache import FileCache, NoCache, cache_path

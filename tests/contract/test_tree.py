@@ -1,12 +1,11 @@
 """Every tree of files answers alike: a directory, a revision in Git, and the one tests use."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.bundles import INVENTORY, MemoryTree
+from tests.folders import git
 from tidegate.adapters.file_cache import NoCache
 from tidegate.adapters.tree.directory import DirectoryTree
 from tidegate.adapters.tree.git import GitTree
@@ -24,19 +23,6 @@ OTHERS = {
     "empty.yml": "",
 }
 FILES = {**INVENTORY, **OTHERS}
-
-
-def git(folder: Path, *arguments: str) -> str:
-    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
-    who |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in who.items()}
-    found = subprocess.run(
-        ["git", "-C", str(folder), "-c", "init.defaultBranch=main", *arguments],
-        env={**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return found.stdout.strip()
 
 
 @pytest.fixture

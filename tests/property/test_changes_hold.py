@@ -1,7 +1,6 @@
 """Laws of plans for clusters: applied once they are done, what is not ours stays, gaps keep all."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,64 +9,13 @@ from tests.estates import (
     Land,
     estate,
     integration,
-    managed,
-    namespace,
-    staged,
 )
+from tests.property.estate_worlds import CLUSTERS, NAMESPACES, estates, places
 from tidegate.core.errors import OutsideError
 from tidegate.core.integrations.change import Verb
 from tidegate.core.integrations.estate import Estate, manifest_of
-from tidegate.core.integrations.model import Override
 from tidegate.core.model.removal import removals_max
 from tidegate.ports.cluster import MANAGER
-
-CLUSTERS, NAMESPACES = ("c1", "c2"), ("ns", "other")
-_images = st.sampled_from(("aaaaaaa", "bbbbbbb"))
-_overrides = st.lists(
-    st.builds(
-        Override,
-        shard=st.sampled_from(("one", "two")),
-        image_ref=st.sampled_from((None, "ccccccc")),
-        disabled=st.booleans(),
-        sub_shards=st.sampled_from((None, None, 2)),
-    ),
-    max_size=2,
-    unique_by=lambda each: each.shard,
-)
-
-
-@st.composite
-def _places(draw: st.DrawFn, here: bool = False) -> Any:
-    """One place, split or not, staged or not."""
-    where = namespace(draw(st.sampled_from(CLUSTERS)), draw(st.sampled_from(NAMESPACES)))
-    where = namespace() if here else where
-    accounts = draw(st.booleans())
-    return managed(
-        draw(_images),
-        where,
-        accounts=accounts,
-        shards=None if accounts else draw(st.sampled_from((None, 1, 2, 3))),
-        overrides=draw(_overrides) if accounts else (),
-        rollout=staged() if draw(st.booleans()) else None,
-        overlap=not here and draw(st.booleans()),
-        cache=draw(st.sampled_from((False, False, True))),
-        extraArgs=draw(st.sampled_from(("", "--x"))),
-    )
-
-
-@st.composite
-def _estates(draw: st.DrawFn) -> Estate:
-    """A few integrations in a few places."""
-    made = [
-        integration(
-            name,
-            *draw(st.lists(_places(), max_size=2, unique_by=lambda each: each.namespace.path)),
-        )
-        for name in draw(st.sets(st.sampled_from("abcd")))
-    ]
-    accounts = draw(st.sampled_from((("one", "two"), ("one", "two", "three"))))
-    return estate(*sorted(made, key=lambda each: each.name), accounts=accounts)
-
 
 _wishes = st.fixed_dictionaries(
     {"adopt": st.booleans(), "allow_mass_delete": st.booleans(), "sound": st.booleans()}
@@ -85,7 +33,7 @@ def _land(first: Estate, foreign: Estate) -> Land:
     return land
 
 
-@given(_estates(), _estates(), _estates(), _wishes)
+@given(estates(), estates(), estates(), _wishes)
 def test_what_was_applied_is_not_planned_again(
     foreign: Estate, first: Estate, second: Estate, wishes: dict[str, bool]
 ) -> None:
@@ -100,7 +48,7 @@ def test_what_was_applied_is_not_planned_again(
     assert len(again) <= removals_max(len(land.ours()))
 
 
-@given(_estates(), _estates(), _estates(), st.booleans())
+@given(estates(), estates(), estates(), st.booleans())
 def test_what_is_not_ours_is_never_changed_or_removed(
     foreign: Estate, first: Estate, second: Estate, mass: bool
 ) -> None:
@@ -115,7 +63,7 @@ def test_what_is_not_ours_is_never_changed_or_removed(
     assert {each.key for each in with_consent if each.verb is Verb.REMOVE} <= ours
 
 
-@given(_estates(), _estates(), st.sampled_from(CLUSTERS), st.sampled_from(("Service", "CronJob")))
+@given(estates(), estates(), st.sampled_from(CLUSTERS), st.sampled_from(("Service", "CronJob")))
 def test_on_any_gap_nothing_is_removed(
     first: Estate, second: Estate, broken: str, kind: str
 ) -> None:
@@ -132,7 +80,7 @@ def test_on_any_gap_nothing_is_removed(
     assert before <= land.records().keys()
 
 
-@given(_estates(), _estates(), _estates())
+@given(estates(), estates(), estates())
 def test_no_more_is_removed_than_the_brake_lets_go(
     foreign: Estate, first: Estate, second: Estate
 ) -> None:
@@ -153,7 +101,7 @@ def _foreign(foreign: Estate) -> set[tuple[str, str, str, str]]:
     return {piece.key for piece in foreign.pieces()}
 
 
-_split = _places(here=True).map(lambda place: estate(integration("a", place)))
+_split = places(here=True).map(lambda place: estate(integration("a", place)))
 
 
 @given(_split, _split)

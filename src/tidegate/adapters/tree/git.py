@@ -78,6 +78,29 @@ class GitTree:
                     yield path, answers.read(int(head[2]) + 1)[:-1]
 
 
+def merge_base(folder: Path, one: str, other: str) -> str:
+    """The commit where two revisions parted; UserError if one is not there, or they never met."""
+    ends = [GitTree(folder, each).commit for each in (one, other)]
+    found = _git(folder, "merge-base", *ends)
+    if found.returncode:
+        what = f"{one} and {other} have no common commit here"
+        remedy = "fetch the history between them (`git fetch --unshallow`)"
+        raise UserError((Problem(str(folder), what, remedy),))
+    return found.stdout.decode().strip()
+
+
+def file_at(folder: Path, revision: str, name: str) -> bytes | None:
+    """A file at the root of the repository a directory is in; None: it has no such."""
+    found = _git(folder, "cat-file", "blob", f"{revision}:{name}")
+    return None if found.returncode else found.stdout
+
+
+def root_of(folder: Path) -> Path | None:
+    """Where the repository of a directory has its files; None: nowhere."""
+    found = _git(folder, "rev-parse", "--show-toplevel")
+    return None if found.returncode else Path(found.stdout.decode().strip())
+
+
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
@@ -87,6 +110,6 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
             timeout=TIMEOUT_S,
         )
     except FileNotFoundError:
-        raise OutsideError("git is not installed; --revision needs it") from None
+        raise OutsideError("git is not installed; revisions need it") from None
     except subprocess.TimeoutExpired:
         raise OutsideError(f"git did not answer within {TIMEOUT_S} s") from None

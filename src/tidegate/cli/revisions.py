@@ -1,0 +1,170 @@
+"""A bundle before and after a change: what both revisions come to, and what is newly wrong.
+
+The base is the commit where the head left it, so that what others merged meanwhile is nobody's
+change; a working tree left it where its own commit did.
+"""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from tidegate.cli.setting_options import settings_options
+from tidegate.config.settings import Merged, Settings
+
+if TYPE_CHECKING:
+    from tidegate.config.bundle.finding import Finding
+    from tidegate.config.bundle.joining import Bundle
+    from tidegate.core.integrations.effect import Effects
+    from tidegate.core.integrations.estate import Estate
+    from tidegate.core.model.problem import Problem
+    from tidegate.ports.tree import Tree
+
+Function = Callable[..., Any]
+
+SETTINGS = ("bundle", "image", "parameters", "overlay", "registry", "registryAuth", "color")
+WORKING_TREE = "the working tree"
+SHORT = 7
+# A place in a file within what a finding says.
+_LINE = re.compile(r"(\.ya?ml):\d+(:\d+)?")
+
+
+def revision_options(*more: str) -> Callable[[Function], Function]:
+    """`[DIR] --base --head` and settings; the command is handed what they name as `compared`."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def command(
+            *, merged: Merged, folder: Path | None, base: str, head: str | None, **kwargs: Any
+        ) -> Any:
+            settings = merged.settings()
+            for warning in merged.warnings:
+                click.echo(f"warning: {warning}", err=True)
+            return function(compared=Revisions(settings, folder, base, head), **kwargs)
+
+        flagged: Function = settings_options(*dict.fromkeys((*SETTINGS, *more)))(command)
+        told = "Compare with this revision of the bundle, as it was where the head left it."
+        after = "The revision to look at, and not the working tree."
+        flagged = click.option("--head", metavar="REF", help=after)(flagged)
+        flagged = click.option("--base", metavar="REF", required=True, help=told)(flagged)
+        path = click.Path(path_type=Path)
+        return click.argument("folder", metavar="[DIR]", type=path, required=False)(flagged)
+
+    return decorate
+
+
+class Side(msgspec.Struct, frozen=True):
+    """A bundle as one of two revisions has it."""
+
+    # None: of no commit, but the working tree.
+    commit: str | None
+    tree: "Tree"
+    bundle: "Bundle"
+    estate: "Estate"
+    # What a registry could not say about its images.
+    troubles: tuple["Problem", ...]
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return WORKING_TREE if self.commit is None else self.commit[:SHORT]
+
+
+class Revisions:
+    """Both sides of a change; read when made."""
+
+    def __init__(self, settings: Settings, folder: Path | None, base: str, head: str | None):
+        from tidegate import wiring
+        from tidegate.cli.site import bundle_folder
+
+        self.settings = settings
+        self.folder = bundle_folder(settings, folder)
+        # As they were asked for.
+        self.asked = base, head
+        self.base = self._side(wiring.parting(self.folder, base, head))
+        self.head = self._side(head)
+        if not self.head.bundle.files:
+            raise click.UsageError(f"{self.folder}: no YAML file; name the directory of a bundle")
+
+    def _side(self, revision: str | None) -> Side:
+        from tidegate import wiring
+        from tidegate.cli.progress import Progress
+        from tidegate.cli.site import settled, site_of
+        from tidegate.config.bundle.reading import read_bundle
+        from tidegate.config.estate_source import estate_in
+        from tidegate.core.model.problem import Problems
+
+        tree = wiring.open_tree(self.folder, revision)
+        with Progress("reading files", quiet_s=1.0) as progress:
+            bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+        problems = Problems()
+        estate = settled(self.settings, estate_in(bundle, site_of(self.settings)), problems)
+        commit = None if revision is None else str(getattr(tree, "commit", revision))
+        return Side(commit, tree, bundle, estate, tuple(problems.errors))
+
+    @property
+    def told(self) -> str:
+        """Which commits are compared."""
+        base, head = self.asked
+        other = head or "HEAD"
+        return f"{self.base.name} (where {other} left {base}) … {self.head.name}"
+
+    @functools.cached_property
+    def effects(self) -> "Effects":
+        """What becomes of every workload."""
+        from tidegate.core.integrations.effect import effects_of
+
+        return effects_of(self.base.estate, self.head.estate)
+
+    @functools.cached_property
+    def changed(self) -> tuple[str, ...]:
+        """The files of the bundle that differ, by their path from its root, in order."""
+        old, new = self.base.tree.files(), self.head.tree.files()
+        return tuple(sorted(path for path in {**old, **new} if old.get(path) != new.get(path)))
+
+    @functools.cached_property
+    def new_findings(self) -> tuple["Finding", ...]:
+        """What is wrong, or looks so, only since this change."""
+        return unmatched(self.head.bundle.findings, self.base.bundle.findings)
+
+    @functools.cached_property
+    def mended_findings(self) -> tuple["Finding", ...]:
+        """What this change puts right."""
+        return unmatched(self.base.bundle.findings, self.head.bundle.findings)
+
+    @property
+    def new_errors(self) -> tuple["Finding", ...]:
+        """Those that make a part of the bundle unusable."""
+        return tuple(each for each in self.new_findings if each.severity == "error")
+
+    def root_file(self, name: str) -> tuple[bytes | None, bytes | None]:
+        """A file at the root of the repository, before and after; None: there was no such."""
+        from tidegate import wiring
+
+        old, new = (
+            wiring.root_file(self.folder, side.commit, name) for side in (self.base, self.head)
+        )
+        return old, new
+
+
+def unmatched(some: Iterable["Finding"], others: Iterable["Finding"]) -> tuple["Finding", ...]:
+    """Findings that others do not say as well, wherever in their file they stand."""
+    known = Counter(map(_said, others))
+    found: list[Finding] = []
+    for each in some:
+        said = _said(each)
+        if known[said]:
+            known[said] -= 1
+        else:
+            found.append(each)
+    return tuple(found)
+
+
+def _said(finding: "Finding") -> tuple[str, ...]:
+    texts = finding.file, finding.severity, finding.rule, finding.message, finding.value
+    return tuple(_LINE.sub(r"\1", text) for text in texts)

@@ -1,0 +1,110 @@
+"""Two revisions of a bundle: which are compared, what they come to, and what is newly wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.folders import Folder, git
+from tidegate.cli.revisions import Revisions
+from tidegate.config.settings import load
+from tidegate.core.errors import UserError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """A bundle in a repository: its first commit on main, and a branch for a change."""
+    found = Folder(tmp_path / "bundle", {"prod-1": "production"})
+    found.integration("dns")
+    git(found.root, "init", "-q")
+    _commit(found, "first")
+    git(found.root, "checkout", "-qb", "change")
+    return found
+
+
+def _commit(folder: Folder, message: str) -> str:
+    git(folder.root, "add", "-A")
+    git(folder.root, "commit", "-qm", message)
+    return git(folder.root, "rev-parse", "HEAD")
+
+
+def _compared(folder: Folder, base: str = "main", head: str | None = None) -> Revisions:
+    return Revisions(load({}, {}).settings(), folder.root, base, head)
+
+
+def _effects(compared: Revisions) -> list[tuple[str, str, str, str]]:
+    return [(e.fate.value, e.unit, e.before, e.after) for e in compared.effects.effects]
+
+
+def test_the_base_is_where_the_head_left_it_and_not_its_tip(folder: Folder) -> None:
+    """What others merged meanwhile is not undone by a change that does not have it."""
+    parted = git(folder.root, "rev-parse", "main")
+    folder.integration("dns", "bbbbbbb")
+    mine = _commit(folder, "mine")
+    git(folder.root, "checkout", "-q", "main")
+    folder.integration("others")
+    _commit(folder, "theirs")
+    compared = _compared(folder, "main", "change")
+    assert _effects(compared) == [("changed", "dns", "aaaaaaa", "bbbbbbb")]
+    assert (compared.base.commit, compared.head.commit) == (parted, mine)
+    assert compared.told == f"{parted[:7]} (where change left main) … {mine[:7]}"
+    assert compared.changed == ("integrations/dns.yml",)
+
+
+def test_a_working_tree_is_compared_with_what_is_not_committed_yet(folder: Folder) -> None:
+    folder.integration("dns", "bbbbbbb")
+    _commit(folder, "mine")
+    folder.integration("new", "ccccccc")
+    compared = _compared(folder)
+    assert _effects(compared) == [
+        ("changed", "dns", "aaaaaaa", "bbbbbbb"),
+        ("created", "new", "", "ccccccc"),
+    ]
+    assert compared.head.commit is None
+    assert compared.told.endswith("(where HEAD left main) … the working tree")
+
+
+def test_only_what_the_change_brings_is_newly_found_wherever_it_moved_to(folder: Folder) -> None:
+    """An old fault below a line that was added above it stays an old one."""
+    path = folder.root / "integrations/dns.yml"
+    path.write_text(path.read_text() + "nonsense: 1\n")
+    _commit(folder, "old fault")
+    git(folder.root, "branch", "-f", "main")
+    path.write_text(path.read_text().replace("name: dns", "description: dns\nname: dns\nwrong: 2"))
+    compared = _compared(folder)
+    assert len(compared.head.bundle.findings) == 2
+    (new,) = compared.new_findings
+    assert (new.path, compared.new_errors) == ("wrong", (new,))
+    assert compared.mended_findings == ()
+    path.write_text("$schema: /app-sre/integration-1.yml\nname: dns\n")
+    assert [each.path for each in _compared(folder).mended_findings] == ["nonsense"]
+
+
+def test_a_second_fault_that_says_the_same_is_new(folder: Folder) -> None:
+    """They are counted: one was there before, two are now."""
+    wrong = "$schema: /aws/account-1.yml\nname: one\n"
+    folder.write("aws/again.yml", wrong)
+    _commit(folder, "one twice")
+    git(folder.root, "branch", "-f", "main")
+    folder.write("aws/and-again.yml", wrong)
+    (new,) = _compared(folder).new_findings
+    assert new.rule == "duplicate"
+
+
+def test_a_file_at_the_root_is_read_on_both_sides(folder: Folder) -> None:
+    folder.write(".env", "export RECONCILE_IMAGE_TAG=aaaaaaa\n")
+    assert _compared(folder).root_file(".env") == (None, b"export RECONCILE_IMAGE_TAG=aaaaaaa\n")
+    _commit(folder, "env")
+    git(folder.root, "branch", "-f", "main")
+    folder.write(".env", "export RECONCILE_IMAGE_TAG=bbbbbbb\n")
+    old, new = _compared(folder).root_file(".env")
+    assert old == b"export RECONCILE_IMAGE_TAG=aaaaaaa\n"
+    assert new == b"export RECONCILE_IMAGE_TAG=bbbbbbb\n"
+
+
+def test_a_revision_that_is_not_there_or_shares_no_history_is_named(folder: Folder) -> None:
+    with pytest.raises(UserError, match='no revision "mian"'):
+        _compared(folder, "mian")
+    git(folder.root, "checkout", "-q", "--orphan", "apart")
+    _commit(folder, "another beginning")
+    with pytest.raises(UserError, match="main and HEAD have no common commit here; fetch"):
+        _compared(folder)
