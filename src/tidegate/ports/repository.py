@@ -4,36 +4,12 @@ Whoever is asked answers in the calling thread. What is asked may fail with Outs
 nothing there is a UserError. Nothing here touches anybody's working tree or index.
 """
 
-import enum
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-import msgspec
+from tidegate.core.promotions.history import Ancestry, Commit
 
-from tidegate.core.model.time import Instant
-
-
-class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """One commit, and whose work it is."""
-
-    sha: str
-    author: str
-    email: str
-    # When it was written into the branch, which is what people mean by "merged".
-    at: Instant
-    subject: str
-    # The text below the subject, for lines like `Co-authored-by:`.
-    body: str = ""
-
-
-class Ancestry(enum.Enum):
-    """How one commit stands to another."""
-
-    SAME = "same"
-    AHEAD = "ahead"  # the new one descends from the old one
-    BEHIND = "behind"  # the old one descends from the new one
-    APART = "apart"  # neither
-    UNKNOWN = "unknown"  # one of them is not in this repository
+__all__ = ["Ancestry", "Commit", "Repository"]
 
 
 class Repository(Protocol):

@@ -34,6 +34,10 @@ class Gate(enum.Enum):
     SHARED_BUDGET = "sharedBudget"  # there is room for one more, over all rollouts
     MUTEX = "mutex"  # nobody else has what only one may have
     HEALTH = "health"  # there is evidence that what has the change is well
+    PLACES = "places"  # where the version is written is known
+    DIRECTION = "direction"  # the version goes forward
+    ARTIFACT = "artifact"  # what the version stands for is there
+    SCHEMAS = "schemas"  # what the version needs of others is there
 
 
 class Kind(enum.Enum):
@@ -151,6 +155,29 @@ class Reason(enum.Enum):
     HealthMissing = "HealthMissing"
     HealthUndated = "HealthUndated"
     HealthOfOther = "HealthOfOther"
+    # places
+    PlacesFound = "PlacesFound"
+    PlaceMissing = "PlaceMissing"
+    NothingHeld = "NothingHeld"
+    FollowsBranch = "FollowsBranch"
+    # direction
+    Forward = "Forward"
+    Backward = "Backward"
+    NotDescendant = "NotDescendant"
+    AncestryUnknown = "AncestryUnknown"
+    BackwardAllowed = "BackwardAllowed"
+    # order, of environments
+    EarlierEnvironmentsHaveIt = "EarlierEnvironmentsHaveIt"
+    EarlierEnvironmentBehind = "EarlierEnvironmentBehind"
+    # artifact
+    ImageThere = "ImageThere"
+    ImageUnasked = "ImageUnasked"
+    ImageMissing = "ImageMissing"
+    ImageUnknown = "ImageUnknown"
+    # schemas
+    SchemasNotNamed = "SchemasNotNamed"
+    SchemasSuffice = "SchemasSuffice"
+    SchemasNeeded = "SchemasNeeded"
 
 
 class Entry(msgspec.Struct, frozen=True):

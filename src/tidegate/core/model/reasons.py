@@ -5,10 +5,11 @@ A gate that passes gives a reason too, so that `why` can show the numbers it pas
 
 `wait` opens as the rollout goes on (time, other targets, an approval that is part of the plan);
 `stop` stays shut until somebody changes something. Here are the reasons of rollouts; those of
-holds, freezes and the other brakes are in brake_reasons.py.
+holds, freezes and the other brakes are in brake_reasons.py, of promotions in promotion_reasons.py.
 """
 
 from tidegate.core.model.brake_reasons import BRAKE_REASONS
+from tidegate.core.model.promotion_reasons import PROMOTION_REASONS
 from tidegate.core.model.reason import Entry, Gate, Kind, Outcome, Reason
 
 __all__ = ["REASONS", "Entry", "Gate", "Kind", "Outcome", "Reason"]
@@ -233,4 +234,4 @@ _ROLLOUT_REASONS: dict[Reason, Entry] = {
     ),
 }
 
-REASONS: dict[Reason, Entry] = _ROLLOUT_REASONS | BRAKE_REASONS
+REASONS: dict[Reason, Entry] = _ROLLOUT_REASONS | BRAKE_REASONS | PROMOTION_REASONS
