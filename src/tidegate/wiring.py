@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.adapters.system_clock import SystemClock
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import Problem
 from tidegate.ports.archive import Archive
 from tidegate.ports.cache import Cache
 from tidegate.ports.clock import Clock
 from tidegate.ports.cluster import Cluster
 from tidegate.ports.evidence import EvidenceSource
+from tidegate.ports.forge import Forge
 from tidegate.ports.leases import Leases
 from tidegate.ports.notifier import Notifier
 from tidegate.ports.registry import Registry
@@ -142,3 +145,24 @@ def bundle_cache(*, wanted: bool = True) -> Cache:
     from tidegate.adapters.file_cache import FileCache, NoCache, cache_path
 
     return FileCache(cache_path()) if wanted else NoCache()
+
+
+def forge(
+    remote: str,
+    kind: str = "auto",
+    url: str = "",
+) -> Forge:
+    """The forge a remote is at, as the settings `forge`, `forgeUrl` and `forgeToken` say.
+
+    UserError names the setting to change. Nobody is asked yet.
+    """
+    from tidegate.wire.forge_place import ForgeKind, forge_place
+    from tidegate.wire.remote_url import remote_of
+
+    place = forge_place(remote_of(remote), kind, url)
+    if place.kind is not ForgeKind.LOCAL:
+        problem = Problem("forge", f"{place.kind.value} is not known yet", "name a path")
+        raise UserError((problem,))
+    from tidegate.adapters.forge.local import LocalForge
+
+    return LocalForge(Path(place.api))

@@ -8,7 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config.setting_table import TABLE, Form, Setting
+from tidegate.config.setting_forms import Form, Setting
+from tidegate.config.setting_table import TABLE
 from tidegate.config.settings import load
 
 PLACES = ("flag", "env", "project", "user")
@@ -23,7 +24,7 @@ def values(setting: Setting) -> st.SearchStrategy[object]:
         return st.integers(1, 59).map(lambda n: f"{n}s")
     if setting.form is Form.ADDRESS:
         return st.integers(0, 65535).map(lambda port: f"[::1]:{port}")
-    if setting.form is Form.SECRET:
+    if setting.form in (Form.SECRET, Form.TOKEN):
         return WORDS.map(lambda word: f"env:{word}")
     if setting.is_list:
         words = st.sampled_from(setting.choices) if setting.choices else WORDS

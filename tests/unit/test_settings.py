@@ -148,6 +148,8 @@ def test_a_secret_is_shown_to_nobody_and_found_where_it_is_kept(tmp_path: Path) 
     "name, value, words",
     [
         ("notify.webhook", "s3cret", "neither an address nor a reference"),
+        ("forgeToken", "s3cret", "not where a token is; write env:NAME or file:PATH"),
+        ("forgeToken", "https://s3cret", "not where a token is"),
         ("notify.template", "${rolout}", 'did you mean "rollout"?'),
         ("notify.template", "costs 5$", "a $ that names nothing"),
         ("notify.on", ("start", "stopp"), 'did you mean "stop"?'),

@@ -5,7 +5,8 @@ import click
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.config.setting_table import TABLE, Written
+from tidegate.config.setting_forms import Written
+from tidegate.config.setting_table import TABLE
 from tidegate.config.settings import Merged, shown
 from tidegate.core.why.table import layout
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from tidegate.config.setting_table import TABLE, Form, Setting
+from tidegate.config.setting_forms import Form, Setting
+from tidegate.config.setting_table import TABLE
 from tidegate.config.settings import Merged, load
 
 Function = Callable[..., Any]

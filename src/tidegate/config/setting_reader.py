@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.config.setting_table import TABLE, Form, Setting, Written
+from tidegate.config.setting_forms import Form, Setting, Written
+from tidegate.config.setting_table import TABLE
 from tidegate.core.model.problem import Problem, Problems, nearest, shown
 from tidegate.core.model.time import format_duration, parse_duration
 from tidegate.core.why.notices import WORDS
@@ -61,6 +62,8 @@ def _read(reader: Reader, key: str, setting: Setting) -> Written | None:
             return _address(reader, key, reader.text(key))
         case Form.SECRET:
             return _secret(reader, key, reader.text(key))
+        case Form.TOKEN:
+            return _token(reader, key, reader.text(key))
         case Form.TEMPLATE:
             return _template(reader, key, reader.text(key))
         case Form.TEXT | Form.PATH:
@@ -116,6 +119,13 @@ def _secret(reader: Reader, key: str, value: str | None) -> str | None:
     if value and not value.startswith(known):
         remedy = "write https://…, env:NAME or file:PATH"
         reader.problems.add(reader.at(key), "neither an address nor a reference to one", remedy)
+    return value
+
+
+def _token(reader: Reader, key: str, value: str | None) -> str | None:
+    """A reference to a token; the token itself does not belong where others may read it."""
+    if value and not value.startswith(("env:", "file:")):
+        reader.problems.add(reader.at(key), "not where a token is", "write env:NAME or file:PATH")
     return value
 
 

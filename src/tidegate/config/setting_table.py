@@ -4,58 +4,8 @@ One table makes the flags, the variables, the reader of files, `config view` and
 so that none of them can know a setting the others do not.
 """
 
-import enum
-import re
-
-import msgspec
-
+from tidegate.config.setting_forms import Form, Setting
 from tidegate.core.why.notices import Happening
-
-Written = str | int | tuple[str, ...]
-
-
-class Form(enum.Enum):
-    """How a setting is written."""
-
-    TEXT = "a text"
-    TEXTS = "a list of texts"
-    CHOICE = "one of"
-    PATH = "a path, seen from the file it is written in"
-    PATHS = "a list of paths, seen from the file they are written in"
-    WHOLE = "a whole number"
-    DURATION = "a duration"
-    ADDRESS = "host:port"
-    SECRET = "an address, or where it is: `env:NAME` or `file:PATH`"
-    TEMPLATE = "a text with `${words}`"
-
-
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting."""
-
-    name: str  # where it stands in a file: `log.format`
-    form: Form
-    default: Written
-    help: str
-    flag: str
-    choices: tuple[str, ...] = ()
-    # What a number or a duration must not be below, as written.
-    least: str = ""
-
-    @property
-    def variable(self) -> str:
-        """The name of its environment variable."""
-        return f"TIDEGATE_{self.field.upper()}"
-
-    @property
-    def field(self) -> str:
-        """Its name in `Settings`."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name.replace(".", "_")).lower()
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it has several values; its flag may be repeated, its variable has commas."""
-        return self.form in (Form.TEXTS, Form.PATHS)
-
 
 _ALL = (
     Setting(
@@ -372,4 +322,31 @@ _INTEGRATIONS = (
     ),
 )
 
-TABLE: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS)}
+_FORGE = (
+    Setting(
+        name="forge",
+        flag="--forge",
+        form=Form.CHOICE,
+        choices=("auto", "local"),
+        default="auto",
+        help="Where merge requests are; auto tells it from the address of the remote.",
+    ),
+    Setting(
+        name="forgeUrl",
+        flag="--forge-url",
+        form=Form.TEXT,
+        default="",
+        help="The address of the forge, where it is not at the host of the remote.",
+    ),
+    Setting(
+        name="forgeToken",
+        flag="--forge-token",
+        form=Form.TOKEN,
+        default="",
+        help="The token for it; without, GITLAB_TOKEN, GITHUB_TOKEN, GH_TOKEN or GITEA_TOKEN.",
+    ),
+)
+
+TABLE: dict[str, Setting] = {
+    setting.name: setting for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE)
+}

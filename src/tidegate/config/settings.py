@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from tidegate.config.setting_forms import Form, Setting, Written
 from tidegate.config.setting_reader import Read, named, read_settings
-from tidegate.config.setting_table import TABLE, Form, Setting, Written
+from tidegate.config.setting_table import TABLE
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, Problems, nearest
 from tidegate.core.model.time import Duration, parse_duration
@@ -24,6 +25,8 @@ USER_FILE = "tidegate/config.yaml"
 CONFIG_VARIABLE = "TIDEGATE_CONFIG"
 # Variables of ours that are no settings.
 _OTHERS = (CONFIG_VARIABLE, "TIDEGATE_DEBUG", "TIDEGATE_REWRITE")
+# Nobody is shown what these are set to.
+_HIDDEN = (Form.SECRET, Form.TOKEN)
 # Variables that a cluster gives to whoever runs beside a Service called tidegate.
 _OF_SERVICES = re.compile(r"_SERVICE_(HOST|PORT)|_PORT(_\d+_(TCP|UDP)(_\w+)?)?$")
 
@@ -72,6 +75,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     runs_prometheus: str
     runs_cluster_label: str
     limits_concurrency: int
+    forge: str
+    forge_url: str
+    forge_token: str
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -142,7 +148,7 @@ def load(flags: Mapping[str, object], env: Mapping[str, str], config: str | None
 
 def shown(name: str, value: Written) -> Written:
     """A value as it may be shown to anybody: without passwords; a reference is no secret."""
-    if TABLE[name].form is Form.SECRET and value and not _is_reference(str(value)):
+    if TABLE[name].form in _HIDDEN and value and not _is_reference(str(value)):
         return "***"
     if name != "database" or not isinstance(value, str) or "://" not in value:
         return value
@@ -264,7 +270,7 @@ def _seen_from(folder: Path, setting: Setting, value: Written) -> Written:
     """Paths stand as they are seen from their file; addresses are no paths."""
     if setting.form is Form.PATHS and isinstance(value, tuple):
         return tuple(str(folder / each) for each in value)
-    if setting.form is Form.SECRET and str(value).startswith("file:"):
+    if setting.form in _HIDDEN and str(value).startswith("file:"):
         return f"file:{folder / str(value).removeprefix('file:')}"
     is_path = setting.form is Form.PATH and isinstance(value, str) and value != ""
     if is_path and "://" not in str(value) and not str(value).startswith("memory:"):

@@ -1,0 +1,1 @@
+"""Forges: GitLab, GitHub, Gitea and Forgejo over HTTP, and one inside a bare repository."""

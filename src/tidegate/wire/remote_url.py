@@ -1,0 +1,83 @@
+"""What is written where a Git remote is named: a host and a path there, or a path here.
+
+    https://user:secret@host:8443/group/name.git   host, port and path; the login is dropped
+    ssh://git@host:2222/group/name.git             the same; the port is not the one of its pages
+    git@host:group/name.git                        as scp writes it
+    file:///srv/name.git, /srv/name.git, ../name   a path on this machine
+
+What git would take for a program to run (`ext::…`) is none of them.
+"""
+
+import re
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import Problem, shown
+
+_SCHEMES = frozenset(("http", "https", "ssh", "git"))
+_SCP = re.compile(r"(?:[^@/:]*@)?(?P<host>[^@/:\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<path>(?!:).+)")
+_HELPER = re.compile(r"[A-Za-z0-9]+::")
+
+
+class Remote(msgspec.Struct, frozen=True):
+    """Where a remote repository is."""
+
+    # http, https, ssh, git, or file; what scp would take is ssh.
+    scheme: str
+    # Without a login; empty: this machine.
+    host: str
+    # None: the usual one.
+    port: int | None
+    # Of a host: the project, without slashes around it and `.git`; of this machine: as written.
+    path: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a path on this machine."""
+        return self.scheme == "file"
+
+
+def remote_of(url: str) -> Remote:
+    """The parts of a remote's address; UserError if it is none. Its login is in no part."""
+    if match := re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url):
+        return _of_url(url, match[1].lower())
+    if not url or _HELPER.match(url):
+        raise _no_remote(url)
+    if match := _SCP.fullmatch(url):
+        return Remote("ssh", match["host"].strip("[]").lower(), None, _project(match["path"]))
+    return Remote("file", "", None, url)
+
+
+def without_login(url: str) -> str:
+    """An address as anybody may read it."""
+    return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@", r"\1", url)
+
+
+def _of_url(url: str, scheme: str) -> Remote:
+    if scheme == "file":
+        path = unquote(url[len("file://") :])
+        if not path.startswith("/"):
+            raise _no_remote(url)
+        return Remote("file", "", None, path)
+    scheme = scheme.removeprefix("git+")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _no_remote(url) from None
+    path = _project(unquote(parts.path))
+    if scheme not in _SCHEMES or not host or not path:
+        raise _no_remote(url)
+    return Remote(scheme, host, port, path)
+
+
+def _project(path: str) -> str:
+    return path.strip("/").removesuffix(".git").strip("/")
+
+
+def _no_remote(url: str) -> UserError:
+    remedy = "write https://host/group/name.git, git@host:group/name.git or a path"
+    message = f"{shown(without_login(url))} is no address of a repository"
+    return UserError((Problem("remote", message, remedy),))

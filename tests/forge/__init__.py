@@ -1,0 +1,1 @@
+"""Forges to test with: real bare repositories, behind nothing or behind real HTTP."""
