@@ -1,9 +1,11 @@
 """A bundle in a directory that tests edit, as people edit theirs."""
 
-import os
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from tests.git_repos import git
+
+__all__ = ["Folder", "git"]
 
 _PLACE = """
 - namespace: {{$ref: /{cluster}/namespace.yml}}
@@ -76,17 +78,3 @@ class Folder:
     def drop(self, name: str) -> None:
         """One integration less."""
         (self.root / f"integrations/{name}.yml").unlink()
-
-
-def git(folder: Path, *arguments: str) -> str:
-    """What git says there, whoever runs the tests and whatever they have configured."""
-    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
-    who |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in who.items()}
-    found = subprocess.run(
-        ["git", "-C", str(folder), "-c", "init.defaultBranch=main", *arguments],
-        env={**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return found.stdout.strip()

@@ -16,6 +16,7 @@ from tidegate.ports.forge import Forge
 from tidegate.ports.leases import Leases
 from tidegate.ports.notifier import Notifier
 from tidegate.ports.registry import Registry
+from tidegate.ports.repository import Repository
 from tidegate.ports.runs import Runs
 from tidegate.ports.tree import Tree
 from tidegate.wire.prometheus.server import PrometheusServer
@@ -138,6 +139,24 @@ def root_file(folder: Path, revision: str | None, name: str) -> bytes | None:
         return file_at(folder, revision, name)
     path = (root_of(folder) or folder) / name
     return path.read_bytes() if path.is_file() else None
+
+
+def repository(folder: Path) -> Repository:
+    """The Git repository that a folder is in, with its remote; UserError if it is in none."""
+    from tidegate.adapters.git.repository import open_repository
+
+    return open_repository(folder)
+
+
+def mirror(url: str) -> Repository:
+    """A mirror of a Git repository, kept on this machine; the first time it is fetched whole.
+
+    Commits and trees are kept, contents are fetched as they are asked for.
+    """
+    from tidegate.adapters.file_cache import cache_path
+    from tidegate.adapters.git.mirror import open_mirror
+
+    return open_mirror(url, cache_path().parent / "mirrors")
 
 
 def bundle_cache(*, wanted: bool = True) -> Cache:

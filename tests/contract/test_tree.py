@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.bundles import INVENTORY, MemoryTree
-from tests.folders import git
+from tests.git_repos import git
 from tidegate.adapters.file_cache import NoCache
 from tidegate.adapters.tree.directory import DirectoryTree
 from tidegate.adapters.tree.git import GitTree

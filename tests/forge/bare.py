@@ -1,24 +1,10 @@
 """Real bare repositories with branches to offer."""
 
-import os
-import subprocess
 from pathlib import Path
 
-_WHO = {"NAME": "Jane Doe", "EMAIL": "jdoe@example.com"}
+from tests.git_repos import git
 
-
-def git(folder: Path, *arguments: str, given: str = "") -> str:
-    """What git says, in nobody's configuration."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    env |= {f"GIT_{role}_{name}": _WHO[name] for role in ("AUTHOR", "COMMITTER") for name in _WHO}
-    done = subprocess.run(
-        ["git", "-C", str(folder), "-c", "init.defaultBranch=main", *arguments],
-        env={**env, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
-        input=given.encode(),
-        capture_output=True,
-        check=True,
-    )
-    return done.stdout.decode().strip()
+__all__ = ["bare_repository", "commit", "git", "tip"]
 
 
 def bare_repository(folder: Path) -> Path:

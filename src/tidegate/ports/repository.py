@@ -36,7 +36,7 @@ class Repository(Protocol):
         ...
 
     def resolve(self, revision: str) -> str:
-        """The full name of a commit, from a branch, a tag, or the beginning of its name."""
+        """The full name of a commit, from a branch, a tag, or whatever else Git reads as one."""
         ...
 
     def files(self, commit: str) -> Mapping[str, str]:
@@ -73,13 +73,20 @@ class Repository(Protocol):
         """
         ...
 
-    def push(self, branch: str, expected: str) -> None:
-        """Push a branch to the remote if that has it still at `expected`; empty: has it not yet.
+    def here(self, branch: str) -> str:
+        """The commit a branch has here, whatever the remote has; empty: there is none."""
+        ...
+
+    def push(self, branch: str, commit: str, expected: str) -> None:
+        """Put a branch of the remote at a commit if it is still at `expected`; empty: not there.
 
         StaleError if it has something else: somebody pushed meanwhile, and is never overwritten.
         """
         ...
 
     def pushed(self, branch: str) -> str:
-        """The commit the remote has a branch at just now, asked anew; empty: it has no such."""
+        """The commit the remote has a branch at just now, asked anew; empty: it has no such.
+
+        That commit can be read here from then on.
+        """
         ...

@@ -1,0 +1,84 @@
+"""Real repositories for tests: made by git, in folders of their own, by people with names."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+ADA = ("Ada", "ada@example.com")
+BOB = ("Bob", "bob@example.com")
+
+
+def git(
+    folder: Path, *arguments: str, who: tuple[str, str] = ADA, at: str = "", given: str = ""
+) -> str:
+    """What git says; nobody's settings but the repository's own count."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    for role in ("AUTHOR", "COMMITTER"):
+        env |= {f"GIT_{role}_NAME": who[0], f"GIT_{role}_EMAIL": who[1]}
+        env |= {f"GIT_{role}_DATE": at} if at else {}
+    done = subprocess.run(
+        ["git", "-C", str(folder), "-c", "init.defaultBranch=main", *arguments],
+        env={**env, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+        input=given.encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"git {' '.join(arguments)}: {done.stderr.decode()}"
+    return done.stdout.decode(errors="surrogateescape").strip()
+
+
+def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Files in a working tree."""
+    for path, content in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def commit(
+    folder: Path,
+    files: Mapping[str, str | bytes],
+    message: str = "change",
+    who: tuple[str, str] = ADA,
+    at: str = "",
+) -> str:
+    """Files written, committed; the commit."""
+    write(folder, files)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "--allow-empty", "-m", message, who=who, at=at)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def remote(folder: Path, files: Mapping[str, str | bytes], kind: str = "sha1") -> Path:
+    """A bare repository whose branch `main` has these files, as a forge keeps it."""
+    seed = folder / "seed"
+    git(folder, "init", "-q", f"--object-format={kind}", str(seed))
+    commit(seed, files, "first")
+    bare = folder / "remote.git"
+    git(folder, "clone", "-q", "--bare", str(seed), str(bare))
+    git(bare, "remote", "remove", "origin")
+    git(bare, "config", "uploadpack.allowFilter", "true")
+    return bare
+
+
+def clone(bare: Path, folder: Path, *options: str, who: tuple[str, str] = ADA) -> Path:
+    """Somebody's clone, with their name in its settings."""
+    git(bare, "clone", "-q", *options, bare.as_uri(), str(folder))
+    git(folder, "config", "user.name", who[0])
+    git(folder, "config", "user.email", who[1])
+    return folder
+
+
+def push_change(
+    bare: Path,
+    folder: Path,
+    files: Mapping[str, str | bytes],
+    branch: str = "main",
+    who: tuple[str, str] = BOB,
+) -> str:
+    """Somebody else clones, commits onto a branch and pushes; the commit."""
+    git(bare, "clone", "-q", "--branch", branch, str(bare), str(folder))
+    made = commit(folder, files, "meanwhile", who)
+    git(folder, "push", "-q", "origin", f"HEAD:{branch}")
+    return made
