@@ -10,12 +10,12 @@ from tidegate.cli.live import opened, signed
 from tidegate.cli.tending import brake_book, gatherer
 from tidegate.config.settings import Settings
 from tidegate.core.gates.ask import Ask, Purpose, shut_now
-from tidegate.core.gates.brakes import LISTS, Coverages
+from tidegate.core.gates.brakes import LISTS, Brakes, Coverages
 from tidegate.core.gates.scope import KindOfChange
 from tidegate.core.integrations.change import ACTING, Change, Verb
 from tidegate.core.integrations.estate import Estate
 from tidegate.core.journal.facts import Handled, HandledObject
-from tidegate.core.model.time import Duration
+from tidegate.core.model.time import Duration, Instant
 from tidegate.core.why.sentence import sentence
 from tidegate.engine.integrations.applying import Done
 from tidegate.ports.store import Store
@@ -25,12 +25,17 @@ from tidegate.wiring import clock, open_store
 PARTITION = "by-hand/clusters"
 
 
+def brakes_now(settings: Settings, now: Instant) -> Brakes:
+    """Every brake there is."""
+    with _any_store(settings.database) as store:
+        return brake_book(settings, store, gatherer(settings)).read(now)
+
+
 def braked(settings: Settings, estate: Estate, changes: Iterable[Change]) -> tuple[Change, ...]:
     """Changes as the brakes have it: what one of them covers is held, and says by which."""
     every = tuple(changes)
     now = clock().now()
-    with _any_store(settings.database) as store:
-        brakes = brake_book(settings, store, gatherer(settings)).read(now)
+    brakes = brakes_now(settings, now)
     if not any(getattr(brakes, field) for field in LISTS):
         return every
     labels = {unit.name: unit.labels for place in estate.places for unit in place.units}

@@ -1,6 +1,7 @@
 """How far a long work is: a line on stderr that is overwritten, where somebody watches."""
 
 import sys
+import threading
 import time
 from types import TracebackType
 
@@ -46,3 +47,27 @@ class Progress:
         self._say_at, self._said = now + EVERY_S, True
         of = f" of {self._total:,}" if self._total is not None else ""
         print(f"\r\x1b[K{self._what} {self._done:,}{of}", end="", file=sys.stderr, flush=True)
+
+
+class Waiting:
+    """Says on stderr what is waited for, once it takes long enough to wonder."""
+
+    def __init__(self, what: str, quiet_s: float = QUIET_S) -> None:
+        self._what = what
+        self._timer = threading.Timer(quiet_s, self._say)
+        self._said = False
+
+    def _say(self) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{self._what} …", end="", file=sys.stderr, flush=True)
+            self._said = True
+
+    def __enter__(self) -> "Waiting":
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave no half line behind."""
+        self._timer.cancel()
+        if self._said:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -322,6 +322,23 @@ _INTEGRATIONS = (
     ),
 )
 
+_PROMOTION = (
+    Setting(
+        name="source",
+        flag="--source",
+        form=Form.TEXT,
+        default="",
+        help="Where the artifact's repository is, if not where it says: an address or a clone.",
+    ),
+    Setting(
+        name="schemasSource",
+        flag="--schemas-source",
+        form=Form.TEXT,
+        default="",
+        help="The same of the schemas' repository.",
+    ),
+)
+
 _FORGE = (
     Setting(
         name="forge",
@@ -348,5 +365,5 @@ _FORGE = (
 )
 
 TABLE: dict[str, Setting] = {
-    setting.name: setting for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE)
+    setting.name: setting for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE, *_PROMOTION)
 }

@@ -78,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     forge: str
     forge_url: str
     forge_token: str
+    source: str
+    schemas_source: str
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -20,6 +20,11 @@ class Repository(Protocol):
         """Where it is pushed to and fetched from, without any credentials; empty: nowhere."""
         ...
 
+    @property
+    def prefix(self) -> str:
+        """Where in it the folder is that it was opened at: `data/`; empty: at its root."""
+        ...
+
     def fetch(self) -> None:
         """Learn what its remote has now; nothing to do where there is no remote."""
         ...

@@ -44,6 +44,11 @@ class GitRepository:
         """Where it is fetched from, without credentials."""
         return plain(self._address)
 
+    @property
+    def prefix(self) -> str:
+        """The folder it was opened at, seen from its root."""
+        return self._git.line("rev-parse", "--show-prefix")
+
     def fetch(self) -> None:
         """Fetch what the settings of the remote say; somebody's own branches stay as they are."""
         if self._remote:

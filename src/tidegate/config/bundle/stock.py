@@ -7,6 +7,7 @@ import msgspec
 
 from tidegate.config.bundle.finding import Fault
 from tidegate.config.bundle.leaf import Leaf
+from tidegate.config.bundle.managers import managers
 from tidegate.config.bundle.places import Place
 from tidegate.config.bundle.schemas import KINDS
 from tidegate.core.integrations.model import Key, Namespace
@@ -33,6 +34,7 @@ class Stock:
     """Everything of a bundle that others name."""
 
     def __init__(self, leaves: Mapping[str, Leaf]) -> None:
+        self._managers = managers(leaves)
         self.faults: list[tuple[Place, Fault]] = []
         # The only document of each file that has one, by the name others use for the file.
         self._files = {
@@ -102,10 +104,20 @@ class Stock:
             name=data["name"],
             cluster=cluster["name"],
             environment=environment["name"],
-            parameters=environment.get("parameters") or {},
+            parameters={
+                **(environment.get("parameters") or {}),
+                **self._tag(data["environment"], data["cluster"]),
+            },
             phase=environment.get("servicePhase") or "",
             labels={**(environment.get("labels") or {}), **(data.get("labels") or {})},
         )
+
+    def _tag(self, environment: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, str]:
+        """The image that whoever manages an environment hands on to all that runs there."""
+        here, there = str(environment.get("$ref")), str(cluster.get("$ref"))
+        on_cluster = {tag for at, of, tag in self._managers if (at, of) == (here, there)}
+        tags = on_cluster or {tag for at, _, tag in self._managers if at == here}
+        return {"IMAGE_TAG": tags.pop()} if len(tags) == 1 else {}
 
     def shard(self, written: Any, strategy: str) -> Named:
         """The shard that is meant by a name, a number or the file of what it is a shard of."""

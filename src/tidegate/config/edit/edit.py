@@ -26,7 +26,7 @@ from tidegate.config.edit.edits import (
     Replace,
     identity,
 )
-from tidegate.config.edit.finding import chain, find
+from tidegate.config.edit.finding import chain, exact, find
 from tidegate.config.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.config.edit.prefixed import find_lines, replacing_line
 from tidegate.config.edit.splicing import Splice
@@ -65,6 +65,20 @@ def found(original: Original, place: Place) -> tuple[Found, ...]:
     return tuple(
         Found(node.line, (node.target or node).value, written(text, node)) for node in nodes
     )
+
+
+def located(original: Original, place: YamlPlace | KeyPlace) -> tuple[tuple[YamlPlace, Found], ...]:
+    """The same, each with a place that names it alone; for whoever means only some of them."""
+    if isinstance(place, KeyPlace) and place.key not in original.text:
+        return ()
+    roots = documents(original.name, original.text)
+    each_found = []
+    for trail in find(original.name, roots, place):
+        node = chain(roots, trail)[-1]
+        value = (node.target or node).value
+        told = Found(node.line, value, written(original.text, node))
+        each_found.append((exact(roots, trail), told))
+    return tuple(each_found)
 
 
 def edit(original: Original, edits: Sequence[Edit]) -> Edited:

@@ -33,6 +33,18 @@ def chain(roots: list[Node], trail: Trail) -> list[Node]:
     return nodes
 
 
+def exact(roots: list[Node], trail: Trail) -> YamlPlace:
+    """The place that names one find and nothing else."""
+    path, nodes = "", chain(roots, trail)
+    for node, at in zip(nodes, trail[1:], strict=False):
+        if node.kind == "list":
+            path += f"[{at}]"
+        else:
+            name = node.keys[at].value.replace("'", "''")
+            path += f".'{name}'" if path else f"'{name}'"
+    return YamlPlace(path, document=trail[0])
+
+
 def find(name: str, roots: list[Node], place: YamlPlace | KeyPlace) -> list[Trail]:
     """The trails to everything a place names, in the order of the file.
 

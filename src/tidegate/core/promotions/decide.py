@@ -68,9 +68,16 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     missing: Mapping[str, tuple[str, ...]] = {}
 
     def asked(self) -> tuple[Environment, ...]:
-        """The environments that are asked for, in order."""
+        """The environments that are asked for, in order.
+
+        Unless named, those of the ready-made promotion that a bundle does not have are not meant.
+        """
         every = self.promotion.environments
-        return tuple(e for e in every if (e.name in self.to if self.to else not e.follows))
+        if self.to:
+            return tuple(each for each in every if each.name in self.to)
+        there = {held.environment for held in self.held}
+        declared = bool(self.promotion.where)
+        return tuple(e for e in every if not e.follows and (declared or e.name in there))
 
     def moving(self, environment: str) -> tuple[Held, ...]:
         """What is held there that a promotion may change."""
@@ -119,10 +126,10 @@ def _places(world: World, environment: Environment) -> Iterator[Verdict]:
         yield verdict(Reason.PlaceMissing, missing)
     elif not held:
         yield verdict(Reason.NothingHeld)
-    elif all(world.version.startswith(each.value) for each in held):
+    elif all(each.has(world.version) for each in held):
         yield verdict(Reason.Done)
     else:
-        count = sum(not world.version.startswith(each.value) for each in held)
+        count = sum(not each.has(world.version) for each in held)
         yield verdict(Reason.PlacesFound, count)
 
 

@@ -13,13 +13,14 @@ import msgspec
 # A commit, whole or the beginning of its name; anything else in a place is a branch that is
 # followed, and is left alone.
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
-# So much of a commit's name is its short form, unless the bundle says otherwise.
-SHORT = 7
+# So much of a commit's name is its short form, where no other stands; and the least of a whole one.
+SHORT, FULL = 7, 40
 
 
 class Form(enum.Enum):
     """How much of a commit's name is written."""
 
+    SAME = "same"  # as much as stands there now, so that whoever reads it can go on doing so
     FULL = "full"
     SHORT = "short"
 
@@ -33,7 +34,7 @@ class SaasPlace(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
     # Instead of `ref`.
     parameter: str = ""
-    form: Form = Form.FULL
+    form: Form = Form.SAME
 
     def __str__(self) -> str:
         what = f"parameter {self.parameter}" if self.parameter else "ref"
@@ -53,7 +54,7 @@ class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
     key: str = ""
     line: str = ""
-    form: Form = Form.SHORT
+    form: Form = Form.SAME
 
     def __str__(self) -> str:
         return f"{self.at or self.key or self.line!r} in {self.file}"
@@ -125,9 +126,15 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is a commit, and not a branch that is followed."""
         return COMMIT.fullmatch(self.value) is not None
 
-    def written(self, version: str, short: int = SHORT) -> str:
+    def written(self, version: str) -> str:
         """What is to stand here for a version."""
-        return version if self.form is Form.FULL else version[:short]
+        if self.form is Form.FULL or (self.form is Form.SAME and len(self.value) >= FULL):
+            return version
+        return version[: len(self.value) if SHORT <= len(self.value) < FULL else SHORT]
+
+    def has(self, version: str) -> bool:
+        """Whether just that stands here already."""
+        return self.value == self.written(version)
 
 
 def compare_link(repository: str, old: str, new: str) -> str:

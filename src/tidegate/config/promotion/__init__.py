@@ -1,0 +1,1 @@
+"""Promotions in a bundle: declared, found, changed; start reading at `finding.py`."""

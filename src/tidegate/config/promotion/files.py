@@ -1,0 +1,50 @@
+"""The files of a repository at one commit, below the folder a bundle is kept in."""
+
+from collections.abc import Iterable
+
+from tidegate.config.edit.edit import read_original
+from tidegate.config.edit.edits import Original
+from tidegate.config.promotion.patterns import matches
+from tidegate.ports.repository import Repository
+
+# Where references between files of a bundle begin, if there is such a folder.
+DATA = "data/"
+
+
+class Files:
+    """What one commit has; each file is read once."""
+
+    def __init__(self, repository: Repository, commit: str, root: str = "") -> None:
+        self._repository, self._commit = repository, commit
+        # In the repository; empty, or with a slash at its end.
+        self.root = root
+        every = repository.files(commit)
+        self.paths = tuple(path.removeprefix(root) for path in every if path.startswith(root))
+        self._there = frozenset(self.paths)
+        self._data = DATA if any(path.startswith(DATA) for path in self.paths) else ""
+        self._read: dict[str, Original] = {}
+
+    def matching(self, pattern: str, without: Iterable[str] = ()) -> tuple[str, ...]:
+        """The paths a pattern means, in order."""
+        if pattern in self._there:
+            return (pattern,)
+        found = (path for path in self.paths if matches(pattern, path))
+        return tuple(p for p in found if not any(matches(each, p) for each in without))
+
+    def holding(self, text: str) -> tuple[str, ...]:
+        """The paths of files with a text in them, in order."""
+        found = self._repository.holding(self._commit, text, self.root.rstrip("/"))
+        return tuple(path.removeprefix(self.root) for path in found)
+
+    def read(self, path: str) -> Original | None:
+        """A file, as it can be edited; None: there is no such."""
+        if path not in self._there:
+            return None
+        if path not in self._read:
+            ((_, data),) = self._repository.read(self._commit, (f"{self.root}{path}",))
+            self._read[path] = read_original(path, data)
+        return self._read[path]
+
+    def referred(self, reference: str) -> str:
+        """The path of the file that `$ref: /…` names."""
+        return f"{self._data}{reference.lstrip('/')}"

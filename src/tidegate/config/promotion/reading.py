@@ -1,0 +1,63 @@
+"""The promotions of a bundle: those it declares, or the ready-made one of an app-interface."""
+
+from importlib.resources import files as resources
+
+from tidegate.config.promotion.files import Files
+from tidegate.config.strict_yaml import Document, read_yaml
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import Problem, Problems, nearest_or_all, shown
+from tidegate.core.promotions.model import Promotion
+from tidegate.wire.promotion_doc import SCHEMA, read_promotion
+
+READY_MADE = "app-interface.yml"
+
+
+def promotions(files: Files) -> tuple[Promotion, ...]:
+    """Every promotion a bundle declares, by name; the ready-made one if it declares none."""
+    found: dict[str, Promotion] = {}
+    for path in files.holding(SCHEMA):
+        original = files.read(path)
+        if original is None or not path.endswith((".yml", ".yaml")):
+            continue
+        document = read_yaml(path, original.text)
+        if not isinstance(document.data, dict) or document.data.get("$schema") != SCHEMA:
+            continue
+        one = _read(document)
+        if one.name in found:
+            what = f"another promotion {shown(one.name)} is in {found[one.name].where}"
+            raise UserError((Problem(path, what, "give it another name"),))
+        found[one.name] = one
+    return tuple(found[name] for name in sorted(found)) or (ready_made(),)
+
+
+def ready_made() -> Promotion:
+    """The places that the instructions of an app-interface list."""
+    text = (resources(__package__) / READY_MADE).read_text(encoding="utf-8")
+    return _read(read_yaml(READY_MADE, text), declared=False)
+
+
+def named(every: tuple[Promotion, ...], name: str | None) -> Promotion:
+    """The promotion that is meant; UserError if that is none, or not clear."""
+    if name is None and len(every) == 1:
+        return every[0]
+    names = [each.name for each in every]
+    if name is None:
+        raise UserError((Problem("", "several promotions", f"name one of {', '.join(names)}"),))
+    for each in every:
+        if each.name == name:
+            return each
+    raise UserError((Problem("", f"no promotion {shown(name)}", nearest_or_all(name, names)),))
+
+
+def _read(document: Document, *, declared: bool = True) -> Promotion:
+    problems = Problems()
+    line = document.where("").partition(":")[0]
+    promotion = read_promotion(document.data, problems, line if declared else "")
+    if problems.errors:
+        raise UserError(
+            tuple(
+                Problem(f"{document.where(each.path)}: {each.path}", each.message, each.remedy)
+                for each in problems.errors
+            )
+        )
+    return promotion

@@ -1,0 +1,1 @@
+"""Promotions carried out: the world looked at, a change offered."""

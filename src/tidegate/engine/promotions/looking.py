@@ -1,0 +1,167 @@
+"""Looks at all that a promotion depends on: history, registry, schemas. One reading, one world."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from tidegate.core.errors import OutsideError, UserError
+from tidegate.core.gates.brakes import Brakes
+from tidegate.core.model.problem import Problem
+from tidegate.core.promotions.decide import Built, SchemasNeed, Stand, World
+from tidegate.core.promotions.history import Ancestry, Commit
+from tidegate.core.promotions.model import COMMIT, SHORT, Held, Promotion
+from tidegate.ports.registry import Registry
+from tidegate.ports.repository import Repository
+
+# What the commits of an artifact say of the schemas they need.
+_TRAILER = re.compile(r"^(?:Requires|Needs|Depends-On)[-: ]+\S*schemas\S*?[:/ ]+([0-9a-f]{7,64})\b",
+    re.IGNORECASE | re.MULTILINE)  # fmt: skip
+HEAD = "HEAD"
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A world, and the history behind its numbers."""
+
+    world: World
+    # By the value that is held: what a promotion brings there, the newest first.
+    brings: Mapping[str, tuple[Commit, ...]]
+    # By the value that is held: what would be lost, where it goes back or aside.
+    loses: Mapping[str, tuple[Commit, ...]]
+    # The whole name of each value that is held, where it is known.
+    names: Mapping[str, str]
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for."""
+
+    promotion: Promotion
+    held: tuple[Held, ...]
+    missing: Mapping[str, tuple[str, ...]] = {}
+    to: tuple[str, ...] = ()
+    # Empty: the newest of the artifact's branch.
+    ref: str = ""
+    backward: bool = False
+    brakes: Brakes = Brakes()
+
+
+class History:
+    """The artifact's repository, as far as one promotion asks about it."""
+
+    def __init__(self, source: Repository, branch: str = "") -> None:
+        self._source = source
+        self.branch = branch or source.branch()
+
+    def version(self, ref: str) -> str:
+        """The commit that is meant: the newest of the branch unless another is named."""
+        return self._source.resolve(ref) if ref else self._source.tip(self.branch)
+
+    def name_of(self, value: str) -> str:
+        """The whole name of a commit, or of the newest of a branch; empty: nobody knows it."""
+        try:
+            if COMMIT.fullmatch(value):
+                return self._source.resolve(value)
+            return self._source.tip(value)
+        except UserError:
+            return ""
+
+    def stand(self, old: str, new: str) -> tuple[Stand, tuple[Commit, ...], tuple[Commit, ...]]:
+        """How a commit stands to what is held, what it brings, and what would be lost."""
+        name = self.name_of(old)
+        ancestry = self._source.ancestry(name, new) if name else Ancestry.UNKNOWN
+        brings: tuple[Commit, ...] = ()
+        loses: tuple[Commit, ...] = ()
+        if ancestry in (Ancestry.AHEAD, Ancestry.APART):
+            brings = self._source.between(name, new)
+        if ancestry in (Ancestry.BEHIND, Ancestry.APART):
+            loses = self._source.between(new, name)
+        commits = len(loses) if ancestry is Ancestry.BEHIND else len(brings)
+        return Stand(ancestry, commits), brings, loses
+
+
+def look(
+    asked: Look,
+    source: Repository,
+    built: Callable[[str], Built],
+    schemas: tuple[Repository, str] | None = None,
+    needed: Callable[[str], str] = lambda _: "",
+) -> Seen:
+    """The world of a promotion as it is now.
+
+    `built` tells whether there is an image; `schemas` is their repository and the commit of them
+    the bundle has; `needed` tells which a version needs, besides what its commits say.
+    """
+    history = History(source, asked.promotion.artifact.branch)
+    promotion = _following(asked.promotion, history.branch)
+    version = history.version(asked.ref)
+    stands: dict[str, Stand] = {}
+    brings: dict[str, tuple[Commit, ...]] = {}
+    loses: dict[str, tuple[Commit, ...]] = {}
+    for value in _values(asked.held, promotion):
+        stands[value], brings[value], loses[value] = history.stand(value, version)
+    image = f"{promotion.artifact.image}:{version[:SHORT]}" if promotion.artifact.image else ""
+    world = World(
+        promotion=promotion,
+        held=asked.held,
+        version=version,
+        to=asked.to,
+        stands=stands,
+        image=image,
+        built=built(image) if image else Built.UNASKED,
+        schemas=_need(brings.values(), schemas, needed(version)),
+        brakes=asked.brakes,
+        backward=asked.backward,
+        missing=asked.missing,
+    )
+    names = {value: history.name_of(value) for value in stands}
+    return Seen(world=world, brings=brings, loses=loses, names=names)
+
+
+def _following(promotion: Promotion, branch: str) -> Promotion:
+    """With the name of the branch where the artifact's own is meant."""
+    environments = (
+        msgspec.structs.replace(each, follows=branch) if each.follows == HEAD else each
+        for each in promotion.environments
+    )
+    return msgspec.structs.replace(promotion, environments=tuple(environments))
+
+
+def _values(held: Iterable[Held], promotion: Promotion) -> Iterable[str]:
+    commits = {each.value for each in held if each.is_commit}
+    follows = {each.follows for each in promotion.environments if each.follows}
+    return sorted(commits | follows)
+
+
+async def is_built(registry: Registry, image: str) -> Built:
+    """Whether a registry has an image; whoever is not to be asked about it is not."""
+    try:
+        if not registry.asks(image):
+            return Built.UNASKED
+        return Built.THERE if await registry.digest(image) else Built.MISSING
+    except OutsideError:
+        return Built.UNKNOWN
+    finally:
+        await registry.close()
+
+
+def _need(
+    brought: Iterable[tuple[Commit, ...]], schemas: tuple[Repository, str] | None, needed: str
+) -> SchemasNeed | None:
+    """The newest schemas that anything that goes out needs; None: nothing names any."""
+    wanted = dict.fromkeys([needed] if needed else [])
+    for commits in brought:
+        for commit in commits:
+            wanted |= dict.fromkeys(_TRAILER.findall(commit.body))
+    if not wanted:
+        return None
+    if schemas is None:
+        what = f"schemas {', '.join(each[:SHORT] for each in wanted)} are needed"
+        remedy = "say in the Promotion document where schemas stand (schemas.places)"
+        raise UserError((Problem("", what, remedy),))
+    repository, has = schemas
+    history = History(repository)
+    for each in wanted:
+        stand, _, _ = history.stand(has, history.name_of(each) or each)
+        if stand.ancestry not in (Ancestry.SAME, Ancestry.BEHIND):
+            return SchemasNeed(each, has, stand.ancestry)
+    return SchemasNeed(next(iter(wanted)), has, Ancestry.SAME)
