@@ -1,6 +1,7 @@
 """Puts the parts together; the only module that knows every adapter."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from tidegate.wire.prometheus.server import PrometheusServer
 
 if TYPE_CHECKING:
     from tidegate.adapters.remote_fleet import RemoteFleet
+    from tidegate.wire.forge_place import ForgeKind
 
 
 def clock() -> Clock:
@@ -170,6 +172,8 @@ def forge(
     remote: str,
     kind: str = "auto",
     url: str = "",
+    token: str = "",
+    env: Mapping[str, str] | None = None,
 ) -> Forge:
     """The forge a remote is at, as the settings `forge`, `forgeUrl` and `forgeToken` say.
 
@@ -179,9 +183,31 @@ def forge(
     from tidegate.wire.remote_url import remote_of
 
     place = forge_place(remote_of(remote), kind, url)
-    if place.kind is not ForgeKind.LOCAL:
-        problem = Problem("forge", f"{place.kind.value} is not known yet", "name a path")
-        raise UserError((problem,))
-    from tidegate.adapters.forge.local import LocalForge
+    if place.kind is ForgeKind.LOCAL:
+        from tidegate.adapters.forge.local import LocalForge
 
-    return LocalForge(Path(place.api))
+        return LocalForge(Path(place.api))
+    from tidegate.adapters.forge.gitea import GiteaForge
+    from tidegate.adapters.forge.github import GithubForge
+    from tidegate.adapters.forge.gitlab import GitlabForge
+
+    made: dict[ForgeKind, Callable[[str, str, str], Forge]] = {
+        ForgeKind.GITLAB: GitlabForge,
+        ForgeKind.GITHUB: GithubForge,
+        ForgeKind.GITEA: GiteaForge,
+    }
+    secret = _forge_token(place.kind, token, os.environ if env is None else env)
+    return made[place.kind](place.api, place.project, secret)
+
+
+def _forge_token(kind: "ForgeKind", token: str, env: Mapping[str, str]) -> str:
+    """The token for a forge: where the settings say, or where its own tools look for it."""
+    from tidegate.config.settings import revealed
+    from tidegate.wire.forge_place import TOKEN_VARIABLES
+
+    usual = (env[name].strip() for name in TOKEN_VARIABLES[kind] if env.get(name, "").strip())
+    found = revealed(token, env, "forgeToken") if token else next(usual, "")
+    if not (found.isascii() and found.isprintable()) or " " in found:
+        problem = Problem("forgeToken", "what is there is no token", "one word, on one line")
+        raise UserError((problem,))
+    return found

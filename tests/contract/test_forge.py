@@ -17,7 +17,7 @@ from tidegate.ports.forge import (
     StatusState,
 )
 
-KINDS = ("local",)
+KINDS = ("local", "gitlab", "github", "gitea")
 Story = Callable[[Hosted], Awaitable[None]]
 Play = Callable[[Story], None]
 

@@ -1,13 +1,19 @@
 """A forge under test, and a way to see and do beside it what others could."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
 from tests.forge.bare import bare_repository
+from tests.forge.server import PROJECT, VENDORS, ForgeServer, forge_server
+from tests.forge.world import JANE, TOKEN
+from tidegate.adapters.forge.asking import Limits
+from tidegate.adapters.forge.gitea import GiteaForge
+from tidegate.adapters.forge.github import GithubForge
+from tidegate.adapters.forge.gitlab import GitlabForge
 from tidegate.adapters.forge.local import LocalForge
-from tidegate.ports.forge import Forge, Status
+from tidegate.ports.forge import Forge, Status, StatusState
 
 
 class Hosted(Protocol):
@@ -72,8 +78,80 @@ class LocallyHosted:
         return list(await self.forge.statuses(sha))
 
 
+class RemotelyHosted:
+    """A forge over HTTP."""
+
+    def __init__(self, kind: str, server: ForgeServer, forge: Forge) -> None:
+        self._kind = kind
+        self._project = server.project
+        self.server = server
+        self.repository = server.project.folder
+        self.forge = forge
+
+    async def merge(self, number: int) -> None:
+        """Behind the forge."""
+        self._project.merge(number)
+
+    async def decline(self, number: int) -> None:
+        """Behind the forge."""
+        self._project.decline(number)
+
+    async def say(self, number: int, text: str) -> None:
+        """By somebody else, who even writes our mark."""
+        self._project.say(JANE, number, text)
+
+    async def comments(self, number: int) -> list[str]:
+        """As they are kept."""
+        return [each.body for each in self._project.requests[number].comments]
+
+    async def statuses(self, sha: str) -> list[Status]:
+        """As they are kept, the last word of each."""
+        states = {"failed": StatusState.FAILURE}
+        found = {each.name: each for each in self._project.statuses.get(sha, ())}
+        return [
+            Status(
+                name=each.name,
+                state=states.get(each.state) or StatusState(each.state),
+                text=each.text,
+                url=each.url,
+            )
+            for each in found.values()
+        ]
+
+
+# Nobody waits long for what goes wrong on purpose.
+QUICK = Limits(timeout_s=5.0, pause_s=0.01, wait_max_s=2.0)
+
+
+def adapter(kind: str, server: ForgeServer, limits: Limits = QUICK, token: str = TOKEN) -> Forge:
+    """Our way to the forge for tests, as one of a vendor."""
+    made: dict[str, Callable[[str, str, str, Limits], Forge]] = {
+        "gitlab": GitlabForge,
+        "github": GithubForge,
+        "gitea": GiteaForge,
+    }
+    api = f"{server.site}{VENDORS[kind].prefix}"
+    return made[kind](api, PROJECT, token, limits)
+
+
 @asynccontextmanager
 async def hosted(kind: str, folder: Path) -> AsyncIterator[Hosted]:
     """A project with one commit on a forge of a kind."""
-    assert kind == "local"
-    yield LocallyHosted(bare_repository(folder / "group" / "config.git"))
+    if kind == "local":
+        yield LocallyHosted(bare_repository(folder / "group" / "config.git"))
+        return
+    async with remotely_hosted(kind, folder) as found:
+        yield found
+
+
+@asynccontextmanager
+async def remotely_hosted(
+    kind: str, folder: Path, limits: Limits = QUICK
+) -> AsyncIterator[RemotelyHosted]:
+    """A project with one commit behind HTTP, and our way to it."""
+    async with forge_server(folder) as server:
+        forge = adapter(kind, server, limits)
+        try:
+            yield RemotelyHosted(kind, server, forge)
+        finally:
+            await forge.close()

@@ -4,15 +4,18 @@ A try that fails with PassingError may do better in a moment; whoever asks turns
 into an OutsideError in its own words.
 """
 
+import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import aiohttp
 
 from tidegate.adapters.retrying import retry_context
 from tidegate.core.errors import OutsideError
 from tidegate.core.model.problem import shorten
+from tidegate.wire.registry import is_loopback
 
 # It may do better in a moment: overloaded, starting, or behind a proxy that is.
 PASSING = frozenset({429, 500, 502, 503, 504})
@@ -68,6 +71,14 @@ def passing(timeout_s: float) -> Iterator[None]:
 def plain_session() -> aiohttp.ClientSession:
     """A session of ours; nothing we ask sets a cookie worth keeping."""
     return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), raise_for_status=False)
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy this machine has for an address; a netrc file is nobody's to heed here."""
+    parts = urlsplit(url)
+    if is_loopback(parts.netloc) or urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)
 
 
 async def bounded(response: aiohttp.ClientResponse, most: int, remedy: str = "") -> bytes:

@@ -344,7 +344,7 @@ _FORGE = (
         name="forge",
         flag="--forge",
         form=Form.CHOICE,
-        choices=("auto", "local"),
+        choices=("auto", "gitlab", "github", "gitea", "local"),
         default="auto",
         help="Where merge requests are; auto tells it from the address of the remote.",
     ),

@@ -20,6 +20,7 @@ from tidegate.adapters.forge.local_state import (
     status_file,
 )
 from tidegate.adapters.forge.marking import is_marked, mark, marked
+from tidegate.adapters.forge.people import called
 from tidegate.core.errors import OutsideError, UserError
 from tidegate.core.model.problem import Problem, shown
 from tidegate.ports.forge import MergeRequest, Proposal, RequestState, Status
@@ -78,7 +79,7 @@ class LocalForge:
 
     async def mention(self, name: str, email: str) -> str:
         """Their name, for nobody has an account."""
-        return name or email
+        return called(name, email)
 
     async def close(self) -> None:
         """There is nothing to let go of."""

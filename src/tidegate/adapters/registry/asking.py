@@ -5,10 +5,8 @@ is told so at once.
 """
 
 import asyncio
-import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
@@ -19,11 +17,12 @@ from tidegate.adapters.http_asking import (
     bounded,
     passing,
     plain_session,
+    proxy_for,
     tries,
 )
 from tidegate.adapters.registry.signing import Token, default_config, read_config, refused, sign
 from tidegate.core.errors import OutsideError
-from tidegate.wire.registry import DockerConfig, Server, challenge, is_loopback
+from tidegate.wire.registry import DockerConfig, Server, challenge
 
 _REFUSED = (401, 403)
 
@@ -146,7 +145,7 @@ class Asking:
                 method,
                 url,
                 headers=head,
-                proxy=_proxy_for(url),
+                proxy=proxy_for(url),
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=limits.timeout_s),
             ) as response:
@@ -160,11 +159,3 @@ class Asking:
         if self._session is None:
             self._session = plain_session()
         return self._session
-
-
-def _proxy_for(url: str) -> str | None:
-    """The proxy this machine has for an address; a netrc file is nobody's to heed here."""
-    parts = urlsplit(url)
-    if is_loopback(parts.netloc) or urllib.request.proxy_bypass(parts.hostname or ""):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
