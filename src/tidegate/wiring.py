@@ -150,6 +150,20 @@ def repository(folder: Path) -> Repository:
     return open_repository(folder)
 
 
+def working_tree(folder: Path) -> Path | None:
+    """Where the repository that a folder is in has its files; None: it has none, or is none."""
+    from tidegate.adapters.tree.git import root_of
+
+    return root_of(folder)
+
+
+def write_files(root: Path, old: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> None:
+    """Change files below a folder that have still what was read; else StaleError, and none is."""
+    from tidegate.adapters.tree.writing import write_files
+
+    write_files(root, old, new)
+
+
 def mirror(url: str) -> Repository:
     """A mirror of a Git repository, kept on this machine; the first time it is fetched whole.
 

@@ -77,8 +77,9 @@ def test_a_folder_and_a_second_working_tree_are_the_same_repository(
     """Paths are from the root, wherever one stands."""
     mine = clone(bare, tmp_path / "mine")
     git(mine, "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree"))
-    for folder in (mine / "deep", tmp_path / "tree"):
+    for folder, prefix in ((mine / "deep", "deep/"), (tmp_path / "tree", "")):
         repository = open_repository(folder)
+        assert repository.prefix == prefix
         assert list(repository.files(repository.tip())) == sorted(FILES)
         assert repository.holding(repository.tip(), "image: aaa") == ("a.yml",)
         assert repository.url == bare.as_uri()

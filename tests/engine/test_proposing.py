@@ -165,6 +165,18 @@ def test_its_message_says_whose_it_is(site: Site) -> None:
     assert told == KEY
 
 
+def test_a_longer_message_is_found_again(site: Site) -> None:
+    """Whatever blank lines it has."""
+    repository = open_repository(site.clone())
+    message = "promote x\n\n\nVersion 1a2b3c4\n  indented\n\nbecause\n\n\n"
+    for outcome in (Outcome.MADE, Outcome.FOUND):
+        asked = (repository, None, PROPOSAL, new)
+        done = asyncio.run(propose(*asked, key=KEY, upto=Upto.PUSH, message=message))
+        assert (done.committed, done.pushed) == (outcome, outcome)
+    told = git(site.bare, "log", "-1", "--format=%B", BRANCH)
+    assert told.startswith("promote x\n\nVersion 1a2b3c4\n  indented\n\nbecause\n\nTidegate-")
+
+
 def test_a_change_that_changes_nothing_is_not_proposed(site: Site) -> None:
     """Neither branch nor merge request is made for it."""
     same = offer(

@@ -26,8 +26,9 @@ _FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 class GitRepository:
     """One repository on this machine, and the remote it belongs to."""
 
-    def __init__(self, git: Git, remote: str, *, ours: bool = False) -> None:
+    def __init__(self, git: Git, remote: str, *, ours: bool = False, prefix: str = "") -> None:
         self._git = git
+        self._prefix = prefix
         # Empty: there is none.
         self._remote = remote
         # A mirror's names are those of its remote; a clone's are first of all somebody's own.
@@ -47,7 +48,7 @@ class GitRepository:
     @property
     def prefix(self) -> str:
         """The folder it was opened at, seen from its root."""
-        return self._git.line("rev-parse", "--show-prefix")
+        return self._prefix
 
     def fetch(self) -> None:
         """Fetch what the settings of the remote say; somebody's own branches stay as they are."""
@@ -255,7 +256,7 @@ def open_repository(folder: Path) -> GitRepository:
         raise _wrong(str(folder), inside.said(found), "name the folder of a clone")
     top = inside.line("rev-parse", "--show-toplevel") or decoded(found.stdout).rstrip("\n")
     git = Git(Path(top))
-    return GitRepository(git, _remote_of(git))
+    return GitRepository(git, _remote_of(git), prefix=inside.line("rev-parse", "--show-prefix"))
 
 
 def _remote_of(git: Git) -> str:

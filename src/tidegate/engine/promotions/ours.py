@@ -20,9 +20,11 @@ CONTENT = "Tidegate-Content"
 _DIGITS = 16
 
 
-def message_of(title: str, key: str, changed: Mapping[str, bytes | None]) -> str:
-    """The message of the commit that changes some files."""
-    return f"{title}\n\n{PROPOSAL}: {key}\n{CONTENT}: {digest_of(changed)}\n"
+def message_of(text: str, key: str, changed: Mapping[str, bytes | None]) -> str:
+    """The message of the commit that changes some files: a title, what is below it, whose it is."""
+    title, _, below = text.strip().partition("\n")
+    parts = [title.rstrip(), *([below.strip()] if below.strip() else [])]
+    return "\n\n".join([*parts, f"{PROPOSAL}: {key}\n{CONTENT}: {digest_of(changed)}\n"])
 
 
 def digest_of(changed: Mapping[str, bytes | None]) -> str:

@@ -9,6 +9,7 @@ nothing is merged here.
 import asyncio
 import enum
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -61,6 +62,14 @@ class Proposed(msgspec.Struct, frozen=True, kw_only=True):
     request: MergeRequest | None = None
 
 
+class _Change(NamedTuple):
+    """What is committed: which files, under which name, and what is said of it."""
+
+    files: Files
+    key: str
+    message: str
+
+
 class _MovedError(Exception):
     """Somebody was quicker: look again."""
 
@@ -73,9 +82,11 @@ async def propose(
     *,
     key: str,
     upto: Upto,
+    message: str = "",
 ) -> Proposed:
     """Offer a change, as far as asked for. The key says which proposal it is, on whatever branch.
 
+    The message is the commit's; empty: the title.
     StaleError if somebody else's work is in the way, with what to do about it.
     """
     proposal = replace(
@@ -92,7 +103,8 @@ async def propose(
     if proposal.source == proposal.target:
         remedy = "name another branch to offer it from"
         raise UserError((Problem(proposal.source, "is the target itself", remedy),))
-    done = await asyncio.to_thread(_offer, repository, proposal, files, key, upto)
+    change = _Change(files, key, message or proposal.title)
+    done = await asyncio.to_thread(_offer, repository, proposal, change, upto)
     if not done.commit or upto is not Upto.OPEN:
         return done
     assert forge is not None
@@ -100,13 +112,11 @@ async def propose(
     return replace(done, request=request, requested=outcome)
 
 
-def _offer(
-    repository: Repository, proposal: Proposal, files: Files, key: str, upto: Upto
-) -> Proposed:
+def _offer(repository: Repository, proposal: Proposal, change: _Change, upto: Upto) -> Proposed:
     """Commit and push, on the newest target there is."""
     for _ in range(TRIES_MAX):
         try:
-            return _offer_once(repository, proposal, files, key, upto)
+            return _offer_once(repository, proposal, change, upto)
         except _MovedError:
             continue
     moved = f"{proposal.target} or {proposal.source} moved {TRIES_MAX} times meanwhile"
@@ -114,19 +124,19 @@ def _offer(
 
 
 def _offer_once(
-    repository: Repository, proposal: Proposal, files: Files, key: str, upto: Upto
+    repository: Repository, proposal: Proposal, change: _Change, upto: Upto
 ) -> Proposed:
     repository.fetch()
     branch, target = proposal.source, proposal.target
     base = repository.tip(target)
     done = Proposed(branch=branch, target=target, base=base)
-    changed = changes_of(repository, base, files(base))
+    changed = changes_of(repository, base, change.files(base))
     if not changed:
         return done
     there = repository.pushed(branch) if upto >= Upto.PUSH else ""
     here = repository.here(branch)
-    _check_ours(repository, proposal, key, base, there, here)
-    message = message_of(proposal.title, key, changed)
+    _check_ours(repository, proposal, change.key, base, there, here)
+    message = message_of(change.message, change.key, changed)
     found = [at for at in (there, here) if at and is_it(repository, base, at, message)]
     commit = found[0] if found else repository.commit(branch, base, changed, message)
     done = replace(
