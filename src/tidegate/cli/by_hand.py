@@ -27,7 +27,7 @@ PARTITION = "by-hand/clusters"
 
 def brakes_now(settings: Settings, now: Instant) -> Brakes:
     """Every brake there is."""
-    with _any_store(settings.database) as store:
+    with any_store(settings.database) as store:
         return brake_book(settings, store, gatherer(settings)).read(now)
 
 
@@ -56,7 +56,7 @@ def braked(settings: Settings, estate: Estate, changes: Iterable[Change]) -> tup
 
 
 @contextmanager
-def _any_store(database: str) -> Iterator[Store]:
+def any_store(database: str) -> Iterator[Store]:
     """The journal; an empty one where there is none yet."""
     missing = "://" not in database and not Path(database).exists()
     with opened("memory:" if missing else database) as store:

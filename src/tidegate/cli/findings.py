@@ -15,7 +15,7 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def text(findings: Sequence[Finding], prefix: str) -> str:
     """A line each: where, how bad, what, and what to write."""
     return "\n".join(
-        f"{prefix}{each.file}:{each.line}:{each.column}: {each.severity}: {_said(each)}"
+        f"{prefix}{each.file}:{each.line}:{each.column}: {each.severity}: {said(each)}"
         for each in findings
     )
 
@@ -30,7 +30,7 @@ def github(findings: Sequence[Finding], prefix: str) -> str:
     """Commands that put each beside its line in a pull request."""
     return "\n".join(
         f"::{each.severity} file={_property(prefix + each.file)},line={each.line},"
-        f"col={each.column},title={_property('tidegate: ' + each.rule)}::{_message(_said(each))}"
+        f"col={each.column},title={_property('tidegate: ' + each.rule)}::{_message(said(each))}"
         for each in findings
     )
 
@@ -52,7 +52,8 @@ FORMATS: dict[str, Callable[[Sequence[Finding], str], str]] = {
 }
 
 
-def _said(finding: Finding) -> str:
+def said(finding: Finding) -> str:
+    """What a finding says, where it stands left out."""
     start = f"{finding.path}: " if finding.path else ""
     return f"{start}{finding.message}" + (f"; {finding.remedy}" if finding.remedy else "")
 
@@ -67,7 +68,7 @@ def _result(finding: Finding, prefix: str) -> dict[str, Any]:
     return {
         "ruleId": finding.rule,
         "level": finding.severity,
-        "message": {"text": _said(finding)},
+        "message": {"text": said(finding)},
         "locations": [{"physicalLocation": place}],
     }
 

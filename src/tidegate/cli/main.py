@@ -22,6 +22,7 @@ _COMMANDS = {
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
     "validate": ("tidegate.cli.validate:validate", "Check a bundle: every problem, all at once"),
+    "preview": ("tidegate.cli.preview.command:preview", "Say what a change does to the fleet"),
     "plan": ("tidegate.cli.plan:plan", "Say what would change on the clusters, and what restarts"),
     "diff": ("tidegate.cli.plan:diff", "Show what would change, field by field; exit 1 if it does"),
     "apply": ("tidegate.cli.apply:apply", "Make the clusters what the bundle says"),

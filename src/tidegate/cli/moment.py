@@ -24,6 +24,11 @@ def ahead(option: str, text: str, now: Instant) -> Instant:
     return Instant(found // SECOND * SECOND)  # nobody means the nanoseconds
 
 
+def point(option: str, text: str, now: Instant) -> Instant:
+    """A time in RFC 3339, whenever that is, or the moment that lies a duration ahead."""
+    return _moment(option, text, now, 1)
+
+
 def _moment(option: str, text: str, now: Instant, sign: int) -> Instant:
     try:
         return parse_instant(text)

@@ -2,25 +2,14 @@
 
 import click
 
-from tidegate.cli.live import Live, find_target, opened
+from tidegate.cli.live import find_target, opened
 from tidegate.cli.output import emit, terminal_width
+from tidegate.cli.pace import usual_pace
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.core.journal.facts import Acted, Observed, Outcome
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import (
-    SECOND,
-    Duration,
-    Instant,
-    format_instant,
-    format_second,
-    parse_duration,
-)
+from tidegate.core.model.time import SECOND, format_instant, format_second
 from tidegate.core.why.table import layout
-from tidegate.ports.store import Store
-from tidegate.simulation.forecast import Expected, forecast, usual_time
-
-ASSUMED = Duration(10 * 60 * SECOND)
+from tidegate.simulation.forecast import Expected, forecast
 
 
 @click.command(
@@ -43,7 +32,7 @@ def when(name: str, database: str, apply_time: str | None, output: str) -> None:
     """
     with opened(database) as store:
         live, target = find_target(store, name)
-        usual, known = _usual(store, live, apply_time)
+        usual, known = usual_pace(store, live.partition, apply_time)
     live.state.brakes = live.world.brakes  # as they are now, not as they were recorded last
     expected = forecast(live.state, live.now, {}, usual)
     if target is not None:
@@ -55,34 +44,6 @@ def when(name: str, database: str, apply_time: str | None, output: str) -> None:
     head = ("GROUP", "TARGET", "STARTS", "DONE", "DEPENDS ON")
     for line in layout(head, [_row(one) for one in expected], terminal_width()):
         click.echo(line)
-
-
-def _usual(store: Store, live: Live, given: str | None) -> tuple[Duration, str]:
-    if given:
-        try:
-            return parse_duration(given), "as given"
-        except ValueError as error:
-            raise click.UsageError(f'--apply-time "{given}": {error}; like 20m') from None
-    durations = _durations(store, live.partition)
-    word = f"the median of {len(durations)} here" if durations else "assumed"
-    return usual_time(durations, ASSUMED), word
-
-
-def _durations(store: Store, partition: str) -> list[Duration]:
-    """How long changes took, from what was done to what succeeded."""
-    began: dict[str, Instant] = {}
-    found: list[Duration] = []
-    for entry in store.read(partition):
-        fact = entry.fact()
-        if isinstance(fact, Acted) and fact.outcome is Outcome.DONE:
-            began[fact.target] = entry.at
-        elif isinstance(fact, Observed):
-            for report in fact.reports:
-                if report.status is not Status.Succeeded or report.name not in began:
-                    continue
-                start = began.pop(report.name)
-                found.append(Duration(max(0, (report.since or start) - start)))
-    return found
 
 
 def _row(one: Expected) -> tuple[str, ...]:

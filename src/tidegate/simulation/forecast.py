@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from tidegate.core.journal.rollout_state import RolloutState, world_of
 from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.reasons import Gate, Outcome
 from tidegate.core.model.target import State, Status, Target
 from tidegate.core.model.time import Duration, Instant
+from tidegate.core.model.verdict import Verdict
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.rollout.remember import remember
 from tidegate.core.rollout.world import RolloutWorld
@@ -23,6 +25,17 @@ from tidegate.core.why.table import first_shut
 
 # Steps ahead; a rollout that needs more has no date worth giving.
 STEPS_MAX = 2_000
+# What people put in the way of a target whose turn it is.
+_BRAKES = frozenset((
+    Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.APPROVAL, Gate.SHARED_BUDGET, Gate.MUTEX, Gate.HEALTH,
+))  # fmt: skip
+
+
+class Collision(msgspec.Struct, frozen=True):
+    """A brake, and nothing else, keeps a target from starting when its turn has come."""
+
+    at: Instant
+    verdict: Verdict
 
 
 class Expected(msgspec.Struct):
@@ -32,10 +45,14 @@ class Expected(msgspec.Struct):
     group: str
     starts_at: Instant | None = None
     done_at: Instant | None = None
+    # What it gets then: not what is declared, if another rollout goes first and nothing follows.
+    revision: str | None = None
     # Every gate it waits at on the way, in order.
     depends_on: list[str] = []
     # What no clock opens; empty if there is a date.
     held_by: str = ""
+    # Every brake that is on when its turn has come, once each.
+    collisions: list[Collision] = []
 
 
 def forecast(
@@ -107,19 +124,36 @@ def _note(found: dict[str, Expected], world: RolloutWorld, plan: RolloutPlan, no
             target, state = world.targets[i], plan.states[i]
             expected = found.setdefault(target.name, Expected(target.name, group.label))
             if i in starting:
-                expected.starts_at, expected.held_by = now, ""
+                expected.starts_at, expected.done_at, expected.held_by = now, None, ""
+                expected.revision = plan.course.revision
                 continue
             if state is State.DONE and expected.done_at is None:
                 # Done before we looked: since it succeeded, as far as it says.
                 was_done = expected.starts_at is None and not expected.depends_on
                 expected.done_at = target.since if was_done and target.since is not None else now
-                expected.held_by = ""
+                expected.held_by, expected.revision = "", plan.course.revision
                 continue
-            gate = first_shut(plan.options[i].verdicts)
+            verdicts = plan.options[i].verdicts
+            _collide(expected.collisions, verdicts, now)
+            gate = first_shut(verdicts)
             if gate is not None and state is not State.DONE:
                 expected.held_by = sentence(gate)
                 if gate.gate.value not in expected.depends_on:
                     expected.depends_on.append(gate.gate.value)
+
+
+def _collide(found: list[Collision], verdicts: tuple[Verdict, ...], now: Instant) -> None:
+    """Note the brakes that are on, if nothing else is in the way."""
+    shut = [each for each in verdicts if each.outcome is not Outcome.PASS]
+    if not all(each.gate in _BRAKES for each in shut):
+        return
+    known = {likeness(each.verdict) for each in found}
+    found += (Collision(now, each) for each in shut if likeness(each) not in known)
+
+
+def likeness(one: Verdict) -> tuple[object, ...]:
+    """What makes two verdicts of one brake the same: a freeze again is another one."""
+    return one.gate, one.facts[:1], one.until
 
 
 def usual_time(durations: list[Duration], otherwise: Duration) -> Duration:

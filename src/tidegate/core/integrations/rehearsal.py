@@ -25,6 +25,9 @@ from tidegate.core.integrations.images import image_named
 from tidegate.core.integrations.naming import LENGTH_MAX
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.workloads import Manifest, render
+from tidegate.core.journal.facts import Declared
+from tidegate.core.rollout.strategy import GroupRef
+from tidegate.core.rollout.world import Membership
 
 GROUP = "dry run"
 MARK, REVISION = "tidegate.dev/dry-run", "tidegate.dev/dry-run-of"
@@ -92,6 +95,22 @@ def unit_of(place: Place, rules: Rules) -> Unit:
             if group.selector.matches(unit.labels) and not unit.stopped:
                 return unit
     return place.units[0]
+
+
+def with_dry_run(place: Place, rules: Rules, declared: Declared) -> Declared:
+    """A rollout with a dry run before everybody, where the rules ask for one."""
+    if rules.dry_run is None:
+        return declared
+    target = target_of(place)
+    first = Membership(GROUP, 0, (target,))
+    later = (msgspec.structs.replace(each, index=each.index + 1) for each in declared.groups)
+    strategy = msgspec.structs.replace(
+        declared.strategy, mandatory=(GroupRef(GROUP), *declared.strategy.mandatory)
+    )
+    labels = {**declared.labels, target: unit_of(place, rules).labels}
+    return msgspec.structs.replace(
+        declared, strategy=strategy, groups=(first, *later), labels=labels
+    )
 
 
 def mark_of(unit: Unit, revision: str) -> str:

@@ -21,6 +21,7 @@ from tidegate.core.integrations.estate import (
 from tidegate.core.integrations.images import image_named
 from tidegate.core.integrations.live import Pod, workload_of
 from tidegate.core.integrations.rehearsal import target_of as rehearsal_of
+from tidegate.core.integrations.rehearsal import with_dry_run
 from tidegate.core.integrations.reshaping import Reshape
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.staging import declared_of, last_good_of
@@ -123,7 +124,7 @@ class IntegrationsFleet:
         running = _running(place, sight)
         declared = declared_of(place, rules, running, _others(place, sight))
         rehearsed = await self._rehearsing.report(place, rules, declared.last_good)
-        declared = self._rehearsing.with_group(place, rules, declared)
+        declared = with_dry_run(place, rules, declared)
         reports = tuple(
             _reshaped(unit, busy[unit.name])
             if unit.name in busy

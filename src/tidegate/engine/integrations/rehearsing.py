@@ -2,13 +2,10 @@
 
 from contextlib import aclosing, suppress
 
-import msgspec
-
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.integrations.estate import INTEGRATION_LABEL, Place, label_text
 from tidegate.core.integrations.live import CONTAINER
 from tidegate.core.integrations.rehearsal import (
-    GROUP,
     LINES_MAX,
     MARK,
     Difference,
@@ -19,11 +16,9 @@ from tidegate.core.integrations.rehearsal import (
     unit_of,
 )
 from tidegate.core.integrations.rules import Rules
-from tidegate.core.journal.facts import Declared, Task
+from tidegate.core.journal.facts import Task
 from tidegate.core.model.plan import ChangeKind
 from tidegate.core.model.target import Status, Target
-from tidegate.core.rollout.strategy import GroupRef
-from tidegate.core.rollout.world import Membership
 from tidegate.engine.integrations.sight import Sights
 from tidegate.ports.cluster import JOB, POD, Cluster, Object, Take
 
@@ -40,21 +35,6 @@ class Rehearsing:
         self._shown: dict[tuple[str, str, str], tuple[int, Difference]] = {}
         # Dry runs whose rollout was taken back: there is nothing more to take back of them.
         self._returned: set[tuple[str, str]] = set()
-
-    def with_group(self, place: Place, rules: Rules, declared: Declared) -> Declared:
-        """A rollout with a dry run before everybody."""
-        if rules.dry_run is None:
-            return declared
-        target = target_of(place)
-        first = Membership(GROUP, 0, (target,))
-        later = (msgspec.structs.replace(each, index=each.index + 1) for each in declared.groups)
-        strategy = msgspec.structs.replace(
-            declared.strategy, mandatory=(GroupRef(GROUP), *declared.strategy.mandatory)
-        )
-        labels = {**declared.labels, target: unit_of(place, rules).labels}
-        return msgspec.structs.replace(
-            declared, strategy=strategy, groups=(first, *later), labels=labels
-        )
 
     async def report(self, place: Place, rules: Rules, old: str | None) -> tuple[Target, ...]:
         """Where the dry run of a place stands; none where the rules ask for none."""

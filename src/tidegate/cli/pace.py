@@ -1,0 +1,40 @@
+"""How long a change usually takes: as somebody says, as the journal shows, or assumed."""
+
+import click
+
+from tidegate.core.journal.facts import Acted, Observed, Outcome
+from tidegate.core.model.target import Status
+from tidegate.core.model.time import SECOND, Duration, Instant, parse_duration
+from tidegate.ports.store import Store
+from tidegate.simulation.forecast import usual_time
+
+ASSUMED = Duration(10 * 60 * SECOND)
+
+
+def usual_pace(store: Store, partition: str, given: str | None) -> tuple[Duration, str]:
+    """The time a change takes in a rollout, and how that is known."""
+    if given:
+        try:
+            return parse_duration(given), "as given"
+        except ValueError as error:
+            raise click.UsageError(f'--apply-time "{given}": {error}; like 20m') from None
+    durations = _durations(store, partition)
+    word = f"the median of {len(durations)} here" if durations else "assumed"
+    return usual_time(durations, ASSUMED), word
+
+
+def _durations(store: Store, partition: str) -> list[Duration]:
+    """How long changes took, from what was done to what succeeded."""
+    began: dict[str, Instant] = {}
+    found: list[Duration] = []
+    for entry in store.read(partition):
+        fact = entry.fact()
+        if isinstance(fact, Acted) and fact.outcome is Outcome.DONE:
+            began[fact.target] = entry.at
+        elif isinstance(fact, Observed):
+            for report in fact.reports:
+                if report.status is not Status.Succeeded or report.name not in began:
+                    continue
+                start = began.pop(report.name)
+                found.append(Duration(max(0, (report.since or start) - start)))
+    return found

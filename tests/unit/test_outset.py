@@ -1,0 +1,141 @@
+"""How the rollouts of a change set out: who moves, who stays, and what goes first."""
+
+from tests.estates import estate, integration, managed, staged
+from tidegate.cli.preview.schedule import Scheduler
+from tidegate.core.integrations.estate import Estate
+from tidegate.core.integrations.model import Override
+from tidegate.core.integrations.outset import Move, moves_of, outset_of, reshapes_between
+from tidegate.core.integrations.rules import DryRun, Rules
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Decided, Mode, Observed
+from tidegate.core.model.limit import Limit
+from tidegate.core.model.target import Status, Target
+from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.core.rollout.strategy import Rollout, Strategy, StrategyType
+from tidegate.core.rollout.summary import Summary
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.ports.store import Store
+from tidegate.wiring import open_store
+
+MINUTE = 60 * SECOND
+NOW = Instant(1_800_000_000 * SECOND)
+ONE_BY_ONE = Rules(
+    strategy=Strategy(
+        StrategyType.PROGRESSIVE, soak=Duration(5 * MINUTE), max_concurrency=Limit(1)
+    ),
+)
+
+
+def _estate(image: str, *overrides: Override, rules: Rules | None = ONE_BY_ONE) -> Estate:
+    return estate(
+        integration("tf", managed(image, accounts=True, overrides=overrides, rollout=rules))
+    )
+
+
+def _names(move: Move) -> tuple[list[str], list[str], list[str]]:
+    units = move.units, move.alone, move.kept
+    first, second, third = ([unit.name for unit in some] for some in units)
+    return first, second, third
+
+
+def test_a_new_default_moves_whoever_has_no_image_of_its_own() -> None:
+    mine = Override(shard="two", image_ref="aaaaaaa", where="tf.yml:7")
+    other = Override(shard="three", image_ref="ccccccc", where="tf.yml:8")
+    (move,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb", mine, other))
+    assert _names(move) == (["tf/one"], ["tf/three"], ["tf/two"])
+    assert (move.before, move.after, move.staged) == ("aaaaaaa", "bbbbbbb", True)
+
+
+def test_nothing_moves_where_nobody_gets_another_image() -> None:
+    """Pinning somebody to what it runs is no move, and keeps nobody from one."""
+    pin = Override(shard="two", image_ref="aaaaaaa")
+    assert moves_of(_estate("aaaaaaa"), _estate("aaaaaaa", pin)) == ()
+
+
+def test_whoever_loses_its_pin_moves_with_the_rollout() -> None:
+    pin = Override(shard="two", image_ref="ccccccc")
+    (move,) = moves_of(_estate("aaaaaaa", pin), _estate("aaaaaaa"))
+    assert _names(move) == (["tf/two"], [], [])
+
+
+def test_a_new_place_is_a_move_from_nothing() -> None:
+    (move,) = moves_of(Estate(()), _estate("aaaaaaa"))
+    assert (move.before, len(move.units), move.old) == ("", 3, None)
+
+
+def test_without_rules_there_is_no_rollout() -> None:
+    (move,) = moves_of(_estate("aaaaaaa", rules=None), _estate("bbbbbbb", rules=None))
+    assert not move.staged
+    assert outset_of(move) is None
+
+
+def _schedule(store: Store, move: Move) -> list[tuple[str, tuple[str, ...], int | None]]:
+    found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
+    return [
+        (each.name, each.shards, None if each.done_at is None else (each.done_at - NOW) // MINUTE)
+        for each in found.stages
+    ]
+
+
+def test_dates_follow_from_slots_and_soak() -> None:
+    """Three, one after the other, 10 m to change (assumed) and 5 m of soak each."""
+    (move,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
+    shards = ("tf/one", "tf/three", "tf/two")
+    assert _schedule(open_store("memory:"), move) == [("the rest", shards, 45)]
+
+
+def test_a_dry_run_comes_first() -> None:
+    rules = Rules(strategy=ONE_BY_ONE.strategy, dry_run=DryRun(shard="two"))
+    (move,) = moves_of(_estate("aaaaaaa", rules=rules), _estate("bbbbbbb", rules=rules))
+    (dry, rest) = _schedule(open_store("memory:"), move)
+    assert dry == ("dry run", ("tf/dry-run",), 15)
+    assert rest[2] == 60
+
+
+def test_a_rollout_under_way_is_finished_first() -> None:
+    """As the journal has it: one of three has what goes out at the moment."""
+    (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
+    state = outset_of(under_way)
+    assert state is not None
+    assert state.declared is not None
+    reports = [
+        Target("tf/one", Status.Succeeded, Instant(NOW - 60 * MINUTE), "bbbbbbb"),
+        Target("tf/three", Status.Progressing, Instant(NOW - 5 * MINUTE), "bbbbbbb"),
+        Target("tf/two", Status.Succeeded, Instant(0), "aaaaaaa"),
+    ]
+    rollout = Rollout(revision="bbbbbbb", last_good="aaaaaaa")
+    decided = Decided(now=NOW, mode=Mode.ACT, summary=Summary.PROGRESSING, rollout=rollout)
+    facts = state.declared, Observed(reports=tuple(reports)), decided
+    store = open_store("memory:")
+    store.append(under_way.place.partition, [Note(NOW, "test", each) for each in facts])
+    (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
+    found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
+    assert found.under_way == "bbbbbbb"
+    # 5 m and a soak for the one in flight, 15 m for the last: then the next sets out.
+    assert found.starts_at == NOW + 25 * MINUTE
+    assert found.done_at == NOW + (25 + 45) * MINUTE
+
+
+def test_a_pause_leaves_no_date() -> None:
+    (move,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
+    state = outset_of(move)
+    assert state is not None
+    assert state.declared is not None
+    rollout = Rollout(revision="aaaaaaa", completed=True, paused=True)
+    decided = Decided(now=NOW, mode=Mode.ACT, summary=Summary.PAUSED, rollout=rollout)
+    store = open_store("memory:")
+    facts = state.declared, Observed(reports=tuple(state.reports.values())), decided
+    store.append(move.place.partition, [Note(NOW, "test", each) for each in facts])
+    (stage,) = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True).stages
+    assert (stage.starts_at, stage.held_by) == (None, "the rollout is paused")
+
+
+def test_another_number_of_shards_is_told_unless_two_may_own_a_key() -> None:
+    def split(count: int, overlap: bool = False) -> Estate:
+        place = managed(shards=count, rollout=staged(), overlap=overlap)
+        return estate(integration("tf", place))
+
+    (reshape,) = reshapes_between(split(2), split(3))
+    assert (reshape.was, reshape.now, len(reshape.old)) == ("2", "3", 2)
+    assert reshapes_between(split(2), split(3, overlap=True)) == ()
+    assert reshapes_between(split(2), split(2)) == ()

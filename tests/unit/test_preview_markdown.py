@@ -1,0 +1,93 @@
+"""A preview in Markdown is never too long, and no name in it is taken for anything else."""
+
+import re
+
+from tests.estates import estate, integration, managed, staged
+from tidegate.cli.preview.markdown import SIZE_MAX, markdown
+from tidegate.cli.preview.prospect import Environment, Pinned, Preview, Warned, images_of
+from tidegate.config.bundle.finding import Finding
+from tidegate.core.integrations.effect import Effect, Effects, Fate
+from tidegate.core.integrations.outset import moves_of
+from tidegate.core.model.time import Instant
+
+EVIL = "x`|\\\n/merge @all <b> [a](b) </details>"
+
+
+def _preview(name: str, count: int) -> Preview:
+    """A change of which everything has a name of somebody's choice."""
+    effects = tuple(
+        Effect(
+            fate=Fate.CHANGED,
+            cluster=name,
+            namespace=name,
+            kind="Deployment",
+            name=f"{name}{i}",
+            environment=name,
+            integration=name,
+            unit=f"{name}/{i}",
+            before=name,
+            after=f"{name}2",
+            restarts=True,
+        )
+        for i in range(count)
+    )
+    finding = Finding(
+        file=name, line=1, column=1, severity="error", rule="value", path=name, message=name
+    )
+    here = Environment(
+        name=name,
+        shards_before=count,
+        shards_after=count,
+        shards_touched=count,
+        created=0,
+        changed=count,
+        deleted=0,
+        restarts=count,
+        images=images_of(effects),
+    )
+    base = estate(integration("tf", managed("aaaaaaa", rollout=None)))
+    head = estate(integration("tf", managed(name, rollout=staged())))
+    return Preview(
+        told=name,
+        base="",
+        head=None,
+        prefix=name,
+        files=(name,) * count,
+        at=Instant(0),
+        effects=Effects(effects),
+        environments=(here,) * count,
+        moves=moves_of(base, head),
+        schedules=(),
+        pinned=(Pinned(name, name, name, name),) * count,
+        warnings=(Warned("removal", name),) * count,
+        findings=(finding,) * count,
+        mended=1,
+    )
+
+
+def test_nothing_ends_a_table_calls_anybody_or_commands_a_forge() -> None:
+    text = markdown(_preview(EVIL, 2))
+    plain = re.sub(r"<code>[^<]*</code>|`[^`\n|]*`", "", text)
+    assert "@" not in plain
+    assert "/merge" not in plain
+    assert "[a]" not in plain
+    assert not any(line.startswith("/") for line in text.splitlines())
+    # Every row of a table has as many cells as its head, so that nothing ended one.
+    head = 0
+    for line in text.splitlines():
+        head = 0 if not line.startswith("|") else head or line.count("|")
+        assert line.count("|") == head
+    assert text.count("<details>") == text.count("</details>") == text.count("<summary>")
+
+
+def test_however_much_changes_the_text_is_short_enough_for_every_forge() -> None:
+    """Cut tables say that they are, and the line that says it all stays on top."""
+    for name, count in (("plain-name", 10), ("plain-name", 5_000), ("é" * 5_000, 500)):
+        text = markdown(_preview(name, count))
+        assert len(text.encode()) <= SIZE_MAX
+        assert text.splitlines()[2].startswith(f"**{count:,} new error")
+    assert "more; `tidegate preview -o json` has all of them" in text
+
+
+def test_the_same_preview_is_the_same_text() -> None:
+    assert markdown(_preview("a", 3)) == markdown(_preview("a", 3))
