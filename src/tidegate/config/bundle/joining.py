@@ -18,6 +18,7 @@ from tidegate.config.bundle.rollouts import Rollouts
 from tidegate.config.bundle.spelling import Spelt, spelt
 from tidegate.config.bundle.stock import Stock
 from tidegate.core.integrations.model import (
+    Check,
     Integration,
     Key,
     Managed,
@@ -105,6 +106,8 @@ class _Builder:
         return Integration(
             name=name,
             upstream=doc.data.get("upstream"),
+            schemas=tuple(doc.data.get("schemas") or ()),
+            check=_check(doc.data.get("pr_check")),
             managed=tuple(each for each in managed if each is not None),
             where=self._where(place, doc, ()),
         )
@@ -178,3 +181,17 @@ class _Builder:
     ) -> None:
         fault = Fault(path=path, message=message, rule=rule, remedy=remedy, value=value)
         self.faults.append((place, fault))
+
+
+def _check(written: Mapping[str, Any] | None) -> Check | None:
+    """How merge requests are checked; fields that other systems need are left to them."""
+    if not written:
+        return None
+    return Check(
+        command=written["cmd"],
+        disabled=written.get("disabled", False),
+        always=written.get("always_run", False),
+        image_ref=written.get("imageRef"),
+        order=written.get("run_order", 0),
+        affected_only=written.get("check_only_affected_shards", True),
+    )

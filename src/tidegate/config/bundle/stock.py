@@ -57,7 +57,7 @@ class Stock:
         self, place: Place, data: dict[str, Any], strategy: str, into: dict[str, Key]
     ) -> None:
         row = STRATEGIES[strategy]
-        key = key_of(row, self._resolved(data))
+        key = msgspec.structs.replace(key_of(row, self._resolved(data)), file=place.file)
         if key.name in into:
             fault = Fault(
                 path=("name",) if "name" in data else ("identifier",),

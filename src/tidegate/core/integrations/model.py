@@ -61,11 +61,30 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """How an integration is tried on a merge request."""
+
+    command: str
+    disabled: bool = False
+    # Whatever changes.
+    always: bool = False
+    # What runs where no place names an image; None: what the repository says for all.
+    image_ref: str | None = None
+    # The lower, the earlier.
+    order: int = 0
+    # Only shards whose own files changed, where that is all that did.
+    affected_only: bool = True
+
+
 class Integration(msgspec.Struct, frozen=True, kw_only=True):
     """One integration, and everywhere it runs."""
 
     name: str
     upstream: str | None = None
+    # The schemas of the files it reads.
+    schemas: tuple[str, ...] = ()
+    # None: nothing is said of merge requests.
+    check: Check | None = None
     managed: tuple[Managed, ...] = ()
     where: str = ""
 
@@ -79,6 +98,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     argument: str  # what the option is given
     disabled_for: frozenset[str] = frozenset()
     labels: dict[str, str] = {}
+    # Where it is declared, from the root of the bundle; empty: nobody says.
+    file: str = ""
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from tidegate.core.integrations.estate import (
     label_text,
 )
 from tidegate.core.integrations.images import image_named
+from tidegate.core.integrations.live import CONTAINER
 from tidegate.core.integrations.naming import LENGTH_MAX
 from tidegate.core.integrations.rules import Rules
 from tidegate.core.integrations.workloads import Manifest, render
@@ -34,6 +35,7 @@ MARK, REVISION = "tidegate.dev/dry-run", "tidegate.dev/dry-run-of"
 # More lines than anybody reads are compared no further.
 LINES_MAX = 20_000
 SHOWN_MAX = 3
+_MANAGER = "MANAGER_DRY_RUN"
 _TIMES = re.compile(
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?"
     r"|\b\d+(?:\.\d+)?(?:ms|s| seconds?)\b"
@@ -126,11 +128,9 @@ def job_of(place: Place, unit: Unit, revision: str, key: str) -> Manifest:
     shard = unit.shards[0]
     image = image_named(revision, place.repository)
     manifest = render(shard, place.managed, place.ground, image)
-    spec = manifest["spec"]
-    template = (spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec)["template"]
-    pod = {**template["spec"], "restartPolicy": "Never"}
+    pod = {**pod_in(manifest), "restartPolicy": "Never"}
     pod["containers"] = [_dry(each) for each in pod["containers"]]
-    pod["volumes"] = [*pod.get("volumes", []), *_claims(spec)]
+    pod["volumes"] = [*pod.get("volumes", []), *_claims(manifest["spec"])]
     own = blake2b(f"{unit.name}\0{revision}\0{key}".encode(), digest_size=4).hexdigest()
     name = f"{shard.workload[: LENGTH_MAX - 13]}-dry-{own}"
     labels = {
@@ -154,9 +154,29 @@ def job_of(place: Place, unit: Unit, revision: str, key: str) -> Manifest:
     }
 
 
+def pod_in(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the pods of a workload are."""
+    spec = manifest["spec"]
+    template = (spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec)["template"]
+    found: Mapping[str, Any] = template["spec"]
+    return found
+
+
+def dry_variables(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What the container of a workload is told when it is to run once and change nothing."""
+    containers = pod_in(manifest)["containers"]
+    own = next(each for each in containers if each["name"] == CONTAINER)
+    found: list[Mapping[str, Any]] = _dry(own)["env"]
+    return found
+
+
 def _dry(container: Mapping[str, Any]) -> Manifest:
-    env = [each for each in container["env"] if each["name"] not in ("DRY_RUN", "RUN_ONCE")]
-    env += [{"name": "DRY_RUN", "value": "--dry-run"}, {"name": "RUN_ONCE", "value": "true"}]
+    # Each program heeds one of these; whatever an environment says of it, nothing is changed.
+    told = {"DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
+    if any(each["name"] == _MANAGER for each in container.get("env") or ()):
+        told[_MANAGER] = "--dry-run"
+    env = [each for each in container.get("env") or () if each["name"] not in told]
+    env += [{"name": name, "value": value} for name, value in told.items()]
     return {**container, "env": env}
 
 

@@ -1,0 +1,332 @@
+"""Which shards a change affects, with which image each is tried before and after, and why.
+
+A shard is affected if what it would be handed differs; if a file changed that its integration says
+it reads; or if the tag changed that the repository gives to all who name no image. The file of an
+account is the business of that account's shard alone, as long as nothing else changed.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from tidegate.core.integrations.effect import Effect, Effects, Fate, Key
+from tidegate.core.integrations.estate import Estate, Piece, Place, manifest_of, pieces_of
+from tidegate.core.integrations.images import image_named, revision_of
+from tidegate.core.integrations.model import Check, Integration
+from tidegate.core.integrations.rehearsal import dry_variables
+from tidegate.core.integrations.shards import Inventories
+from tidegate.core.integrations.strategies import ALIASES, STRATEGIES
+from tidegate.core.integrations.workloads import DEFAULTS, image_of
+
+# Every integration says it reads these; they tell how it runs, and that is compared already.
+INTEGRATIONS = "/app-sre/integration-1.yml"
+# More reasons than this tell nothing new.
+REASONS_MAX = 3
+# What all fields of a shard's own container begin with.
+_CONTAINER = "spec.template.spec.containers[int]."
+Files = Mapping[str, frozenset[str]]
+_Slot = tuple[str, str, int | None]
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True):
+    """What is run on one side of a change: once, and changing nothing."""
+
+    image: str  # its whole name
+    revision: str  # what people call it
+    arguments: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
+    # Variables whose value is a secret, or the cluster's: whoever runs it must have them.
+    secrets: tuple[str, ...] = ()
+    # The workload it stands for; None: nothing of it is managed.
+    piece: Piece | None = None
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One shard that is affected."""
+
+    integration: str
+    # `terraform-resources/ter-int-dev`, with the number of a sub-shard behind it.
+    shard: str
+    environment: str
+    head: Input
+    # None: there was no such shard, so there is nothing to compare it with.
+    base: Input | None
+    why: tuple[str, ...]
+    order: int = 0
+
+    @property
+    def moves_image(self) -> bool:
+        """Whether it is tried with another image than before; if not, the data changed."""
+        return self.base is not None and self.base.image != self.head.image
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """One shard that is affected and not tried."""
+
+    integration: str
+    shard: str
+    environment: str
+    why: str
+
+
+class Affected(msgspec.Struct, frozen=True):
+    """Everything a change affects."""
+
+    cases: tuple[Case, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def by_image(self) -> dict[tuple[str, str], tuple[Case, ...]]:
+        """Cases by integration and image, in the order in which they are to be tried."""
+        found: dict[tuple[str, str], list[Case]] = {}
+        for case in self.cases:
+            found.setdefault((case.integration, case.head.revision), []).append(case)
+        return {key: tuple(some) for key, some in found.items()}
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """One side of a change, as far as it matters here."""
+
+    estate: Estate
+    integrations: tuple[Integration, ...]
+    inventories: Inventories = {}
+    # What the repository gives to all who name no image; empty: nothing.
+    tag: str = ""
+
+    @property
+    def repository(self) -> str:
+        """Where images come from that no place says anything of."""
+        return self.estate.site.parameters.get("IMAGE", DEFAULTS["IMAGE"])
+
+
+def affected_by(base: View, head: View, effects: Effects, changed: Files) -> Affected:
+    """Every shard a change affects; `changed` has the schemas of each file, before and after."""
+    cases: list[Case] = []
+    skipped: list[Skipped] = []
+    before = {each.name: each for each in base.integrations}
+    known = {each.key: each for each in effects.effects}
+    for integration in head.integrations:
+        prior = before.get(integration.name)
+        grounds = _Grounds(integration, prior, base, head, changed)
+        every = [*_managed(integration, grounds, known), *_unmanaged(integration, grounds)]
+        for found in every:
+            if isinstance(found, Case):
+                cases.append(found)
+            else:
+                skipped.append(found)
+    skipped += (_gone(each) for each in effects.of(Fate.DELETED) if each.unit)
+    cases.sort(key=lambda each: (each.order, each.integration, each.head.revision))
+    return Affected(tuple(cases), tuple(skipped))
+
+
+class _Grounds:
+    """Why shards of one integration are affected, but for what each of them would be handed."""
+
+    def __init__(
+        self,
+        integration: Integration,
+        prior: Integration | None,
+        base: View,
+        head: View,
+        changed: Files,
+    ) -> None:
+        self.base, self.head, self.prior = base, head, prior
+        self.check = integration.check or _NOTHING_SAID
+        reads = {*integration.schemas, *(prior.schemas if prior else ())} - {INTEGRATIONS}
+        self.files = [path for path, schemas in changed.items() if schemas & reads]
+        self.all: list[str] = ["pr_check.always_run"] if self.check.always else []
+        if integration.check is not None and (prior is None or prior.check != integration.check):
+            self.all.append("its pr_check changed")
+        if _takes_tag(integration) and not self.check.image_ref and head.tag != base.tag:
+            self.all.append(f".env: {base.tag or 'no tag'} → {head.tag or 'no tag'}")
+
+    def of_place(self, place: Place) -> dict[str, list[str]]:
+        """The files that matter to each shard, by its key; those under "" matter to all."""
+        strategy = place.managed.sharding.strategy
+        row = STRATEGIES.get(ALIASES.get(strategy, strategy))
+        found: dict[str, list[str]] = {}
+        for view in (self.base, self.head):
+            for key in view.inventories.get(row.inventory, ()) if row is not None else ():
+                if key.file in self.files and self.check.affected_only:
+                    found.setdefault(key.key, []).append(key.file)
+        own = {path for paths in found.values() for path in paths}
+        if rest := [path for path in self.files if path not in own]:
+            return {"": rest + sorted(own)}
+        return found
+
+
+_NOTHING_SAID = Check(command="")
+
+
+def _managed(
+    integration: Integration, grounds: _Grounds, effects: Mapping[Key, Effect]
+) -> Iterator[Case | Skipped]:
+    old = _slots(grounds.base.estate, integration.name)
+    for place in grounds.head.estate.places:
+        if place.integration.name != integration.name:
+            continue
+        files = grounds.of_place(place)
+        for piece in pieces_of(place):
+            assert piece.shard is not None
+            mine = files.get("", []) + (files.get(piece.shard.key, []) if piece.shard.key else [])
+            why = [*_told(effects.get(piece.key)), *grounds.all]
+            why += (f"changed: {path}" for path in dict.fromkeys(mine))
+            if why:
+                yield _case(integration, piece, old.get(_slot(piece)), grounds, why)
+
+
+def _case(
+    integration: Integration,
+    piece: Piece,
+    before: Piece | None,
+    grounds: _Grounds,
+    why: list[str],
+) -> Case | Skipped:
+    assert piece.place is not None
+    assert piece.shard is not None
+    environment = piece.place.managed.namespace.environment
+    shard = _name(piece)
+    override = piece.shard.override
+    reason = "pr_check.disabled" if grounds.check.disabled else ""
+    reason = "stopped by its override" if override is not None and override.disabled else reason
+    if reason:
+        return Skipped(
+            integration=integration.name, shard=shard, environment=environment, why=reason
+        )
+    prior = grounds.prior or integration
+    return Case(
+        integration=integration.name,
+        shard=shard,
+        environment=environment,
+        head=_input(piece, integration, grounds.head),
+        base=_input(before, prior, grounds.base) if before is not None else None,
+        why=_few(why),
+        order=grounds.check.order,
+    )
+
+
+def _unmanaged(integration: Integration, grounds: _Grounds) -> Iterator[Case | Skipped]:
+    """One that runs nowhere by us, and is tried on merge requests all the same."""
+    if integration.managed or integration.check is None:
+        return
+    why = [*grounds.all, *(f"changed: {path}" for path in grounds.files)]
+    if not why:
+        return
+    name = integration.name
+    if integration.check.disabled:
+        yield Skipped(integration=name, shard=name, environment="", why="pr_check.disabled")
+        return
+    prior = grounds.prior.check if grounds.prior is not None else None
+    yield Case(
+        integration=name,
+        shard=name,
+        environment="",
+        head=_command(integration.check, grounds.head),
+        base=_command(prior, grounds.base) if prior is not None else None,
+        why=_few(why),
+        order=integration.check.order,
+    )
+
+
+def _command(check: Check, view: View) -> Input:
+    name, *arguments = _words(check.command) or [""]
+    revision = check.image_ref or view.tag or DEFAULTS["IMAGE_TAG"]
+    variables = {"INTEGRATION_NAME": name, "DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
+    if arguments:
+        variables["INTEGRATION_EXTRA_ARGS"] = shlex.join(arguments)
+    return Input(
+        image=image_named(revision, view.repository),
+        revision=revision,
+        arguments=tuple(arguments),
+        variables=variables,
+    )
+
+
+def _input(piece: Piece, integration: Integration, view: View) -> Input:
+    assert piece.place is not None
+    assert piece.shard is not None
+    image = _image(piece, integration, view.tag)
+    revision = revision_of(image, piece.place.repository)
+    told = dry_variables(manifest_of(piece, view.estate.site, revision=revision))
+    return Input(
+        image=image,
+        revision=revision,
+        arguments=tuple(_words(piece.shard.arguments)),
+        variables={each["name"]: str(each["value"]) for each in told if "value" in each},
+        secrets=tuple(each["name"] for each in told if "valueFrom" in each),
+        piece=piece,
+    )
+
+
+def _image(piece: Piece, integration: Integration, tag: str) -> str:
+    """What a shard is tried with: its own, its place's, or what the repository gives to all."""
+    place, shard = piece.place, piece.shard
+    assert place is not None
+    assert shard is not None
+    own = shard.override is not None and shard.override.image_ref
+    given = (integration.check.image_ref or tag) if integration.check is not None else ""
+    if own or not given or not _takes_tag(integration):
+        return image_of(shard, place.managed, place.ground)
+    return image_named(given, place.repository)
+
+
+def _takes_tag(integration: Integration) -> bool:
+    """Whether an integration is tried with the repository's tag: it names no image anywhere."""
+    named = any(managed.spec.get("imageRef") for managed in integration.managed)
+    return integration.check is not None and not named
+
+
+def _words(text: str) -> list[str]:
+    """The words of a command line; one that no shell would take is a word as it stands."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return [text]
+
+
+def _told(effect: Effect | None) -> list[str]:
+    """What becomes of a workload, in words."""
+    if effect is None:
+        return []
+    if effect.fate is not Fate.CHANGED:
+        return [effect.fate.value]
+    told = [f"image {effect.before} → {effect.after}"] if effect.moves_image else []
+    fields = [each.field.removeprefix(_CONTAINER) for each in effect.others]
+    return told + ([f"changed: {', '.join(_few(fields))}"] if fields else [])
+
+
+def _few(texts: Iterable[str]) -> tuple[str, ...]:
+    every = tuple(dict.fromkeys(texts))
+    if len(every) <= REASONS_MAX:
+        return every
+    return (*every[:REASONS_MAX], f"and {len(every) - REASONS_MAX} more")
+
+
+def _slots(estate: Estate, integration: str) -> dict[_Slot, Piece]:
+    """Workloads by what they are for, whatever kind of object they are."""
+    places = (place for place in estate.places if place.integration.name == integration)
+    return {_slot(piece): piece for place in places for piece in pieces_of(place)}
+
+
+def _slot(piece: Piece) -> _Slot:
+    assert piece.place is not None
+    assert piece.shard is not None
+    return piece.place.name, piece.unit, piece.shard.index
+
+
+def _name(piece: Piece) -> str:
+    """What a shard is called, with the number of a sub-shard."""
+    shard = piece.shard
+    assert shard is not None
+    whole = shard.index is None or not shard.key
+    return piece.unit if whole else f"{piece.unit}-{shard.index}"
+
+
+def _gone(effect: Effect) -> Skipped:
+    return Skipped(
+        integration=effect.integration,
+        shard=effect.unit,
+        environment=effect.environment,
+        why="deleted: there is nothing to try",
+    )

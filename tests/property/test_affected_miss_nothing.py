@@ -1,0 +1,41 @@
+"""A law of checks: no workload that would be handed something else is passed over in silence."""
+
+from hypothesis import given
+
+from tests.property.estate_worlds import estates
+from tidegate.core.integrations.affected import View, affected_by
+from tidegate.core.integrations.difference import differences
+from tidegate.core.integrations.effect import effects_of
+from tidegate.core.integrations.estate import Estate, manifest_of
+
+
+@given(estates(), estates())
+def test_every_shard_whose_workload_differs_is_tried_or_named(base: Estate, head: Estate) -> None:
+    old = {piece.key: piece for piece in base.pieces() if piece.place is not None}
+    new = {piece.key: piece for piece in head.pieces() if piece.place is not None}
+    found = affected_by(_view(base), _view(head), effects_of(base, head), {})
+    tried = {case.head.piece.key: case for case in found.cases if case.head.piece is not None}
+    skipped = {(each.shard.partition("-")[0], each.environment) for each in found.skipped}
+    for key, piece in new.items():
+        assert piece.place is not None
+        named = piece.unit.partition("-")[0], piece.place.managed.namespace.environment
+        before = old.get(key)
+        differs = before is None or differences(
+            manifest_of(before, base.site), manifest_of(piece, head.site)
+        )
+        assert (key in tried or named in skipped) if differs else key not in tried
+    for key, piece in old.items():
+        assert piece.place is not None
+        named = piece.unit.partition("-")[0], piece.place.managed.namespace.environment
+        assert key in new or named in skipped
+    # Each is tried with what it is to run, beside what it ran.
+    for case in found.cases:
+        piece = case.head.piece
+        assert piece is not None
+        manifest = manifest_of(piece, head.site)
+        assert manifest["spec"]["template"]["spec"]["containers"][0]["image"] == case.head.image
+
+
+def _view(estate: Estate) -> View:
+    integrations = {place.integration.name: place.integration for place in estate.places}
+    return View(estate=estate, integrations=tuple(integrations.values()))
