@@ -88,6 +88,7 @@ def commands_page() -> str:
         "## Exit codes",
         "",
         "0; 1 failure; 2 what was written is wrong; 3 a rollout failed;",
+        "70 and 75: of `check`, by whose fault it is;",
     ]
     return "\n".join([*lines, "4 not allowed; 124 a timeout passed; 130 interrupted.", ""])
 

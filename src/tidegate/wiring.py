@@ -12,6 +12,7 @@ from tidegate.ports.archive import Archive
 from tidegate.ports.cache import Cache
 from tidegate.ports.clock import Clock
 from tidegate.ports.cluster import Cluster
+from tidegate.ports.dry_runs import MissingError, Runner
 from tidegate.ports.evidence import EvidenceSource
 from tidegate.ports.forge import Forge
 from tidegate.ports.leases import Leases
@@ -173,6 +174,33 @@ def mirror(url: str) -> Repository:
     from tidegate.adapters.git.mirror import open_mirror
 
     return open_mirror(url, cache_path().parent / "mirrors")
+
+
+def write_out(folder: Path, revision: str, into: Path) -> None:
+    """Write what a revision has of a bundle's directory into another one."""
+    from tidegate.adapters.tree.git import write_out as write
+
+    write(folder, revision, into)
+
+
+def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runner:
+    """Whoever runs things here: `command`, `podman`, `docker`, or the first of them there is.
+
+    MissingError if there is none; UserError if the command cannot be used. Nothing runs yet.
+    """
+    from shutil import which
+
+    from tidegate.adapters.runners.command import CommandRunner
+    from tidegate.adapters.runners.container import ContainerRunner
+
+    if name == "command" or (name == "auto" and command):
+        return CommandRunner(command)
+    programs = ("podman", "docker") if name == "auto" else (name,)
+    found = next(filter(which, programs), None)
+    if found is None:
+        message = f"no {' and no '.join(programs)} here; write --command, or --plan to run nothing"
+        raise MissingError(message)
+    return ContainerRunner(found, tuple(arguments))
 
 
 def bundle_cache(*, wanted: bool = True) -> Cache:

@@ -103,8 +103,8 @@ def test_a_file_at_the_root_is_read_on_both_sides(folder: Folder) -> None:
 
 def test_a_revision_that_is_not_there_or_shares_no_history_is_named(folder: Folder) -> None:
     with pytest.raises(UserError, match='no revision "mian"'):
-        _compared(folder, "mian")
+        _ = _compared(folder, "mian").told
     git(folder.root, "checkout", "-q", "--orphan", "apart")
     _commit(folder, "another beginning")
     with pytest.raises(UserError, match="main and HEAD have no common commit here; fetch"):
-        _compared(folder)
+        _ = _compared(folder).told

@@ -30,9 +30,8 @@ def test_every_shard_whose_workload_differs_is_tried_or_named(base: Estate, head
         assert key in new or named in skipped
     # Each is tried with what it is to run, beside what it ran.
     for case in found.cases:
-        piece = case.head.piece
-        assert piece is not None
-        manifest = manifest_of(piece, head.site)
+        assert case.head.piece is not None
+        manifest = manifest_of(case.head.piece, head.site)
         assert manifest["spec"]["template"]["spec"]["containers"][0]["image"] == case.head.image
 
 

@@ -97,6 +97,7 @@ def test_the_file_of_an_account_affects_its_own_shard_as_long_as_nothing_else_ch
     one = _affected(view, view, **{"aws/ter-int-dev/account.yml": ACCOUNT})
     assert set(_told(one)) == {"ter-int-dev"}
     assert one.cases[0].why == ("changed: aws/ter-int-dev/account.yml",)
+    assert not one.cases[0].differs
     more = {"aws/ter-int-dev/account.yml": ACCOUNT, "a.yml": NAMESPACE}
     assert set(_told(_affected(view, view, **more))) == EVERY
     every = _view(
@@ -156,7 +157,7 @@ def test_one_that_is_managed_nowhere_is_tried_as_its_check_says() -> None:
     found = _affected(_view(text, "aaaaaaa"), _view(text, "bbbbbbb"))
     (case,) = found.cases
     assert case.head.image == "quay.io/app-sre/qontract-reconcile:bbbbbbb"
-    assert case.head.arguments == ("--internal", "--x", "a b")
+    assert case.head.arguments == "--internal --x 'a b'"
     assert case.head.variables["INTEGRATION_EXTRA_ARGS"] == "--internal --x 'a b'"
     assert case.head.variables["DRY_RUN"] == "--dry-run"
     assert case.base is not None

@@ -1,7 +1,7 @@
 """The `tidegate` command: six verbs to learn, one way to fail.
 
 Exit codes: 0; 1 failure, or something was found; 2 what was written is wrong; 3 a rollout failed;
-4 not allowed; 124 `--timeout`; 130 interrupted.
+4 not allowed; 70 and 75 of `check`, by whose fault it is; 124 `--timeout`; 130 interrupted.
 """
 
 import os
@@ -22,6 +22,7 @@ _COMMANDS = {
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
     "validate": ("tidegate.cli.validate:validate", "Check a bundle: every problem, all at once"),
+    "check": ("tidegate.cli.check:check", "Try what a change does to integrations, in dry run"),
     "preview": ("tidegate.cli.preview.command:preview", "Say what a change does to the fleet"),
     "plan": ("tidegate.cli.plan:plan", "Say what would change on the clusters, and what restarts"),
     "diff": ("tidegate.cli.plan:diff", "Show what would change, field by field; exit 1 if it does"),
@@ -110,13 +111,18 @@ def _fail(error: Exception) -> int:
         click.echo(f"Error: {error}", err=True)
         return FAILURE
     if not isinstance(error, UserError):
-        if os.environ.get("TIDEGATE_DEBUG"):
-            raise error
-        what = f"{type(error).__name__}: {error}"
-        click.echo(f"Error: a bug in tidegate: {what}", err=True)
-        click.echo("Run it again with TIDEGATE_DEBUG=1 and report what it prints.", err=True)
+        tell_bug(error)
         return FAILURE
     where = f"{error.where}: " if error.where else ""
     for problem in error.problems:
         click.echo(f"Error: {where}{problem.text()}", err=True)
     return USAGE
+
+
+def tell_bug(error: Exception) -> None:
+    """That something is our fault, and what helps to find it."""
+    if os.environ.get("TIDEGATE_DEBUG"):
+        raise error
+    what = f"{type(error).__name__}: {error}"
+    click.echo(f"Error: a bug in tidegate: {what}", err=True)
+    click.echo("Run it again with TIDEGATE_DEBUG=1 and report what it prints.", err=True)

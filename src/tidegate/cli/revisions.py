@@ -7,7 +7,7 @@ change; a working tree left it where its own commit did.
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,8 @@ class Side(msgspec.Struct, frozen=True):
     # None: of no commit, but the working tree.
     commit: str | None
     tree: "Tree"
+    # The identity of each file.
+    files: Mapping[str, str]
     bundle: "Bundle"
     estate: "Estate"
     # What a registry could not say about its images.
@@ -76,20 +78,30 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class Revisions:
-    """Both sides of a change; read when made."""
+    """Both sides of a change, each read when somebody asks for it."""
 
     def __init__(self, settings: Settings, folder: Path | None, base: str, head: str | None):
-        from tidegate import wiring
         from tidegate.cli.site import bundle_folder
 
         self.settings = settings
         self.folder = bundle_folder(settings, folder)
         # As they were asked for.
         self.asked = base, head
-        self.base = self._side(wiring.parting(self.folder, base, head))
-        self.head = self._side(head)
-        if not self.head.bundle.files:
+
+    @functools.cached_property
+    def base(self) -> Side:
+        """The bundle before the change."""
+        from tidegate import wiring
+
+        return self._side(wiring.parting(self.folder, *self.asked))
+
+    @functools.cached_property
+    def head(self) -> Side:
+        """The bundle with the change."""
+        side = self._side(self.asked[1])
+        if not side.bundle.files:
             raise click.UsageError(f"{self.folder}: no YAML file; name the directory of a bundle")
+        return side
 
     def _side(self, revision: str | None) -> Side:
         from tidegate import wiring
@@ -105,7 +117,7 @@ class Revisions:
         problems = Problems()
         estate = settled(self.settings, estate_in(bundle, site_of(self.settings)), problems)
         commit = None if revision is None else str(getattr(tree, "commit", revision))
-        return Side(commit, tree, bundle, estate, tuple(problems.errors))
+        return Side(commit, tree, tree.files(), bundle, estate, tuple(problems.errors))
 
     @property
     def told(self) -> str:
@@ -124,8 +136,20 @@ class Revisions:
     @functools.cached_property
     def changed(self) -> tuple[str, ...]:
         """The files of the bundle that differ, by their path from its root, in order."""
-        old, new = self.base.tree.files(), self.head.tree.files()
+        old, new = self.base.files, self.head.files
         return tuple(sorted(path for path in {**old, **new} if old.get(path) != new.get(path)))
+
+    @functools.cached_property
+    def changed_schemas(self) -> dict[str, frozenset[str]]:
+        """Those files, each with the schemas of its documents before and after."""
+        from tidegate.config.bundle.leaf import schemas_in
+
+        found: dict[str, frozenset[str]] = dict.fromkeys(self.changed, frozenset())
+        for side in (self.base, self.head):
+            there = [path for path in self.changed if path in side.files]
+            for path, raw in side.tree.read(there):
+                found[path] |= schemas_in(raw)
+        return found
 
     @functools.cached_property
     def new_findings(self) -> tuple["Finding", ...]:

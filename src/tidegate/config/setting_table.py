@@ -4,6 +4,7 @@ One table makes the flags, the variables, the reader of files, `config view` and
 so that none of them can know a setting the others do not.
 """
 
+from tidegate.config.check_settings import CHECK
 from tidegate.config.setting_forms import Form, Setting
 from tidegate.core.why.notices import Happening
 
@@ -365,5 +366,6 @@ _FORGE = (
 )
 
 TABLE: dict[str, Setting] = {
-    setting.name: setting for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE, *_PROMOTION)
+    setting.name: setting
+    for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE, *_PROMOTION, *CHECK)
 }

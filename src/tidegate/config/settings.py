@@ -80,6 +80,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     forge_token: str
     source: str
     schemas_source: str
+    check_runner: str
+    check_command: str
+    check_container_arguments: tuple[str, ...]
+    check_parallel: int
+    check_time_limit: Duration
+    check_retries: int
+    check_logs: str
 
 
 class Origin(msgspec.Struct, frozen=True):

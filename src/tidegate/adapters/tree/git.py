@@ -4,6 +4,7 @@ Two `git` processes answer for a whole tree: one lists it, one hands out content
 for. Nothing is written, no working tree is needed, and a bare repository will do.
 """
 
+import tarfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -78,3 +79,13 @@ def root_of(folder: Path) -> Path | None:
     """Where the repository of a directory has its files; None: nowhere."""
     found = Git(folder).line("rev-parse", "--show-toplevel")
     return Path(found) if found else None
+
+
+def write_out(folder: Path, revision: str, into: Path) -> None:
+    """Write the files of a revision, at and below a directory, into another one."""
+    into.mkdir(parents=True, exist_ok=True)
+    packed = into.with_name(f"{into.name}.tar")
+    Git(folder).ask("archive", "--format=tar", f"--output={packed.resolve()}", revision)
+    with tarfile.open(packed) as archive:
+        archive.extractall(into, filter="data")
+    packed.unlink()

@@ -91,6 +91,20 @@ def kind_of(data: Any) -> str:
     return KIND_OF.get(schema, "") if isinstance(schema, str) else ""
 
 
+def schemas_in(raw: bytes) -> frozenset[str]:
+    """What the documents of a file write under `$schema`; none where it cannot be read."""
+    try:
+        text = raw[:BYTES_MAX].decode()
+    except UnicodeDecodeError:
+        return frozenset()
+    try:
+        every: list[Any] = [read_plain(text, None).data]
+    except DeclinedError:
+        every = [document.data for document, _ in read_documents("", text)]
+    written = (each.get("$schema") for each in every if isinstance(each, dict))
+    return frozenset(each for each in written if isinstance(each, str))
+
+
 def _strictly(text: str) -> Leaf:
     docs: list[Doc] = []
     findings: list[Finding] = []

@@ -5,7 +5,7 @@ it reads; or if the tag changed that the repository gives to all who name no ima
 account is the business of that account's shard alone, as long as nothing else changed.
 """
 
-import shlex
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -25,6 +25,10 @@ INTEGRATIONS = "/app-sre/integration-1.yml"
 REASONS_MAX = 3
 # What all fields of a shard's own container begin with.
 _CONTAINER = "spec.template.spec.containers[int]."
+_TAG = re.compile(
+    r"""^[ \t]*(?:export[ \t]+)?RECONCILE_IMAGE_TAG=(["']?)([\w.-]+)\1[ \t]*(?:\#.*)?\r?$""",
+    re.MULTILINE,
+)
 Files = Mapping[str, frozenset[str]]
 _Slot = tuple[str, str, int | None]
 
@@ -34,7 +38,8 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
     image: str  # its whole name
     revision: str  # what people call it
-    arguments: tuple[str, ...] = ()
+    # As they are written, for whoever splits them as a shell does.
+    arguments: str = ""
     variables: dict[str, str] = {}
     # Variables whose value is a secret, or the cluster's: whoever runs it must have them.
     secrets: tuple[str, ...] = ()
@@ -54,6 +59,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     base: Input | None
     why: tuple[str, ...]
     order: int = 0
+    # Whether anything but the data it reads differs.
+    differs: bool = True
 
     @property
     def moves_image(self) -> bool:
@@ -85,6 +92,22 @@ class Affected(msgspec.Struct, frozen=True):
         return {key: tuple(some) for key, some in found.items()}
 
 
+def without_data(affected: Affected) -> Affected:
+    """What is left for a runner that has data of its own: it cannot tell old ones from new."""
+    away = (
+        Skipped(
+            integration=case.integration,
+            shard=case.shard,
+            environment=case.environment,
+            why="only its data changed, and a Job reads those that are live",
+        )
+        for case in affected.cases
+        if not case.differs
+    )
+    kept = tuple(case for case in affected.cases if case.differs)
+    return Affected(kept, (*affected.skipped, *away))
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """One side of a change, as far as it matters here."""
 
@@ -98,6 +121,12 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     def repository(self) -> str:
         """Where images come from that no place says anything of."""
         return self.estate.site.parameters.get("IMAGE", DEFAULTS["IMAGE"])
+
+
+def tag_in(text: str) -> str:
+    """The tag an `.env` file gives to all who name no image; empty: it gives none."""
+    found = _TAG.findall(text)
+    return str(found[-1][1]) if found else ""
 
 
 def affected_by(base: View, head: View, effects: Effects, changed: Files) -> Affected:
@@ -116,8 +145,13 @@ def affected_by(base: View, head: View, effects: Effects, changed: Files) -> Aff
             else:
                 skipped.append(found)
     skipped += (_gone(each) for each in effects.of(Fate.DELETED) if each.unit)
-    cases.sort(key=lambda each: (each.order, each.integration, each.head.revision))
+    cases.sort(key=_turn)
     return Affected(tuple(cases), tuple(skipped))
+
+
+def _turn(case: Case) -> tuple[int, str, str, str, str]:
+    """When a case is tried: those that say so first, then each image of each integration."""
+    return case.order, case.integration, case.head.revision, case.environment, case.shard
 
 
 class _Grounds:
@@ -170,10 +204,11 @@ def _managed(
         for piece in pieces_of(place):
             assert piece.shard is not None
             mine = files.get("", []) + (files.get(piece.shard.key, []) if piece.shard.key else [])
-            why = [*_told(effects.get(piece.key)), *grounds.all]
-            why += (f"changed: {path}" for path in dict.fromkeys(mine))
-            if why:
-                yield _case(integration, piece, old.get(_slot(piece)), grounds, why)
+            own = [*_told(effects.get(piece.key)), *grounds.all]
+            data = [f"changed: {path}" for path in dict.fromkeys(mine)]
+            if own or data:
+                found = _case(integration, piece, old.get(_slot(piece)), grounds, own + data)
+                yield found if own else _only_data(found)
 
 
 def _case(
@@ -206,6 +241,12 @@ def _case(
     )
 
 
+def _only_data(found: Case | Skipped) -> Case | Skipped:
+    if isinstance(found, Skipped):
+        return found
+    return msgspec.structs.replace(found, differs=False)
+
+
 def _unmanaged(integration: Integration, grounds: _Grounds) -> Iterator[Case | Skipped]:
     """One that runs nowhere by us, and is tried on merge requests all the same."""
     if integration.managed or integration.check is None:
@@ -230,15 +271,15 @@ def _unmanaged(integration: Integration, grounds: _Grounds) -> Iterator[Case | S
 
 
 def _command(check: Check, view: View) -> Input:
-    name, *arguments = _words(check.command) or [""]
+    name, _, arguments = check.command.strip().partition(" ")
     revision = check.image_ref or view.tag or DEFAULTS["IMAGE_TAG"]
     variables = {"INTEGRATION_NAME": name, "DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
     if arguments:
-        variables["INTEGRATION_EXTRA_ARGS"] = shlex.join(arguments)
+        variables["INTEGRATION_EXTRA_ARGS"] = arguments.strip()
     return Input(
         image=image_named(revision, view.repository),
         revision=revision,
-        arguments=tuple(arguments),
+        arguments=arguments.strip(),
         variables=variables,
     )
 
@@ -252,7 +293,7 @@ def _input(piece: Piece, integration: Integration, view: View) -> Input:
     return Input(
         image=image,
         revision=revision,
-        arguments=tuple(_words(piece.shard.arguments)),
+        arguments=piece.shard.arguments,
         variables={each["name"]: str(each["value"]) for each in told if "value" in each},
         secrets=tuple(each["name"] for each in told if "valueFrom" in each),
         piece=piece,
@@ -275,14 +316,6 @@ def _takes_tag(integration: Integration) -> bool:
     """Whether an integration is tried with the repository's tag: it names no image anywhere."""
     named = any(managed.spec.get("imageRef") for managed in integration.managed)
     return integration.check is not None and not named
-
-
-def _words(text: str) -> list[str]:
-    """The words of a command line; one that no shell would take is a word as it stands."""
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return [text]
 
 
 def _told(effect: Effect | None) -> list[str]:

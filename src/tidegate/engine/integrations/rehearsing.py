@@ -23,7 +23,7 @@ from tidegate.engine.integrations.sight import Sights
 from tidegate.ports.cluster import JOB, POD, Cluster, Object, Take
 
 # How a job ended: its exit code, and its lines.
-_Ended = tuple[int, list[str]]
+Ended = tuple[int, list[str]]
 
 
 class Rehearsing:
@@ -58,13 +58,13 @@ class Rehearsing:
 
     async def _look(self, place: Place, rules: Rules, old: str) -> tuple[Status, str]:
         cluster = self._cluster(place)
-        ended: list[_Ended] = []
+        ended: list[Ended] = []
         for revision in (old, place.revision):
             jobs = await _jobs(cluster, place, mark_of(unit_of(place, rules), revision))
             if not jobs:
                 return Status.ToApply, ""
             job = jobs[-1]
-            outcome = await _outcome(cluster, job)
+            outcome = await outcome_of(cluster, job)
             if outcome is None:
                 return Status.Progressing, f"trying {place.revision} beside {old}"
             ended.append(outcome)
@@ -123,7 +123,7 @@ def _differ(difference: Difference) -> str:
     return "1 line differs" if difference.count == 1 else f"{difference.count} lines differ"
 
 
-async def _outcome(cluster: Cluster, job: Object) -> _Ended | None:
+async def outcome_of(cluster: Cluster, job: Object) -> Ended | None:
     """How a job ended, and what it said; None: it has not."""
     status = job.document.get("status") or {}
     done = {

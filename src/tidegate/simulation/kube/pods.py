@@ -40,6 +40,10 @@ def pod_document(
         metadata["ownerReferences"] = [{**owner, "controller": True, "blockOwnerDeletion": True}]
         if owner["kind"] == "ReplicaSet":
             labels["pod-template-hash"] = life.revision
+        if owner["kind"] == "Job":
+            labels |= {
+                f"{prefix}job-name": owner["name"] for prefix in ("", "batch.kubernetes.io/")
+            }
     metadata["labels"] = labels
     if made.get("annotations"):
         metadata["annotations"] = made["annotations"]

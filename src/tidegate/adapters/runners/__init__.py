@@ -1,0 +1,1 @@
+"""Ways to run an image once: a local command, a container."""
