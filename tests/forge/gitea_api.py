@@ -85,11 +85,11 @@ def list_requests(call: Call) -> Reply:
     project = _project(call)
     wanted = call.query.get("state", "open")
     found = [
-        request(call, project, each)
+        each
         for each in project.requests.values()
         if wanted in ("all", "open" if each.state == "open" else "closed")
     ]
-    return GITEA.paged(call, found[::-1])
+    return GITEA.paged(call, found[::-1], lambda each: request(call, project, each))
 
 
 def open_request(call: Call) -> Reply:

@@ -90,14 +90,15 @@ def list_requests(call: Call) -> Reply:
     project, query = _project(call), call.query
     owner, _, branch = query.get("head", "").partition(":")
     found = [
-        request(call, project, each)
+        each
         for each in project.requests.values()
         if query.get("state", "open") in ("all", "open" if each.state == "open" else "closed")
         # Without an owner the filter is not heeded, as the vendor has it.
         and (not branch or (owner == call.parts["owner"] and branch == each.source))
         and query.get("base", each.target) == each.target
     ]
-    return GITHUB.paged(call, found if query.get("direction") == "asc" else found[::-1])
+    found = found if query.get("direction") == "asc" else found[::-1]
+    return GITHUB.paged(call, found, lambda each: request(call, project, each))
 
 
 def open_request(call: Call) -> Reply:
@@ -174,6 +175,12 @@ def change_comment(call: Call) -> Reply:
     return Reply(comment(found))
 
 
+def drop_comment(call: Call) -> Reply:
+    where, found = _project(call).comment(call.number("comment_id"))
+    where.comments.remove(found)
+    return Reply(None, 204)
+
+
 def list_labels(call: Call) -> Reply:
     project, found = _project(call), _request(call, "issue_number")
     return GITHUB.paged(call, [label(project, name) for name in found.labels])
@@ -238,6 +245,7 @@ GITHUB = Vendor(
         f"GET {_I}/comments": list_comments,
         f"POST {_I}/comments": make_comment,
         f"PATCH {_R}/issues/comments/{{comment_id}}": change_comment,
+        f"DELETE {_R}/issues/comments/{{comment_id}}": drop_comment,
         f"GET {_I}/labels": list_labels,
         f"POST {_I}/labels": add_labels,
         f"DELETE {_I}/labels/{{name}}": drop_label,

@@ -74,14 +74,15 @@ def get_project(call: Call) -> Reply:
 def list_requests(call: Call) -> Reply:
     project, query = _project(call), call.query
     found = [
-        request(call, project, each)
+        each
         for each in project.requests.values()
         if query.get("state", "all") in ("all", STATES[each.state])
         and query.get("source_branch", each.source) == each.source
         and query.get("target_branch", each.target) == each.target
         and _mentions(each.title, query.get("search", ""))
     ]
-    return GITLAB.paged(call, found if query.get("sort") == "asc" else found[::-1])
+    found = found if query.get("sort") == "asc" else found[::-1]
+    return GITLAB.paged(call, found, lambda each: request(call, project, each))
 
 
 def _mentions(title: str, words: str) -> bool:

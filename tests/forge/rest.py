@@ -65,7 +65,9 @@ class Vendor:
             return token
         return request.headers.get("PRIVATE-TOKEN", "") if self.described is None else ""
 
-    def paged(self, call: Call, items: list[Any]) -> Reply:
+    def paged(
+        self, call: Call, items: list[Any], shown: Callable[[Any], Any] = lambda each: each
+    ) -> Reply:
         """One page of a list, and where the next is."""
         size = min(int(call.query.get(self.size, self.usual)), self.most)
         page = int(call.query.get("page", "1"))
@@ -78,7 +80,8 @@ class Vendor:
         headers = {"Link": ", ".join(links), "X-Total-Count": str(len(items))}
         headers |= {"X-Total": str(len(items)), "X-Page": str(page), "X-Per-Page": str(size)}
         headers["X-Next-Page"] = str(page + 1) if page < last else ""
-        return Reply(items[(page - 1) * size : page * size], headers=headers)
+        listed = [shown(each) for each in items[(page - 1) * size : page * size]]
+        return Reply(listed, headers=headers)
 
     def carry_out(self, operation: str, call: Call) -> Reply:
         """Do what is asked, and hold both sides to the description."""

@@ -66,4 +66,6 @@ async def say(
     if said[0].body != body:
         await asking.send(method, f"{one}/{said[0].id}", {"body": body}, Said)
     for more in said[1:]:
-        await asking.ask("DELETE", f"{one}/{more.id}")
+        gone = await asking.ask("DELETE", f"{one}/{more.id}")
+        if gone.status not in (200, 204, 404):
+            raise asking.refused(gone, f"DELETE {one}/{more.id}")
