@@ -29,8 +29,9 @@ def user(each: User) -> dict[str, Any]:
 
 
 def label(project: Project, name: str) -> dict[str, Any]:
-    """A label."""
-    return {"id": project.label(name), "name": name, "color": "ededed", "default": False}
+    """A label; the newest descriptions have who archived it, those in `schemas/` not yet."""
+    found = {"id": project.label(name), "name": name, "color": "ededed", "default": False}
+    return {**found, "archived_at": None, "archived_by": None}
 
 
 def request(call: Call, project: Project, each: Request) -> dict[str, Any]:

