@@ -144,6 +144,13 @@ def root_file(folder: Path, revision: str | None, name: str) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
+def branch_here(folder: Path) -> str:
+    """The branch that is checked out in a directory; empty: none is."""
+    from tidegate.adapters.tree.git import branch_of
+
+    return branch_of(folder)
+
+
 def repository(folder: Path) -> Repository:
     """The Git repository that a folder is in, with its remote; UserError if it is in none."""
     from tidegate.adapters.git.repository import open_repository

@@ -91,8 +91,11 @@ def gatherer(settings: Settings) -> Gatherer:
     return Gatherer(evidence_source(servers))
 
 
-def brake_book(settings: Settings, store: Store, asks: Gatherer) -> BrakeBook:
-    """The brakes of the journal, of the bundle's files, and of the file on this disk."""
+def brake_book(settings: Settings, store: Store, asks: Gatherer | None) -> BrakeBook:
+    """The brakes of the journal, of the bundle's files, and of the file on this disk.
+
+    Without anybody who asks, evidence of health is as it is written.
+    """
     files = [BrakeFile(Path(name), must_exist=True) for name in settings.brakes]
     files += [BrakeFile(Path(name), must_exist=False) for name in settings.hold_files]
     return BrakeBook(store, files, asks)

@@ -89,3 +89,9 @@ def write_out(folder: Path, revision: str, into: Path) -> None:
     with tarfile.open(packed) as archive:
         archive.extractall(into, filter="data")
     packed.unlink()
+
+
+def branch_of(folder: Path) -> str:
+    """The branch that is checked out in a directory; empty: none is."""
+    head = Git(folder).line("symbolic-ref", "--quiet", "HEAD")
+    return head.removeprefix("refs/heads/")
