@@ -87,8 +87,11 @@ def bundle_files(source: Source) -> dict[str, str | bytes]:
             "  variables:\n"
             f'      qontract_reconcile_image_tag:   "{source.second[:7]}"   # ahead of the rest\n'
         ),
-        MORE_TEKTON: f"variables:\n  qontract_reconcile_image_tag: &tag {short}\n  also:\n"
-        "    qontract_reconcile_image_tag: *tag\n",
+        MORE_TEKTON: (
+            "$schema: /app-sre/shared-resources-1.yml\nvariables:\n"
+            f"  qontract_reconcile_image_tag: &tag {short}\n"
+            "  also:\n    qontract_reconcile_image_tag: *tag\n"
+        ),
         SAAS: f"""---
 $schema: /app-sre/saas-file-2.yml
 
@@ -146,7 +149,7 @@ $schema: /app-sre/environment-1.yml
 labels: {{}}
 name: app-interface-{name}
 description: it
-servicePhase: {name}
+servicePhase: {name[:5] if name == "stage" else name[:4]}
 """
             for name in ("stage", "production")
         },

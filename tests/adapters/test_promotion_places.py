@@ -62,7 +62,7 @@ def test_every_place_is_found_by_what_it_is(folder: Path, source: Source) -> Non
     assert where(found, "tekton") == {
         (TEKTON, 4): short,
         (TEKTON, 7): second,
-        (MORE_TEKTON, 2): short,
+        (MORE_TEKTON, 3): short,
     }
     assert set(where(found, "dashboards").values()) == {source.first}
 

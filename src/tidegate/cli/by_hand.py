@@ -63,6 +63,15 @@ def any_store(database: str) -> Iterator[Store]:
         yield store
 
 
+def write_down(
+    settings: Settings, partition: str, objects: Iterable[HandledObject], reason: str
+) -> None:
+    """Write down what was done by hand, by whom, and why."""
+    with opened(settings.database, writes=True) as store:
+        fact = Handled(objects=tuple(objects), reason=reason)
+        store.append(partition, [signed(fact, clock().now())])
+
+
 class Minutes:
     """Writes down what was done by hand; opened before, so that nothing is done unseen."""
 

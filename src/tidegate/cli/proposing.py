@@ -112,11 +112,17 @@ class Proposing:
         return self.write or any(self._offers.values())
 
     def carry_out(
-        self, offer: Offer, folder: Path, settings: Settings, output: str = "table"
+        self,
+        offer: Offer,
+        folder: Path,
+        settings: Settings,
+        output: str = "table",
+        repository: "Repository | None" = None,
     ) -> "Proposed | None":
         """Do what was asked for with a change of the repository that a folder is in, and say so.
 
-        What was said goes where no reader of JSON or YAML trips over it.
+        Another repository can be named, which has no files to edit here. What was said goes where
+        no reader of JSON or YAML trips over it.
         """
         aside = output != "table"
         if not self.wanted:
@@ -126,7 +132,9 @@ class Proposing:
             return None
         from tidegate import wiring
 
-        repository = wiring.repository(folder)
+        if self.write and repository is not None:
+            raise click.UsageError("--write: there is no working tree of it here; use --commit")
+        repository = repository or wiring.repository(folder)
         if self.write:
             _tell(_written(repository, offer, folder), aside)
         if not any(self._offers.values()):
@@ -160,15 +168,13 @@ class Proposing:
         upto: "Upto",
         target: str,
     ) -> "Proposed":
-        from tidegate import wiring
         from tidegate.engine.promotions.proposing import Upto, propose
         from tidegate.ports.forge import Proposal
 
         key = offer.key.removeprefix(PREFIX)
         forge = None
         if upto is Upto.OPEN:
-            where = (settings.forge, settings.forge_url, settings.forge_token)
-            forge = wiring.forge(repository.url, *where)
+            forge = forge_of(settings, repository)
         try:
             words = offer.description if isinstance(offer.description, str) else ""
             if forge is not None and not isinstance(offer.description, str):
@@ -192,6 +198,14 @@ class Proposing:
         finally:
             if forge is not None:
                 await forge.close()
+
+
+def forge_of(settings: Settings, repository: "Repository") -> "Forge":
+    """Where the merge requests of a repository are; UserError if nobody can tell."""
+    from tidegate import wiring
+
+    where = (settings.forge, settings.forge_url, settings.forge_token)
+    return wiring.forge(repository.url, *where)
 
 
 def _written(repository: "Repository", offer: Offer, folder: Path) -> Iterator[str]:

@@ -121,6 +121,7 @@ def needs(found: list[Live]) -> dict[str, int]:
     commands_by_name={
         "rollouts": ("tidegate.cli.rollouts:get_rollouts", "What is going out, and how far it is"),
         "shards": ("tidegate.cli.shards:get_shards", "What every shard wants, runs, and why"),
+        "promotions": ("tidegate.cli.promotions:get_promotions", "Which version is where"),
         "holds": ("tidegate.cli.rollouts:get_holds", "What is stopped, until lifted"),
         "freezes": ("tidegate.cli.rollouts:get_freezes", "When nothing starts"),
         "blocks": ("tidegate.cli.rollouts:get_blocks", "Which revisions go nowhere"),

@@ -60,8 +60,18 @@ class Repository(Protocol):
         """How the new commit stands to the old one."""
         ...
 
+    def show(self, commit: str) -> Commit:
+        """One commit by its full name."""
+        ...
+
     def between(self, old: str, new: str) -> tuple[Commit, ...]:
         """The commits in the new one that are not in the old one, the newest first, no merges."""
+        ...
+
+    def reverted(self, commit: str, onto: str) -> Mapping[str, bytes | None]:
+        """The files that undo a commit on top of another; UserError if what came after is in the
+        way. Of a merge, what it brought in is undone. None takes a file away.
+        """
         ...
 
     def last_change(self, commit: str, path: str, line: int) -> Commit:

@@ -14,6 +14,7 @@ from tidegate.adapters.git.address import plain
 from tidegate.adapters.git.committing import commit_files
 from tidegate.adapters.git.listing import Entry, listing
 from tidegate.adapters.git.process import NETWORK_S, Git, decoded
+from tidegate.adapters.git.reverting import undoing
 from tidegate.core.errors import OutsideError, StaleError, UserError
 from tidegate.core.model.problem import Problem, nearest_or_all
 from tidegate.ports.repository import Ancestry, Commit
@@ -127,6 +128,10 @@ class GitRepository:
                 return how
         return Ancestry.UNKNOWN if self._shallow() else Ancestry.APART
 
+    def show(self, commit: str) -> Commit:
+        """What `git log` says of it."""
+        return history.one(self._git, commit, commit)
+
     def between(self, old: str, new: str) -> tuple[Commit, ...]:
         """`old..new`; refused where history is cut off, since it would be wrong and look right."""
         if self._shallow() and self.ancestry(old, new) is not Ancestry.SAME:
@@ -150,6 +155,10 @@ class GitRepository:
         """Through fast-import, into a branch that nobody works on."""
         self._check_branch(branch)
         return commit_files(self._git, branch, parent, files, message, self.here(branch))
+
+    def reverted(self, commit: str, onto: str) -> Mapping[str, bytes | None]:
+        """What undoes a commit, merged in memory."""
+        return undoing(self._git, commit, onto)
 
     def here(self, branch: str) -> str:
         """A branch of this repository itself."""
@@ -260,7 +269,9 @@ def open_repository(folder: Path) -> GitRepository:
 
 
 def _remote_of(git: Git) -> str:
-    remotes = git.line("remote").splitlines()
+    # One that nothing is fetched from into names of its own, as in a bare clone, tells us nothing.
+    every = git.line("remote").splitlines()
+    remotes = [each for each in every if git.line("config", f"remote.{each}.fetch")]
     head = git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
     upstream = git.line("config", f"branch.{head}.remote") if head else ""
     for each in (upstream, "origin"):

@@ -14,6 +14,7 @@ from tidegate.config.bundle.leaf import Doc, Leaf
 from tidegate.config.bundle.links import link_faults
 from tidegate.config.bundle.lint import linted
 from tidegate.config.bundle.places import Place, Places
+from tidegate.config.bundle.promotions import promotion_faults
 from tidegate.config.bundle.rollouts import Rollouts
 from tidegate.config.bundle.spelling import Spelt, spelt
 from tidegate.config.bundle.stock import Stock
@@ -59,6 +60,7 @@ def joined(leaves: Mapping[str, Leaf], places: Places) -> Bundle:
     builder = _Builder(leaves, stock)
     integrations = tuple(sorted(builder.integrations(), key=lambda each: each.name))
     builder.faults += builder.rollouts.faults
+    builder.faults += promotion_faults(leaves)
     builder.faults += linted(integrations, stock.inventories, builder.stands)
     findings += (places.found(place, fault) for place, fault in builder.faults)
     return Bundle(

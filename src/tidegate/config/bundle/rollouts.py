@@ -69,12 +69,16 @@ class Rollouts:
     def _ruled(self, place: Place, doc: Doc, path: Path, written: Any) -> Ruled:
         problems = Problems()
         rules = read_rules(Reader(written, "", problems), place.where(doc, path))
-        for problem in problems.errors:
-            self.faults.append((place, _fault(problem, path)))
-        for problem in problems.warnings:
-            fault = msgspec.structs.replace(_fault(problem, path), severity="warning")
-            self.faults.append((place, fault))
+        self.faults += ((place, fault) for fault in faults_of(problems, path))
         return Ruled(rules, sound=not problems.errors)
+
+
+def faults_of(problems: Problems, path: Path) -> Iterator[Fault]:
+    """What is wrong with a part of a document, as findings at its path."""
+    for problem in problems.errors:
+        yield _fault(problem, path)
+    for problem in problems.warnings:
+        yield msgspec.structs.replace(_fault(problem, path), severity="warning")
 
 
 def _fault(problem: Problem, path: Path) -> Fault:

@@ -13,6 +13,7 @@ import msgspec
 
 from tidegate.config.bundle.finding import Fault, Path
 from tidegate.core.model.problem import nearest, shown
+from tidegate.wire.promotion_doc import SCHEMA as PROMOTION_SCHEMA
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -119,6 +120,7 @@ KINDS = {
             links={"rollout": "rollout"},
         ),
         Kind(name="rollout", noun="rules of a rollout", schemas=("/tidegate/rollout-1.yml",)),
+        Kind(name="promotion", noun="a promotion", schemas=(PROMOTION_SCHEMA,)),
     )
 }
 KIND_OF = {schema: kind.name for kind in KINDS.values() for schema in kind.schemas}

@@ -15,6 +15,8 @@ import msgspec
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 # So much of a commit's name is its short form, where no other stands; and the least of a whole one.
 SHORT, FULL = 7, 40
+# What the promotion of schemas is called, and what it moves them to.
+SCHEMAS = "schemas"
 
 
 class Form(enum.Enum):
@@ -108,6 +110,19 @@ class Promotion(msgspec.Struct, frozen=True, kw_only=True):
     def environment(self, name: str) -> Environment | None:
         """An environment by its name."""
         return next((each for each in self.environments if each.name == name), None)
+
+
+def promotion_of_schemas(promotion: Promotion) -> Promotion | None:
+    """The schemas of a promotion as one of their own; None: it names none."""
+    schemas = promotion.schemas
+    if schemas is None:
+        return None
+    return Promotion(
+        name=SCHEMAS,
+        artifact=Artifact(repository=schemas.repository, branch=schemas.branch),
+        environments=(Environment(name=SCHEMAS, places=schemas.places),),
+        where=promotion.where or promotion.name,
+    )
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):

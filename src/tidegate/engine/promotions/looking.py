@@ -83,13 +83,13 @@ def look(
     asked: Look,
     source: Repository,
     built: Callable[[str], Built],
-    schemas: tuple[Repository, str] | None = None,
+    schemas: Callable[[], tuple[Repository, str] | None] = lambda: None,
     needed: Callable[[str], str] = lambda _: "",
 ) -> Seen:
     """The world of a promotion as it is now.
 
-    `built` tells whether there is an image; `schemas` is their repository and the commit of them
-    the bundle has; `needed` tells which a version needs, besides what its commits say.
+    `built` tells whether there is an image; `schemas` gives their repository and the commit
+    of them the bundle has; `needed` tells which a version needs, besides what its commits say.
     """
     history = History(source, asked.promotion.artifact.branch)
     promotion = _following(asked.promotion, history.branch)
@@ -145,7 +145,9 @@ async def is_built(registry: Registry, image: str) -> Built:
 
 
 def _need(
-    brought: Iterable[tuple[Commit, ...]], schemas: tuple[Repository, str] | None, needed: str
+    brought: Iterable[tuple[Commit, ...]],
+    schemas: Callable[[], tuple[Repository, str] | None],
+    needed: str,
 ) -> SchemasNeed | None:
     """The newest schemas that anything that goes out needs; None: nothing names any."""
     wanted = dict.fromkeys([needed] if needed else [])
@@ -154,11 +156,12 @@ def _need(
             wanted |= dict.fromkeys(_TRAILER.findall(commit.body))
     if not wanted:
         return None
-    if schemas is None:
+    there = schemas()
+    if there is None:
         what = f"schemas {', '.join(each[:SHORT] for each in wanted)} are needed"
         remedy = "say in the Promotion document where schemas stand (schemas.places)"
         raise UserError((Problem("", what, remedy),))
-    repository, has = schemas
+    repository, has = there
     history = History(repository)
     for each in wanted:
         stand, _, _ = history.stand(has, history.name_of(each) or each)

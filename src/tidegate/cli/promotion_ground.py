@@ -1,0 +1,182 @@
+"""What commands on promotions share: the bundle's repository, what stands where, and the source."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from tidegate.config.settings import Settings
+
+if TYPE_CHECKING:
+    from tidegate.core.promotions.decide import Built
+    from tidegate.core.promotions.model import Promotion
+    from tidegate.ports.forge import Forge
+    from tidegate.ports.repository import Repository
+
+SETTINGS = (
+    "bundle", "source", "schemasSource", "registry", "registryAuth", "image", "parameters",
+    "overlay", "database", "brakes", "holdFiles", "prometheus", "color",
+    "forge", "forgeUrl", "forgeToken",
+)  # fmt: skip
+DATA = "data/"
+
+
+class Ground:
+    """A bundle at one commit, and the promotion that is meant."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        name: str | None = None,
+        base: str = "",
+        *,
+        fetch: bool = True,
+        of_schemas: bool = False,
+    ) -> None:
+        from tidegate import wiring
+        from tidegate.cli.site import bundle_folder
+        from tidegate.config.promotion.reading import named, promotions
+
+        self.settings = settings
+        self.folder = bundle_folder(settings)
+        self.repository = wiring.repository(self.folder)
+        self.fetches = fetch
+        if fetch:
+            _fetched(self.repository, "the bundle's repository")
+        self.base = self.repository.resolve(base) if base else self.repository.tip()
+        self.root = root_in(self.repository.prefix)
+        self.files = self.files_at(self.base)
+        self.promotion = named(promotions(self.files), name)
+        if of_schemas:
+            self._turn_to_schemas()
+        self.standing = self.standing_in(self.promotion)
+
+    def _turn_to_schemas(self) -> None:
+        from tidegate.core.promotions.model import promotion_of_schemas
+
+        found = promotion_of_schemas(self.promotion)
+        if found is None:
+            what = f"the promotion {self.promotion.name} names no schemas"
+            raise click.UsageError(f"{what}; write schemas: {{repository, places}} in its document")
+        self.promotion = found
+        self.settings = msgspec.structs.replace(self.settings, source=self.settings.schemas_source)
+
+    def files_at(self, commit: str) -> "Files":
+        """The files of another commit of the same bundle."""
+        from tidegate.config.promotion.files import Files
+
+        return Files(self.repository, commit, self.root)
+
+    def standing_in(self, promotion: "Promotion") -> "Standing":
+        """Where its versions stand."""
+        from tidegate.config.promotion.finding import standing
+
+        found = standing(self.files, promotion)
+        if not found.spots:
+            what = f"{self.folder}: no place of {promotion.name} is in {self.base[:7]}"
+            remedy = "name the folder of a bundle (--bundle), or declare a Promotion document"
+            raise click.UsageError(f"{what}; {remedy}")
+        return found
+
+    @property
+    def source_address(self) -> str:
+        """Where the artifact's repository is; a usage error if nobody says."""
+        artifact = self.promotion.artifact.repository
+        known = [artifact] if artifact else list(self.standing.repositories)
+        if self.settings.source:
+            return self.settings.source
+        if len(known) == 1:
+            return known[0]
+        what = (
+            "several repositories are deployed: " + ", ".join(known) if known else "none is named"
+        )
+        raise click.UsageError(f"the artifact's repository: {what}; write --source")
+
+    @property
+    def public_address(self) -> str:
+        """Where people look at the artifact's repository."""
+        known = self.standing.repositories
+        return self.promotion.artifact.repository or (known[0] if len(known) == 1 else "")
+
+    def source(self) -> "Repository":
+        """The artifact's repository, as it is now."""
+        return opened(self.source_address, fetch=self.fetches)
+
+    def branch(self, *, here: bool) -> str:
+        """What changes are merged into: of the bundle, or of the artifact."""
+        return "" if here else self.promotion.artifact.branch
+
+    def schemas(self) -> "tuple[Repository, str] | None":
+        """The schemas' repository and the commit of them the bundle has; None: there are none."""
+        from tidegate.config.promotion.finding import spots_at
+
+        declared = self.promotion.schemas
+        if declared is None:
+            return None
+        held = [each.value for each in spots_at(self.files, "schemas", declared.places).held]
+        if not held:
+            return None
+        address = self.settings.schemas_source or declared.repository
+        return opened(address, fetch=self.fetches), held[0]
+
+    def forge(self) -> "Forge":
+        """Where the bundle's merge requests are; UserError if nobody can tell."""
+        from tidegate.cli.proposing import forge_of
+
+        return forge_of(self.settings, self.repository)
+
+    def needed(self, source: "Repository", version: str) -> str:
+        """The commit of the schemas that a version of the artifact names; empty: it names none."""
+        from tidegate.config.promotion.files import Files
+        from tidegate.config.promotion.finding import spots_at
+
+        declared = self.promotion.schemas
+        if declared is None or declared.needed is None:
+            return ""
+        found = spots_at(Files(source, version), "schemas", (declared.needed,)).held
+        return found[0].value if found else ""
+
+    def built(self, image: str) -> "Built":
+        """Whether an image is there, as its registry says."""
+        from tidegate import wiring
+        from tidegate.engine.promotions.looking import is_built
+
+        registry = wiring.registry(self.settings.registry, self.settings.registry_auth)
+        if registry is None or not registry.asks(image):
+            registry = wiring.registry((image.partition("/")[0],), self.settings.registry_auth)
+            assert registry is not None
+        return asyncio.run(is_built(registry, image))
+
+
+def opened(address: str, *, fetch: bool = True) -> "Repository":
+    """A repository by the path of a clone or by its address, as it is now."""
+    from tidegate import wiring
+
+    place = Path(address)
+    if place.is_dir() and not (place / "objects").is_dir():
+        found = wiring.repository(place)
+    else:
+        # A bare repository is somebody's remote: what is offered there is pushed to it.
+        found = wiring.mirror(str(place.resolve()) if place.is_dir() else address)
+    if fetch:
+        _fetched(found, found.url or address)
+    return found
+
+
+def _fetched(repository: "Repository", what: str) -> None:
+    from tidegate.cli.progress import Waiting
+
+    with Waiting(f"fetching {what}"):
+        repository.fetch()
+
+
+def root_in(prefix: str) -> str:
+    """Where the files of a repository are that belong to a bundle: `data` is a part of it."""
+    return prefix.removesuffix(DATA) if prefix == DATA or prefix.endswith(f"/{DATA}") else prefix
+
+
+if TYPE_CHECKING:
+    from tidegate.config.promotion.files import Files
+    from tidegate.config.promotion.finding import Standing

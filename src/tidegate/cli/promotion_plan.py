@@ -1,0 +1,251 @@
+"""A promotion planned: what every gate says, which lines change, which shards, whose work."""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import click
+import msgspec
+
+from tidegate import wiring
+from tidegate.cli.by_hand import brakes_now, write_down
+from tidegate.cli.output import emit, say, terminal_width, wants_colour
+from tidegate.cli.promotion_ground import Ground
+from tidegate.cli.promotion_text import plan_doc, plan_lines
+from tidegate.cli.proposing import Offer
+from tidegate.cli.site import site_of
+from tidegate.config.bundle.reading import read_bundle
+from tidegate.config.edit.edits import Edited
+from tidegate.config.edited_tree import EditedTree
+from tidegate.config.estate_source import estate_in
+from tidegate.config.promotion.finding import Spot, rewritten, standing
+from tidegate.config.settings import Settings
+from tidegate.core.errors import StaleError
+from tidegate.core.integrations.effect import effects_of
+from tidegate.core.integrations.estate import Estate
+from tidegate.core.journal.facts import HandledObject
+from tidegate.core.model.problem import nearest_or_all
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.verdict import all_pass
+from tidegate.core.promotions.authors import authors_of
+from tidegate.core.promotions.decide import KIND, Built, decide
+from tidegate.core.promotions.model import SCHEMAS, Held, compare_link
+from tidegate.core.promotions.proposal import (
+    Facts,
+    Reached,
+    branch,
+    commit_message,
+    description,
+    title,
+)
+from tidegate.engine.promotions.looking import Look, Seen, look
+from tidegate.engine.promotions.proposing import Proposed
+from tidegate.ports.forge import Forge
+from tidegate.ports.tree import Tree
+
+
+class Planned:
+    """Everything there is to say about one promotion."""
+
+    def __init__(self, ground: Ground, seen: Seen) -> None:
+        self.ground, self.seen = ground, seen
+        self.world = seen.world
+        self.now = wiring.clock().now()
+        self.plan = decide(seen.world, self.now)
+        self.moved = tuple(action.target for action in self.plan.actions)
+        self.versions = dict.fromkeys(self.moved, self.world.version)
+        self.edited: dict[str, Edited] = rewritten(
+            ground.files, ground.standing.spots, self.versions
+        )
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something that was asked for has to wait, and is not there already."""
+        return any(
+            not all_pass(option.verdicts)
+            and not any(each.reason in _FINISHED for each in option.verdicts)
+            for option in self.plan.options
+        )
+
+    @cached_property
+    def changes(self) -> tuple[Held, ...]:
+        """The values that change, in the order of environments."""
+        version = self.world.version
+        return tuple(
+            held
+            for held in self.world.held
+            if held.environment in self.versions and held.is_commit and not held.has(version)
+        )
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the merge request is told of."""
+        version = self.world.version
+        held = dict.fromkeys(each.value for each in self.changes)
+        commits = [commit for value in held for commit in self.seen.brings[value]]
+        names = {value: self.seen.names[value] for value in held if self.seen.names[value]}
+        address = self.ground.public_address
+        links = {
+            name: compare_link(address, name, version)
+            for name in dict.fromkeys(names.values())
+            if name != version and compare_link(address, name, version)
+        }
+        return Facts(
+            name=self.world.promotion.name,
+            version=version,
+            environments=self.moved,
+            edits=self.changes,
+            authors=authors_of(commits),
+            links=links,
+            reached=self.reached,
+            warnings=tuple(self.warnings()),
+        )
+
+    def warnings(self) -> Iterator[str]:
+        """What is odd and keeps nothing from moving."""
+        if self.world.promotion.name == SCHEMAS:
+            for name, where in self.pinned:
+                yield f"{name} has an image of its own ({where}): it must read the new schemas"
+        for name in self.moved:
+            values = {held.value: held for held in self.world.moving(name)}
+            whole = {self.seen.names[value] or value for value in values}
+            if len(whole) > 1:
+                where = ", ".join(f"{h.value[:7]} in {h.file}:{h.line}" for h in values.values())
+                yield f"the places of {name} do not agree: {where}"
+        for value, lost in sorted(self.seen.loses.items()):
+            if lost and any(held.value == value for held in self.changes):
+                yield f"{len(lost)} commits of {value[:7]} would be lost, {lost[0].subject!r} first"
+
+    @cached_property
+    def pinned(self) -> tuple[tuple[str, str], ...]:
+        """Every shard with an image of its own, and where that is written."""
+        estate = _estate(wiring.open_tree(self.ground.folder, self.ground.base), self.ground)
+        every = (unit for place in estate.places for unit in place.units if unit.pinned_by)
+        return tuple((unit.name, unit.pinned_by) for unit in every)
+
+    @cached_property
+    def reached(self) -> tuple[Reached, ...]:
+        """The shards that get another image, by environment, and those that keep their own."""
+        if not self.edited:
+            return ()
+        base = wiring.open_tree(self.ground.folder, self.ground.base)
+        root = self.ground.root
+        new = {f"{root}{path}": each.data for path, each in self.edited.items()}
+        before, after = (_estate(tree, self.ground) for tree in (base, EditedTree(base, new)))
+        effects = effects_of(before, after)
+        found: list[Reached] = []
+        for environment, some in effects.environments.items():
+            moving = [each for each in some if each.unit]
+            pinned = [
+                (unit.name, unit.pinned_by)
+                for place in after.places
+                if place.managed.namespace.environment == environment
+                for unit in place.units
+                if unit.pinned_by
+            ]
+            found.append(
+                Reached(
+                    environment=environment,
+                    shards=tuple(dict.fromkeys(each.unit for each in moving)),
+                    clusters=tuple(dict.fromkeys(each.cluster for each in moving)),
+                    pinned=tuple(pinned),
+                )
+            )
+        return tuple(each for each in found if each.shards)
+
+    def files_at(self, base: str) -> dict[str, bytes | None]:
+        """What to write on a commit; StaleError if that says other things than were read."""
+        files = self.ground.files_at(base)
+        there = standing(files, self.world.promotion)
+        if _values(there.spots, self.moved) != _values(self.ground.standing.spots, self.moved):
+            raise StaleError("the bundle changed what is promoted meanwhile; run the same again")
+        made = rewritten(files, there.spots, self.versions)
+        return {f"{self.ground.root}{path}": each.data for path, each in made.items()}
+
+    def offer(self, reason: str) -> Offer:
+        """The change, as it is offered."""
+        facts = msgspec.structs.replace(self.facts, reason=reason)
+
+        async def described(forge: Forge) -> str:
+            mentions = {
+                author.email: await forge.mention(author.name, author.email)
+                for author in facts.authors
+            }
+            return description(msgspec.structs.replace(facts, mentions=mentions))
+
+        return Offer(
+            title=title(facts),
+            description=described,
+            key=branch(facts),
+            files=lambda _, base: self.files_at(base),
+            message=commit_message(facts),
+        )
+
+    def write_down(self, done: Proposed, reason: str) -> None:
+        """Keep in the journal what was offered."""
+        where = done.request.url if done.request is not None else done.branch
+        objects = [
+            HandledObject(f"{KIND}/{name}", "offered", f"{self.world.version} in {where}")
+            for name in self.moved
+        ]
+        write_down(self.ground.settings, f"by-hand/{KIND}", objects, reason)
+
+    def show(self, output: str) -> None:
+        """Print all of it."""
+        if output != "table":
+            emit(plan_doc(self), output)
+            return
+        colour = wants_colour(self.ground.settings.color)
+        for line in plan_lines(self, terminal_width()):
+            say(line, colour)
+
+
+# An environment with one of these needs nothing.
+_FINISHED = frozenset((Reason.Done, Reason.FollowsBranch))
+
+
+def _values(spots: Iterable[Spot], environments: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for spot in spots:
+        if spot.held.environment in environments:
+            key = spot.held.environment, spot.held.file
+            found.setdefault(key, []).append(spot.held.value)
+    return found
+
+
+def _estate(tree: Tree, ground: Ground) -> Estate:
+    return estate_in(read_bundle(tree, wiring.bundle_cache()), site_of(ground.settings))
+
+
+def plan_promotion(
+    settings: Settings,
+    *,
+    to: tuple[str, ...],
+    ref: str,
+    name: str | None,
+    base: str,
+    allow_backward: bool,
+    no_registry_check: bool,
+    no_fetch: bool,
+    of_schemas: bool = False,
+) -> Planned:
+    """Look at everything, and decide."""
+    ground = Ground(settings, name, base, fetch=not no_fetch, of_schemas=of_schemas)
+    known = [each.name for each in ground.promotion.environments]
+    for each in to:
+        if each not in known:
+            raise click.UsageError(f'no environment "{each}"; {nearest_or_all(each, known)}')
+    asked = Look(
+        promotion=ground.promotion,
+        held=ground.standing.held,
+        missing=ground.standing.missing,
+        to=to,
+        ref=ref,
+        backward=allow_backward,
+        brakes=brakes_now(settings, wiring.clock().now()),
+    )
+    built = (lambda _: Built.UNASKED) if no_registry_check else ground.built
+    source = ground.source()
+    seen = look(
+        asked, source, built, ground.schemas, lambda version: ground.needed(source, version)
+    )
+    return Planned(ground, seen)

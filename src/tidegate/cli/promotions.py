@@ -1,0 +1,210 @@
+"""`get promotions`: which version is where, since when, by which merge request, how far behind."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from tidegate.cli.main import FAILURE
+from tidegate.cli.output import emit, terminal_width
+from tidegate.cli.promotion_ground import SETTINGS, Ground
+from tidegate.cli.setting_options import settings_options
+from tidegate.cli.shape import Command
+from tidegate.config.settings import Merged, Settings
+from tidegate.core.errors import TidegateError
+from tidegate.core.model.problem import nearest_or_all
+from tidegate.core.model.time import format_age, format_second
+from tidegate.core.promotions.history import Ancestry, Commit
+from tidegate.core.promotions.model import SHORT, Held
+from tidegate.core.why.table import layout
+from tidegate.engine.promotions.looking import HEAD, History
+from tidegate.ports.forge import Forge, MergeRequest
+from tidegate.wiring import clock
+
+FORMATS = ("table", "wide", "json", "yaml", "name")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One version in one environment, and every place it stands at."""
+
+    environment: str
+    version: str  # as it is written
+    places: tuple[Held, ...] = ()
+    # Who wrote it there; None: it is a branch that is followed, and nobody has to.
+    since: Commit | None = None
+    request: MergeRequest | None = None
+    # How many commits the newest is ahead; None: nobody can tell.
+    behind: int | None = 0
+
+
+@click.command(
+    cls=Command,
+    name="promotions",
+    examples="""
+    tidegate get promotions
+    tidegate get promotions --no-forge -o wide
+    tidegate get promotions -o json
+    """,
+)
+@settings_options(*SETTINGS)
+@click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
+@click.option("--base", default="", metavar="REF", help="Look at this revision of the bundle.")
+@click.option("--no-fetch", is_flag=True, help="Go by what was fetched before.")
+@click.option("--no-forge", is_flag=True, help="Do not ask which merge request it was.")
+@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+def get_promotions(
+    merged: Merged,
+    name: str | None,
+    base: str,
+    no_fetch: bool,
+    no_forge: bool,
+    no_headers: bool,
+    output: str,
+) -> None:
+    """List every environment: its version, since when, by which merge request, how far behind.
+
+    Exits 1 if a version is not in the artifact's repository.
+    """
+    ground = Ground(merged.settings(), name, base, fetch=not no_fetch)
+    rows = _rows(ground)
+    if not no_forge:
+        rows = asyncio.run(_with_requests(ground, rows))
+    if output == "name":
+        for environment in dict.fromkeys(row.environment for row in rows):
+            click.echo(f"env/{environment}")
+    elif output in ("json", "yaml"):
+        emit({"kind": "PromotionList", "items": [_item(ground, row) for row in rows]}, output)
+    else:
+        _table(rows, wide=output == "wide", headed=not no_headers)
+    if any(row.behind is None for row in rows):
+        raise click.exceptions.Exit(FAILURE)
+
+
+def _rows(ground: Ground) -> list[Row]:
+    history = History(ground.source(), ground.promotion.artifact.branch)
+    newest = history.version("")
+    rows: list[Row] = []
+    for environment in ground.promotion.environments:
+        if environment.follows:
+            branch = history.branch if environment.follows == HEAD else environment.follows
+            rows.append(Row(environment=environment.name, version=branch))
+        held = [h for h in ground.standing.held if h.environment == environment.name]
+        for version in dict.fromkeys(each.value for each in held):
+            places = tuple(each for each in held if each.value == version)
+            rows.append(_row(ground, history, newest, places))
+    return rows
+
+
+def _row(ground: Ground, history: History, newest: str, places: tuple[Held, ...]) -> Row:
+    first = places[0]
+    behind: int | None = 0
+    if first.is_commit:
+        stand, brings, _ = history.stand(first.value, newest)
+        behind = None if stand.ancestry is Ancestry.UNKNOWN else len(brings)
+    changes = [
+        ground.repository.last_change(ground.base, f"{ground.root}{each.file}", each.line)
+        for each in places
+    ]
+    return Row(
+        environment=first.environment,
+        version=first.value,
+        places=places,
+        since=max(changes, key=lambda each: each.at),
+        behind=behind,
+    )
+
+
+async def _with_requests(ground: Ground, rows: list[Row]) -> list[Row]:
+    """With the merge request that brought each in, where a forge can be asked."""
+    try:
+        forge = ground.forge()
+    except TidegateError:
+        # There is no forge: the commit is all there is to say.
+        return rows
+    try:
+        return [await _with_request(forge, row) for row in rows]
+    except TidegateError as error:
+        click.echo(f"warning: {error}; merge requests are left out (--no-forge)", err=True)
+        return rows
+    finally:
+        await forge.close()
+
+
+async def _with_request(forge: Forge, row: Row) -> Row:
+    if row.since is None:
+        return row
+    return msgspec.structs.replace(row, request=await forge.of_commit(row.since.sha))
+
+
+HEADS = ("ENVIRONMENT", "VERSION", "SINCE", "BY", "BEHIND", "PLACES")
+
+
+def _table(rows: list[Row], *, wide: bool, headed: bool) -> None:
+    now = clock().now()
+    cells = []
+    for row in rows:
+        since = format_age(now - row.since.at) if row.since is not None else "-"
+        places = [f"{each.file}:{each.line}" for each in row.places]
+        shown = ", ".join(places) if wide or len(places) == 1 else str(len(places) or "-")
+        version = row.version if wide or not row.places else row.version[:SHORT]
+        cells.append((row.environment, version, since, _by(row), _behind(row), shown))
+    for line in layout(HEADS, cells, terminal_width(), headed=headed):
+        click.echo(line)
+
+
+def _by(row: Row) -> str:
+    if row.since is None:
+        return "follows"
+    return f"!{row.request.number}" if row.request is not None else row.since.sha[:SHORT]
+
+
+def _behind(row: Row) -> str:
+    if row.behind is None:
+        return "unknown"
+    return str(row.behind) if row.behind else "-"
+
+
+def _item(ground: Ground, row: Row) -> dict[str, Any]:
+    since, request = row.since, row.request
+    return {
+        "environment": row.environment,
+        "version": row.version,
+        "since": None if since is None else format_second(since.at),
+        "commit": None if since is None else since.sha,
+        "author": None if since is None else since.author,
+        "mergeRequest": None if request is None else {"number": request.number, "url": request.url},
+        "behind": row.behind,
+        "places": [f"{ground.root}{each.file}:{each.line}" for each in row.places],
+    }
+
+
+def lacking(
+    settings: Settings, *, to: tuple[str, ...], name: str | None, base: str, no_fetch: bool
+) -> dict[str, tuple[Commit, ...]]:
+    """What each environment lacks of what is merged; those that cannot be told are said to be."""
+    ground = Ground(settings, name, base, fetch=not no_fetch)
+    known = [each.name for each in ground.promotion.environments]
+    for each in to:
+        if each not in known:
+            raise click.UsageError(f'no environment "{each}"; {nearest_or_all(each, known)}')
+    history = History(ground.source(), ground.promotion.artifact.branch)
+    newest = history.version("")
+    lacks: dict[str, tuple[Commit, ...]] = {}
+    for held in _moved_by_promotions(ground, to):
+        stand, brings, _ = history.stand(held.value, newest)
+        if stand.ancestry is Ancestry.UNKNOWN:
+            where = f"{ground.root}{held.file}:{held.line}"
+            click.echo(
+                f"warning: {where}: {held.value} is not in {ground.source_address}", err=True
+            )
+        lacks[held.environment] = (*lacks.get(held.environment, ()), *brings)
+    return lacks
+
+
+def _moved_by_promotions(ground: Ground, to: tuple[str, ...]) -> Iterator[Held]:
+    for held in ground.standing.held:
+        if held.is_commit and (not to or held.environment in to):
+            yield held
