@@ -524,3 +524,10 @@ def test_it_is_a_repository(bare: Path) -> None:
     """As the port has it."""
     asked: Repository = open_repository(bare)
     assert asked.url == ""
+
+
+def test_a_path_of_a_remote_is_one_from_anywhere(tmp_path: Path) -> None:
+    """Git sees it from the top of the clone; whoever asks for it is somewhere else."""
+    git(tmp_path, "init", "-q", "clones/mine")
+    git(tmp_path / "clones/mine", "remote", "add", "origin", "../../a.git")
+    assert open_repository(tmp_path / "clones/mine").url == str(tmp_path / "a.git")

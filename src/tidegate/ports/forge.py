@@ -1,7 +1,7 @@
 """A forge as Tidegate sees it: where changes are offered as merge requests, and talked about.
 
-What is asked may take long, or fail with OutsideError. Whoever asks again after a lost answer must
-not make a second of anything: `find` first, then `open`.
+What is asked may take long, or fail with OutsideError. Whoever asks again after a lost answer does
+not make a second of anything.
 """
 
 import enum
@@ -78,7 +78,7 @@ class Forge(Protocol):
         ...
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open a merge request."""
+        """Open a merge request; one that is open between the same branches gets these words."""
         ...
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:

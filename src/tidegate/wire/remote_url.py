@@ -16,8 +16,9 @@ import msgspec
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, shown
 
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SCHEMES = frozenset(("http", "https", "ssh", "git"))
-_SCP = re.compile(r"(?:[^@/:]*@)?(?P<host>[^@/:\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<path>(?!:).+)")
+_SCP = re.compile(r"(?:[^@/:]*@)?(?P<host>[^@/:\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<path>(?!:).+)$")
 _HELPER = re.compile(r"[A-Za-z0-9]+::")
 
 
@@ -41,13 +42,18 @@ class Remote(msgspec.Struct, frozen=True):
 
 def remote_of(url: str) -> Remote:
     """The parts of a remote's address; UserError if it is none. Its login is in no part."""
-    if match := re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url):
+    if is_path(url):
+        return Remote("file", "", None, url)
+    if match := _SCHEME.match(url):
         return _of_url(url, match[1].lower())
-    if not url or _HELPER.match(url):
-        raise _no_remote(url)
-    if match := _SCP.fullmatch(url):
+    if match := _SCP.match(url):
         return Remote("ssh", match["host"].strip("[]").lower(), None, _project(match["path"]))
-    return Remote("file", "", None, url)
+    raise _no_remote(url)
+
+
+def is_path(url: str) -> bool:
+    """Whether a remote is a path on this machine, as it is written there; not so `file://…`."""
+    return bool(url) and not any(form.match(url) for form in (_SCHEME, _HELPER, _SCP))
 
 
 def without_login(url: str) -> str:

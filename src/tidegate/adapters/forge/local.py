@@ -160,7 +160,7 @@ class LocalForge:
 
     def _merge(self, number: int) -> Kept:
         keeping = self._keeping
-        if keeping.git("rev-parse", "--is-bare-repository") != "true":
+        if keeping.git.line("rev-parse", "--is-bare-repository") != "true":
             raise OutsideError(f"{self._folder} is not bare: merge in its working tree")
         for _ in range(TRIES_MAX):
             state = keeping.read()
@@ -182,15 +182,17 @@ class LocalForge:
             raise OutsideError(f"{self._folder}: a branch of {kept.number} is gone")
         if keeping.holds(head, onto):
             return onto
-        done = keeping.run("merge-tree", "--write-tree", onto, head)
+        done = keeping.git.run("merge-tree", "--write-tree", onto, head)
         if done.returncode == 1:
             said = f"{kept.source} does not merge into {kept.target}: they conflict"
             raise OutsideError(f"{self._folder}: {said}")
         if done.returncode:
-            raise keeping.failed("merge-tree", done.stderr.decode(errors="replace"))
+            said = keeping.git.said(done)
+            raise OutsideError(f"{self._folder}: git merge-tree (2.38 or newer): {said}")
         message = f"Merge branch '{kept.source}' into '{kept.target}'\n\n{kept.title}\n"
         tree = done.stdout.decode().split()[0]
-        return keeping.git("commit-tree", tree, "-p", onto, "-p", head, given=message)
+        parents = ("-p", onto, "-p", head)
+        return keeping.made("commit-tree", tree, *parents, given=message.encode())
 
     def _status(self, sha: str, status: Status) -> None:
         commit = self._keeping.tip(sha)

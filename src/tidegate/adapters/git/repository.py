@@ -18,6 +18,7 @@ from tidegate.adapters.git.reverting import undoing
 from tidegate.core.errors import OutsideError, StaleError, UserError
 from tidegate.core.model.problem import Problem, nearest_or_all
 from tidegate.ports.repository import Ancestry, Commit
+from tidegate.wire.remote_url import is_path
 
 # Listings kept: a change is worked out of one commit and held against another.
 LISTINGS_KEPT = 4
@@ -43,7 +44,9 @@ class GitRepository:
 
     @property
     def url(self) -> str:
-        """Where it is fetched from, without credentials."""
+        """Where it is fetched from, without credentials; a path is one from anywhere."""
+        if self._address and is_path(self._address):
+            return str((self._git.folder / self._address).resolve())
         return plain(self._address)
 
     @property
