@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.property.yaml_texts import yaml_texts
 from tidegate.config.edit.edit import edit, found, read_original
-from tidegate.config.edit.edits import AddField, AddItem, Edit, Original, Remove, Replace
+from tidegate.config.edit.edits import AddField, AddItem, Edit, Note, Original, Remove, Replace
 from tidegate.config.edit.place import KeyPlace, LinePlace, YamlPlace
 from tidegate.core.errors import TidegateError, UserError
 
@@ -205,6 +205,25 @@ def test_a_removal_takes_its_lines_and_no_other(world: tuple[str, int, Path, Any
     assert same_but_one_line(text, after) or only_inserted(after, text) or beside
 
 
+@given(worlds(), st.sampled_from(("why", "a: b", "# c", "it's", "é 'x")))
+def test_a_note_changes_no_data_and_goes_without_a_trace(
+    world: tuple[str, int, Path, Any], note: str
+) -> None:
+    """One line gets longer at its end; another note takes its place; none is the file as it was."""
+    text, number, path, _ = world
+    place = YamlPlace(spelt(path), number)
+    after = made(text, Note(place, "tidegate:", note))
+    if after is None:
+        return
+    assert parsed(after) == readable(text)
+    assert same_but_one_line(text, after)
+    assert f"  # tidegate: {note}" in after
+    assert made(after, Note(place, "tidegate:", "other")) == made(
+        text, Note(place, "tidegate:", "other")
+    )
+    assert made(after, Note(place, "tidegate:", "")) == text
+
+
 @given(worlds(anchors=False), VALUES)
 def test_a_value_on_one_line_is_always_replaced(
     world: tuple[str, int, Path, Any], value: str
@@ -300,7 +319,7 @@ def test_no_text_and_no_edit_raises_but_in_the_houses_words(
 ) -> None:
     """Whatever stands in a file, an edit is made or refused; and what is made is YAML."""
     edits: list[Edit] = [Replace(place, value), Replace(place, value, "x"), Remove(place)]
-    edits += [AddField(place, "n", value), AddItem(place, value)]
+    edits += [AddField(place, "n", value), AddItem(place, value), Note(place, "m:", "n")]
     edits += [Replace(LinePlace(p), value) for p in ("export T=", "ref=", "ref: ", "a", "")]
     for each in edits:
         try:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tidegate.config.edit.edit import edit, found, read_original
-from tidegate.config.edit.edits import AddField, AddItem, Edit, Remove, Replace
+from tidegate.config.edit.edits import AddField, AddItem, Edit, Note, Remove, Replace
 from tidegate.config.edit.place import KeyPlace, LinePlace, Place, YamlPlace, parse_path
 from tidegate.core.errors import StaleError, UserError
 
@@ -30,8 +30,11 @@ def asked(spelt: dict[str, Any]) -> Edit:
     """An edit as the trap files spell it."""
     if "replace" in spelt:
         return Replace(place(spelt["replace"]), spelt["value"])
-    where = place(spelt.get("remove") or spelt.get("add_field") or spelt["add_item"])
+    kinds = ("remove", "add_field", "note", "add_item")
+    where = place(next(spelt[kind] for kind in kinds if kind in spelt))
     assert isinstance(where, YamlPlace)
+    if "note" in spelt:
+        return Note(where, "tidegate:", spelt["text"])
     if "remove" in spelt:
         return Remove(where)
     if "add_field" in spelt:

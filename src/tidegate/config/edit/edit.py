@@ -21,6 +21,7 @@ from tidegate.config.edit.edits import (
     Edit,
     Edited,
     Found,
+    Note,
     Original,
     Remove,
     Replace,
@@ -105,11 +106,21 @@ def _made(name: str, text: str, each: Edit) -> tuple[str, list[Change]]:
 def _check(each: Edit) -> None:
     if isinstance(each, Remove):
         return
+    if isinstance(each, Note):
+        _check_note(each)
+        return
     writing.check(each.value, str(each.place))
     if isinstance(each, AddField):
         writing.check(each.name, str(each.place))
     if isinstance(each, Replace):
         _check_single(each)
+
+
+def _check_note(each: Note) -> None:
+    writing.check(each.text, str(each.place))
+    if not (each.mark + each.text).isprintable():
+        what = f"{each.place}: {shown(each.text)} is no comment"
+        raise UserError((Problem("", what, "write it on one line"),))
 
 
 def _check_single(each: Replace) -> None:

@@ -40,7 +40,19 @@ class Remove(msgspec.Struct, frozen=True):
     place: YamlPlace | KeyPlace
 
 
-Edit = Replace | AddField | AddItem | Remove
+class Note(msgspec.Struct, frozen=True):
+    """A comment at the end of the line a single value stands on, known again by its first word.
+
+    Other comments on that line stay; the one with this mark is replaced. No data changes.
+    """
+
+    place: YamlPlace
+    mark: str
+    # Empty: the comment goes.
+    text: str
+
+
+Edit = Replace | AddField | AddItem | Remove | Note
 
 
 class Original(msgspec.Struct, frozen=True):

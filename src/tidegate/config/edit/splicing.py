@@ -2,7 +2,8 @@
 
 In a block, a field or an item is whole lines: they go in after the last line of the last one, and
 come out as they are; comments around them stay. Within brackets it is a stretch of a line with its
-comma. What shares its lines with something else is refused, with what to do instead.
+comma. What shares its lines with something else is refused, with what to do instead. A comment goes
+to the end of a line, after all that stands there.
 """
 
 import re
@@ -103,6 +104,26 @@ def removing(text: str, parent: Node, index: int) -> Splice | Refusal:
     if end == len(text) and not _breaks_at(text, end):
         begin = _before_break(text, begin)
     return Splice(begin, end, "")
+
+
+def noted(text: str, node: Node, mark: str) -> tuple[int, int, str]:
+    """Where the comment of a mark stands, or would, on the line a value ends on; and its text."""
+    stop = BREAK.search(text, node.end)
+    end = stop.start() if stop else len(text)
+    found = re.compile(rf" {{0,2}}# {re.escape(mark)}(?: (?P<text>.*))?").search(
+        text, node.end, end
+    )
+    if found is None:
+        return end, end, ""
+    return found.start(), end, found["text"] or ""
+
+
+def noting(text: str, node: Node, mark: str, note: str) -> Splice | Refusal:
+    """A comment at the end of a value's line, in place of the one with the same mark."""
+    if node.kind in {"list", "object"} or node.style in {"|", ">"}:
+        return Refusal("no single value on one line", "name a value in it")
+    start, end, _ = noted(text, node, mark)
+    return Splice(start, end, f"  # {mark} {note}" if note else "")
 
 
 def _first_on_line(text: str, parent: Node, index: int, start: int) -> Splice | Refusal:

@@ -1,6 +1,6 @@
 """One edit at one of the things its place names: what to splice, and what must come of it."""
 
-from tidegate.config.edit.edits import AddField, AddItem, Edit, Remove, Replace
+from tidegate.config.edit.edits import AddField, AddItem, Edit, Note, Remove, Replace
 from tidegate.config.edit.finding import Trail, chain
 from tidegate.config.edit.place import KeyPlace, Place
 from tidegate.config.edit.splicing import (
@@ -8,6 +8,8 @@ from tidegate.config.edit.splicing import (
     Splice,
     adding_field,
     adding_item,
+    noted,
+    noting,
     removing,
     replacing,
 )
@@ -34,6 +36,9 @@ class Turn:
         """What the change takes away, as it is written."""
         if isinstance(self._edit, AddField | AddItem):
             return ""
+        if isinstance(self._edit, Note):
+            start, end, _ = noted(self._text, self.node, self._edit.mark)
+            return self._text[start:end].strip()
         return written(self._text, self.node)
 
     def splice(self) -> Splice:
@@ -67,11 +72,16 @@ class Turn:
                 if self._is_root:
                     return Refusal("the whole document", "remove the file")
                 return removing(text, self._chain[-2], self._index)
+            case Note(mark=mark, text=note):
+                return noting(text, node, mark, note)
 
     def intended(self) -> list[Shape]:
         """What every document has to be afterwards."""
         node = self.node
+        instead: dict[int, Shape]
         match self._edit:
+            case Note():
+                instead = {}
             case Replace(value=value, written=exactly):
                 instead = {id(node): shape_of(value, node.tag, node.anchor)}
                 if exactly is not None and (alone := lexeme(exactly)) is not None:
@@ -93,6 +103,8 @@ class Turn:
 
     def _refuse_if_seen_elsewhere(self) -> None:
         """What an alias elsewhere stands for cannot change here alone."""
+        if isinstance(self._edit, Note):
+            return
         place = self._edit.place
         gone = {id(part) for part in walk(self.node)}
         if isinstance(self._edit, Remove) and not self._is_root and self._chain[-2].keys:
@@ -122,7 +134,13 @@ class Turn:
 
     def unlike(self) -> UserError:
         """What came out is not what was meant."""
-        value = self.old() if isinstance(self._edit, Remove) else self._edit.value
+        match self._edit:
+            case Remove():
+                value: object = self.old()
+            case Note(text=note):
+                value = note
+            case Replace() | AddField() | AddItem():
+                value = self._edit.value
         return unlike(self._name, self.node.line, self._edit.place, value)
 
 
