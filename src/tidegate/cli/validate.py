@@ -33,6 +33,8 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
     from tidegate import wiring
     from tidegate.cli import findings
     from tidegate.cli.progress import Progress
+    from tidegate.config.bundle.finding import in_order
+    from tidegate.config.bundle.lint import overdue
     from tidegate.config.bundle.reading import read_bundle
 
     tree = wiring.open_tree(folder, revision)
@@ -40,10 +42,12 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
         bundle = read_bundle(tree, wiring.bundle_cache(wanted=not no_cache), progress.tell)
     if not bundle.files:
         raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
-    shown = findings.FORMATS[output](bundle.findings, tree.prefix)
+    late = overdue(bundle.integrations, wiring.clock().now())
+    found = in_order((*bundle.findings, *late))
+    shown = findings.FORMATS[output](found, tree.prefix)
     if shown:
         click.echo(shown)
-    errors, warnings = bundle.errors, len(bundle.findings) - bundle.errors
+    errors, warnings = bundle.errors, len(found) - bundle.errors
     click.echo(_summary(errors, warnings, bundle.files), err=True)
     if errors or (strict and warnings):
         raise click.exceptions.Exit(FAILURE)

@@ -20,6 +20,7 @@ RULES = {
     "sharding": "Shards that cannot be worked out",
     "rollout": "Rules by which images move that cannot be used",
     "override": "An override that changes nothing, or is for nobody",
+    "expired-pin": "An image of a shard's own whose time is over",
     "mutable-tag": "A tag in production that can become another image without a change here",
     "no-effect": "A field that nobody reads beside the others",
     "long-name": "A name that is cut, with a hash at its end, to fit",

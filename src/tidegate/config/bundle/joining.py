@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.config.bundle.finding import Fault, Finding, Path, in_order
+from tidegate.config.bundle.finding import Fault, Finding, Path, in_order, path_text
 from tidegate.config.bundle.leaf import Doc, Leaf
 from tidegate.config.bundle.links import link_faults
 from tidegate.config.bundle.lint import linted
@@ -171,6 +171,7 @@ class _Builder:
             disabled=written.get("disabled", False),
             sub_shards=(written.get("subSharding") or {}).get("shards"),
             where=self._where(place, doc, path),
+            note=doc.notes.get(path_text((*path, "imageRef")), ""),
         )
 
     def _where(self, place: Place, doc: Doc, path: Path) -> str:

@@ -4,6 +4,7 @@ That depends on the bytes of the file alone, not on its name or on any other fil
 under the file's identity and never be asked again.
 """
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import lru_cache
@@ -14,8 +15,10 @@ import msgspec
 from tidegate.config.bundle.amounts import value_faults
 from tidegate.config.bundle.finding import Fault, Finding, Path, path_text
 from tidegate.config.bundle.schemas import KIND_OF, KINDS, is_valid, schema_faults
+from tidegate.config.edit.tree import BREAK
 from tidegate.config.plain_yaml import DeclinedError, read_plain
 from tidegate.config.strict_yaml import DEPTH_MAX, Document, Trap, lines_of, read_documents
+from tidegate.core.integrations.notes import MARK
 from tidegate.core.model.problem import nearest, shown
 
 # Nobody writes more by hand, and what is read must have a bound.
@@ -24,6 +27,8 @@ BYTES_MAX = 4 << 20
 STEPS_MAX = 100_000
 # Nearer than this, an unknown `$schema` is a misspelt one.
 _ALMOST = 0.9
+_HASH = f"# {MARK}"
+_NOTE = re.compile(rf"[ \t]{_HASH} (.+?)[ \t]*$")
 # Kinds of documents whose lines are kept, and what their text says of it.
 _LINED = {
     "integration": "/integration-1",
@@ -43,6 +48,8 @@ class Doc(msgspec.Struct, frozen=True, gc=False):
     refs: tuple[tuple[str, str], ...] = ()
     # The lines of what can be pointed at later, by path; only of some kinds.
     lines: dict[str, int] = {}
+    # What is noted beside images of its own, by path.
+    notes: dict[str, str] = {}
 
 
 class Leaf(msgspec.Struct, frozen=True, gc=False):
@@ -82,7 +89,8 @@ def read_leaf(raw: bytes) -> Leaf:
         return _strictly(text)
     # Those in values of one line, or in comments, are only seen by looking everywhere.
     seen = plain.refs if len(plain.refs) == text.count("$ref") else None
-    return Leaf((_doc(kind, data, lines or {}, seen),))
+    notes = _notes(text)[0] if kind == "integration" and _HASH in text else {}
+    return Leaf((_doc(kind, data, lines or {}, seen, notes=notes),))
 
 
 def kind_of(data: Any) -> str:
@@ -120,8 +128,23 @@ def _strictly(text: str) -> Leaf:
         if isinstance(data, dict):
             broken = any(each.severity == "error" for each in told)
             lines = lines_of(text)[at] if kind in _LINED and not broken else {}
-            docs.append(_doc(kind, data, lines, broken=broken))
+            noted = kind == "integration" and _HASH in text and not broken
+            notes = _notes(text)[at] if noted else {}
+            docs.append(_doc(kind, data, lines, notes=notes, broken=broken))
     return Leaf(tuple(docs), tuple(findings))
+
+
+def _notes(text: str) -> list[dict[str, str]]:
+    """What is noted at the end of the line of each `imageRef`, document by document."""
+    lines = BREAK.split(text.removeprefix("\ufeff"))
+    return [
+        {
+            path: found[1]
+            for path, line in each.items()
+            if path.endswith(".imageRef") and (found := _NOTE.search(lines[line - 1]))
+        }
+        for each in lines_of(text)
+    ]
 
 
 def _faults(kind: str, data: Any) -> Iterator[Fault]:
@@ -172,6 +195,7 @@ def _doc(
     lines: dict[str, int],
     refs: list[tuple[str, str]] | None = None,
     *,
+    notes: dict[str, str] | None = None,
     broken: bool = False,
 ) -> Doc:
     if refs is None:
@@ -189,7 +213,7 @@ def _doc(
         return Doc("", {"name": name} if isinstance(name, str) else None, tuple(named))
     names = KINDS[kind].kept
     kept = data if names is None else {name: data[name] for name in names if name in data}
-    return Doc(kind, kept, tuple(named), lines if kind in _LINED else {})
+    return Doc(kind, kept, tuple(named), lines if kind in _LINED else {}, notes or {})
 
 
 def _note_refs(node: Any, into: list[tuple[str, str]], at: str, depth: int) -> None:

@@ -4,16 +4,18 @@ An override that reaches nobody, or changes nothing, looks like protection and i
 `latest` in production changes what runs without a change here. A field that nobody reads is a wish.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tidegate.config.bundle.finding import Fault, Path, Severity
+from tidegate.config.bundle.finding import Fault, Finding, Path, Severity
 from tidegate.config.bundle.places import Place
 from tidegate.core.integrations.idle import idle
 from tidegate.core.integrations.images import MUTABLE
 from tidegate.core.integrations.model import Integration, Key, Managed, Shard
 from tidegate.core.integrations.naming import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
+from tidegate.core.integrations.notes import FORM, read_note
 from tidegate.core.integrations.shards import collisions, shards_of
 from tidegate.core.model.problem import Problem, Problems, shown
+from tidegate.core.model.time import Instant
 
 PRODUCTION = "prod"
 OVERRIDES = frozenset(("shardSpecOverrides", "shardSpecOverride"))
@@ -71,7 +73,11 @@ def _images(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
         if override.image_ref is None:
             continue
         place, path = stands[override.where]
-        if override.image_ref == default:
+        note = read_note(override.note)
+        if override.note and note is None:
+            yield place, _unreadable((*path, "imageRef"), override.note)
+        # Whoever says why keeps it for the day the default moves on.
+        if override.image_ref == default and note is None:
             yield (
                 place,
                 Fault(
@@ -85,6 +91,43 @@ def _images(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
             )
         elif production and override.image_ref in MUTABLE:
             yield place, _mutable((*path, "imageRef"), override.image_ref)
+
+
+def _unreadable(path: Path, note: str) -> Fault:
+    return Fault(
+        path=path,
+        message=f"the note {shown(note)} does not say by whom, until when and why",
+        rule="override",
+        remedy=f"write {FORM}",
+        value=shown(note),
+        severity="warning",
+    )
+
+
+def overdue(integrations: Iterable[Integration], now: Instant) -> Iterator[Finding]:
+    """Pins that should be gone; asked anew each time, because only the clock makes them so."""
+    for integration in integrations:
+        for managed in integration.managed:
+            for override in managed.sharding.overrides:
+                note = read_note(override.note)
+                ended = note.expires_at if note is not None else None
+                if note is None or ended is None or ended > now or not override.image_ref:
+                    continue
+                file, _, line = override.where.rpartition(":")
+                environment = managed.namespace.environment
+                asked = f"tidegate unpin {integration.name} --shard {override.shard}"
+                yield Finding(
+                    file=file,
+                    line=int(line),
+                    column=1,
+                    severity="warning",
+                    rule="expired-pin",
+                    path="",
+                    message=f"{override.shard} was to stay on {override.image_ref} "
+                    f"until {note.until} ({note.by}: {note.reason})",
+                    remedy=f"`{asked} --environment {environment}`, or pin it anew",
+                    value=shown(override.image_ref),
+                )
 
 
 def _mutable(path: Path, tag: str) -> Fault:
