@@ -1,4 +1,4 @@
-"""`tidegate get holds|freezes|blocks|pins|claims`: what brakes are on, and who holds what."""
+"""`tidegate get holds|freezes|blocks|claims`: what brakes are on, and who holds what."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _KINDS = {field: kind for kind, field in FIELDS.items()}
 def list_brakes(store: Store, what: str, name: str | None, output: str, no_headers: bool) -> None:
     """List brakes of one kind, or claims."""
     now = clock().now()
-    items = _claims(store) if what == "claims" else _brakes(store, what, now)
+    items = _claims(store) if what == "claims" else listed(store, what, now)
     if name is not None:
         known = [item["name"] for item in items]
         items = [item for item in items if item["name"] == name]
@@ -43,7 +43,8 @@ def list_brakes(store: Store, what: str, name: str | None, output: str, no_heade
         click.echo(line)
 
 
-def _brakes(store: Store, what: str, now: Instant) -> list[dict[str, Any]]:
+def listed(store: Store, what: str, now: Instant) -> list[dict[str, Any]]:
+    """Every brake of one kind, by name."""
     book = BrakeBook(store)
     brakes, state = book.read(now), book.state()
     found = {brake.name: _item(brake, state, _KINDS[what], now) for brake in getattr(brakes, what)}

@@ -1,4 +1,4 @@
-"""`hold`, `freeze`, `block`, `pin`: the four brakes, set and lifted, with who and why.
+"""`hold`, `freeze`, `block`: brakes set and lifted, with who and why; `pin` is in `pins.py`.
 
 Each shows what it reaches before it is written down; whoever leads a rollout heeds it within a
 second, and reads it again right before every change.
@@ -249,40 +249,6 @@ def add_block(
         add(store, "block", document, now, replace=rest["replace"], yes=rest["yes"], tell=tell)
 
 
-@click.command(
-    cls=Command,
-    examples="""
-    tidegate pin cluster/prod-eu-1 --reason "customer demo" --expires 3d
-    tidegate pin prod-eu-1 prod-eu-2 --name demo --reason "customer demo"
-    """,
-)
-@click.argument("targets", nargs=-1, required=True)
-@click.option("--name", help="What to call it; the first target, if left out.")
-@click.option("--kind", "kinds", multiple=True, help="This kind of change only; repeatable.")
-@said_options
-@database_option
-def pin(
-    targets: tuple[str, ...],
-    name: str | None,
-    kinds: tuple[str, ...],
-    reason: str,
-    owner: str | None,
-    expires: str | None,
-    **rest: Any,
-) -> None:
-    """Keep targets where they are: they neither start nor return, and nobody waits for them."""
-    now = clock().now()
-    scope = scope_document(False, None, targets, kinds)
-    document = common(name or scope["targets"][0], scope, reason, owner, expires, now)
-
-    def tell(reached: list[Reach]) -> Iterator[str]:
-        for each in reached:
-            yield f"{each.live.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
-
-    with opened(rest["database"], writes=True) as store:
-        add(store, "pin", document, now, replace=rest["replace"], yes=rest["yes"], tell=tell)
-
-
 def _remover(kind: str, text: str, example: str) -> click.Command:
     """The command that lifts brakes of one kind."""
 
@@ -305,6 +271,3 @@ remove_hold = _remover(
 )
 remove_freeze = _remover("freeze", "Lift freezes.", "tidegate freeze remove year-end")
 remove_block = _remover("block", "Lift blocks.", "tidegate block remove 4.17.2")
-unpin = _remover(
-    "pin", "Lift pins: what was kept moves with the rest again.", "tidegate unpin prod-eu-1"
-)

@@ -83,9 +83,10 @@ class Asked:
 
         site = site_of(self.settings)
         folder = bundle_folder(self.settings, self._folder)
-        tree = wiring.open_tree(folder, self.settings.revision or None)
+        self.tree = tree = wiring.open_tree(folder, self.settings.revision or None)
         with Progress("reading files", quiet_s=1.0) as progress:
             bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+        self.bundle = bundle
         if not bundle.files:
             raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
         found = [each for each in bundle.findings if each.severity == "error"]

@@ -16,7 +16,7 @@ branch moved meanwhile, and may raise StaleError or UserError. Settings: FORGE_S
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import click
 import msgspec
@@ -65,6 +65,10 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
 
 
+@overload
+def proposing_options(function: Function) -> Function: ...
+@overload
+def proposing_options(*, but: tuple[str, ...]) -> Callable[[Function], Function]: ...
 def proposing_options(function: Function | None = None, *, but: tuple[str, ...] = ()) -> Any:
     """Flags for how far to go; the command is handed them as `proposing`.
 

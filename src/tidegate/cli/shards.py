@@ -160,7 +160,7 @@ async def inventory(
 ) -> tuple[list[Row], list[str]]:
     """Every shard that is meant, and what could not be read."""
     partitions = {place.partition for place, _ in meant}
-    pasts = await asyncio.to_thread(_pasts, asked.settings.database, partitions)
+    known_pasts = await asyncio.to_thread(pasts, asked.settings.database, partitions)
     rows: list[Row] = []
     wheres = list(dict.fromkeys(where_of(place) for place, _ in meant))
     async with asked.clusters(dict.fromkeys(cluster for cluster, _ in wheres)) as (opened, shut):
@@ -183,7 +183,7 @@ async def inventory(
                 blank = row_of(place, unit, kind_of(place.managed), {}, {}, {})
                 rows.append(msgspec.structs.replace(blank, note=UNREAD))
             else:
-                rows.append(_row(place, unit, known, runs, pasts.get(place.partition)))
+                rows.append(_row(place, unit, known, runs, known_pasts.get(place.partition)))
     return rows, list(troubles.values())
 
 
@@ -255,13 +255,13 @@ async def _runs(
     return found
 
 
-def _pasts(database: str, wanted: set[str]) -> dict[str, Past]:
+def pasts(database: str, wanted: set[str]) -> dict[str, Past]:
     """What places were to run, as far as a journal tells; none where there is no journal."""
     from tidegate.cli.live import opened
     from tidegate.core.errors import TidegateError
     from tidegate.core.journal.facts import Declared
 
-    pasts: dict[str, Past] = {}
+    known: dict[str, Past] = {}
     try:
         with opened(database) as store:
             for partition in wanted & set(store.partitions()):
@@ -271,10 +271,10 @@ def _pasts(database: str, wanted: set[str]) -> dict[str, Past]:
                     if isinstance(fact, Declared) and fact.revision is not None:
                         if not revisions or revisions[-1][0] != fact.revision:
                             revisions.append((fact.revision, entry.at))
-                pasts[partition] = Past(tuple(revisions))
+                known[partition] = Past(tuple(revisions))
     except TidegateError:
         return {}
-    return pasts
+    return known
 
 
 def show_shard(asked: Asked, target: str, output: str, colour: bool) -> None:

@@ -77,7 +77,7 @@ def row_of(
     revisions = revisions_in(unit, workloads, pods, wants, place.repository)
     running = revisions.pop() if len(revisions) == 1 else ""
     shown = running or (MIXED if found else "")
-    behind, since = _behind(place.revision, running, past or Past())
+    late, since = behind(place.revision, running, past or Past())
     return Row(
         shard=unit.name,
         integration=place.integration.name,
@@ -93,7 +93,7 @@ def row_of(
         ready=sum(pod.ready for pod in its),
         of=0 if unit.stopped or kind == "CronJob" else len(unit.shards),
         last_run=_worst(runs[pod.uid] for pod in its if pod.uid in runs),
-        behind=behind,
+        behind=late,
         behind_since=since,
         note=_note(unit, found, wants, shown, ours=ours, moved_by=moved_by),
     )
@@ -128,7 +128,8 @@ def _worst(runs: Iterable[Run]) -> Run | None:
     return min(runs, key=lambda run: (run.status == 0, run.completed), default=None)
 
 
-def _behind(wanted: str, running: str, past: Past) -> tuple[int, Instant | None]:
+def behind(wanted: str, running: str, past: Past) -> tuple[int, Instant | None]:
+    """How many images newer than the one somebody runs there are for a place, and since when."""
     if not running or is_same(wanted, running):
         return 0, None
     names = [name for name, _ in past.revisions]
