@@ -18,7 +18,7 @@ from tidegate.ports.forge import Forge
 from tidegate.ports.leases import Leases
 from tidegate.ports.notifier import Notifier
 from tidegate.ports.registry import Registry
-from tidegate.ports.repository import Repository
+from tidegate.ports.repository import Contents, Repository
 from tidegate.ports.runs import Runs
 from tidegate.ports.tree import Tree
 from tidegate.wire.prometheus.server import PrometheusServer
@@ -163,6 +163,13 @@ def working_tree(folder: Path) -> Path | None:
     from tidegate.adapters.tree.git import root_of
 
     return root_of(folder)
+
+
+def working_files(folder: Path, committed: Contents) -> Contents:
+    """What commits of a repository have, with what is changed in the working tree of a folder."""
+    from tidegate.adapters.git.working import WorkingFiles
+
+    return WorkingFiles(folder, working_tree(folder) or folder, committed)
 
 
 def write_files(root: Path, old: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> None:

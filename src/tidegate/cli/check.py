@@ -58,7 +58,8 @@ def check(
 
     Each affected shard is run with the image it will have beside the one it had, on the same data,
     and only the lines that are new are shown. Where the image stays, it runs on the data before and
-    after. What is newly wrong with the bundle is shown first, and then nothing is run.
+    after. What is newly wrong with the bundle is shown first, and then nothing is run; nor where
+    schemas and what needs them move at once.
 
     \b
     Exit codes, by who must act:
@@ -75,7 +76,7 @@ def check(
         if compared.settings.check_runner == "job":
             affected = without_data(affected)
         _tell(compared, output)
-        if compared.new_errors:
+        if compared.new_errors or compared.mixed:
             if output != "table":
                 _show(compared, affected, None, FAILURE, output)
             click.echo("nothing is run until this is mended", err=True)
@@ -156,6 +157,10 @@ def _tell(compared: Revisions, output: str) -> None:
         click.echo(findings.text(new, compared.head.tree.prefix))
     for problem in compared.head.troubles:
         click.echo(f"warning: {problem.text()}", err=True)
+    if compared.mixed_trouble:
+        click.echo(f"warning: {compared.mixed_trouble}", err=True)
+    for text in compared.mixed:
+        click.echo(f"Error: {text}", err=True)
     if compared.effects.unknown:
         what = "workloads are not known to be there any more: the bundle has errors"
         click.echo(f"warning: {compared.effects.unknown} {what}", err=True)

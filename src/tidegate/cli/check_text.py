@@ -110,6 +110,7 @@ def as_data(
         "base": compared.base.commit,
         "head": compared.head.commit,
         "findings": [msgspec.structs.asdict(each) for each in compared.new_findings],
+        "mixed": list(compared.mixed),
         "runs": [_run(case, by_case.get(id(case))) for case in affected.cases],
         "skipped": [msgspec.structs.asdict(each) for each in affected.skipped],
         "exitCode": code,

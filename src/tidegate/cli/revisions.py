@@ -166,6 +166,38 @@ class Revisions:
         """Those that make a part of the bundle unusable."""
         return tuple(each for each in self.new_findings if each.severity == "error")
 
+    @property
+    def mixed(self) -> tuple[str, ...]:
+        """Versions that must not move in one change, and do."""
+        return self._mixing[0]
+
+    @property
+    def mixed_trouble(self) -> str:
+        """Why nobody can tell which versions move; empty: it is known."""
+        return self._mixing[1]
+
+    @functools.cached_property
+    def _mixing(self) -> tuple[tuple[str, ...], str]:
+        from tidegate import wiring
+        from tidegate.config.promotion.files import DATA, Files
+        from tidegate.config.promotion.mixing import mixtures
+        from tidegate.core.errors import UserError
+
+        repository = wiring.repository(self.folder)
+        root = repository.prefix.removesuffix(DATA)
+        base, head = self.base.commit, self.head.commit
+        assert base is not None, "the base is a commit"
+        old = Files(repository, base, root)
+        if head is not None:
+            new = Files(repository, head, root)
+        else:
+            new = Files(wiring.working_files(self.folder, repository), base, root)
+        try:
+            return tuple(each.text() for each in mixtures(old, new)), ""
+        except UserError as error:
+            told = "; ".join(each.text() for each in error.problems)
+            return (), f"which versions move cannot be told: {told}"
+
     def root_file(self, name: str) -> tuple[bytes | None, bytes | None]:
         """A file at the root of the repository, before and after; None: there was no such."""
         from tidegate import wiring

@@ -9,10 +9,26 @@ from typing import Protocol
 
 from tidegate.core.promotions.history import Ancestry, Commit
 
-__all__ = ["Ancestry", "Commit", "Repository"]
+__all__ = ["Ancestry", "Commit", "Contents", "Repository"]
 
 
-class Repository(Protocol):
+class Contents(Protocol):
+    """What commits have in them."""
+
+    def files(self, commit: str) -> Mapping[str, str]:
+        """The identity of every regular file, by its path from the root, in order."""
+        ...
+
+    def read(self, commit: str, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The bytes of some files, in the order asked for."""
+        ...
+
+    def holding(self, commit: str, text: str, under: str = "") -> tuple[str, ...]:
+        """The paths of all text files with a text in them, at and below a folder, in order."""
+        ...
+
+
+class Repository(Contents, Protocol):
     """One repository: somebody's clone, or a mirror that is kept of another one."""
 
     @property
@@ -42,18 +58,6 @@ class Repository(Protocol):
 
     def resolve(self, revision: str) -> str:
         """The full name of a commit, from a branch, a tag, or whatever else Git reads as one."""
-        ...
-
-    def files(self, commit: str) -> Mapping[str, str]:
-        """The identity of every regular file, by its path from the root, in order."""
-        ...
-
-    def read(self, commit: str, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The bytes of some files, in the order asked for."""
-        ...
-
-    def holding(self, commit: str, text: str, under: str = "") -> tuple[str, ...]:
-        """The paths of all text files with a text in them, at and below a folder, in order."""
         ...
 
     def ancestry(self, old: str, new: str) -> Ancestry:

@@ -165,6 +165,9 @@ def _warnings(compared: Revisions) -> Iterator[Warned]:
         yield Warned("unknown", text)
     for trouble in compared.head.troubles:
         yield Warned("registry", trouble.text())
+    yield from (Warned("mixed", text) for text in compared.mixed)
+    if compared.mixed_trouble:
+        yield Warned("promotion", compared.mixed_trouble)
     yield from _removals(base, head, compared.effects)
     for name in head.emptied:
         if name not in base.emptied:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tidegate.config.edit.edit import read_original
 from tidegate.config.edit.edits import Original
 from tidegate.config.promotion.patterns import matches
-from tidegate.ports.repository import Repository
+from tidegate.ports.repository import Contents
 
 # Where references between files of a bundle begin, if there is such a folder.
 DATA = "data/"
@@ -14,7 +14,7 @@ DATA = "data/"
 class Files:
     """What one commit has; each file is read once."""
 
-    def __init__(self, repository: Repository, commit: str, root: str = "") -> None:
+    def __init__(self, repository: Contents, commit: str, root: str = "") -> None:
         self._repository, self._commit = repository, commit
         # In the repository; empty, or with a slash at its end.
         self.root = root
