@@ -111,6 +111,7 @@ def test_the_table_fits_a_narrow_terminal_and_says_the_same(play: Play) -> None:
     done = play.run("promote", "--no-registry-check", "--to", "manager")
     assert done.returncode == 0
     assert "4 commits by 3 people go out" in done.stdout
+    assert "Ada <ada@example.com> (you)" in done.stdout
     assert "stays: terraform/b, pinned by integrations/terraform.yml" in done.stdout
 
 
@@ -186,6 +187,15 @@ def test_a_held_environment_waits(play: Play) -> None:
         assert reasons(plan, "jenkins") == {"Held"}
     finally:
         play.run("hold", "remove", "inc-1", "--reason", "over")
+
+
+def test_why_shows_every_gate_of_an_environment(play: Play) -> None:
+    """The same verdicts, as for any other target; nobody answers for the image here."""
+    told = play.run("why", "env/jenkins", "--registry", "http://127.0.0.1:1").stdout.splitlines()
+    assert told[0].startswith(f"env/jenkins  on {play.source.first[:7]}, wants")
+    assert {line.split()[2] for line in told[1:] if line[0] in "├└"} == {
+        "artifact", "places", "direction", "order", "schemas"
+    }  # fmt: skip
 
 
 def test_a_misspelt_environment_is_a_usage_error(play: Play) -> None:

@@ -28,7 +28,7 @@ from tidegate.core.model.reasons import Reason
 from tidegate.core.model.verdict import all_pass
 from tidegate.core.promotions.authors import authors_of
 from tidegate.core.promotions.decide import KIND, Built, decide
-from tidegate.core.promotions.model import SCHEMAS, Held, compare_link
+from tidegate.core.promotions.model import SCHEMAS, SHORT, Held, compare_link
 from tidegate.core.promotions.proposal import (
     Facts,
     Reached,
@@ -37,6 +37,7 @@ from tidegate.core.promotions.proposal import (
     description,
     title,
 )
+from tidegate.core.why.tree import option_lines
 from tidegate.engine.promotions.looking import Look, Seen, look
 from tidegate.engine.promotions.proposing import Proposed
 from tidegate.ports.forge import Forge
@@ -189,6 +190,15 @@ class Planned:
         ]
         write_down(self.ground.settings, f"by-hand/{KIND}", objects, reason)
 
+    def tree(self) -> Iterator[str]:
+        """Every gate of every environment that was asked for."""
+        for option, environment in zip(self.plan.options, self.world.asked(), strict=True):
+            held = dict.fromkeys(each.value[:SHORT] for each in self.world.moving(environment.name))
+            at = f"on {', '.join(held)}, " if held else ""
+            go = "moves" if environment.name in self.moved else "waits"
+            yield f"env/{environment.name}  {at}wants {self.world.version[:SHORT]}: {go}"
+            yield from option_lines(option, self.now)
+
     def show(self, output: str) -> None:
         """Print all of it."""
         if output != "table":
@@ -219,13 +229,13 @@ def _estate(tree: Tree, ground: Ground) -> Estate:
 def plan_promotion(
     settings: Settings,
     *,
-    to: tuple[str, ...],
-    ref: str,
-    name: str | None,
-    base: str,
-    allow_backward: bool,
-    no_registry_check: bool,
-    no_fetch: bool,
+    to: tuple[str, ...] = (),
+    ref: str = "",
+    name: str | None = None,
+    base: str = "",
+    allow_backward: bool = False,
+    no_registry_check: bool = False,
+    no_fetch: bool = False,
     of_schemas: bool = False,
 ) -> Planned:
     """Look at everything, and decide."""

@@ -113,8 +113,10 @@ def _people(planned: "Planned") -> Iterator[str]:
     yield ""
     go = "goes" if total == 1 else "go"
     yield f"{count(total, 'commit')} by {count(len(authors), 'person', 'people')} {go} out:"
+    me = planned.ground.repository.user.lower()
     for author in authors:
-        yield f"  {author.name} <{author.email}>"
+        you = " (you)" if author.email.lower() == me else ""
+        yield f"  {author.name} <{author.email}>{you}"
         for commit in author.commits[:COMMITS_MAX]:
             yield f"    {commit.sha[:SHORT]}  {_age(commit, planned.now):>6}  {commit.subject}"
         if len(author.commits) > COMMITS_MAX:

@@ -7,8 +7,9 @@ import click
 from tidegate.cli.documents import files_beside, located, read_document
 from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
-from tidegate.cli.setting_options import color_option, database_option
+from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.config.settings import Merged, Settings
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
 from tidegate.core.model.target import bare
@@ -28,12 +29,21 @@ from tidegate.wire.rollout_answer import answer_rollout
 from tidegate.wire.rollout_doc import Reading, read_rollout
 from tidegate.wiring import clock
 
+# Environments of promotions are called so.
+ENVIRONMENT = "env/"
+# What a promotion is looked up with.
+PROMOTION = (
+    "bundle", "source", "schemasSource", "registry", "registryAuth", "brakes", "holdFiles",
+    "prometheus",
+)  # fmt: skip
+
 
 @click.command(
     cls=Command,
     examples="""
     tidegate why prod-eu-1                a target of what is under way: every gate
     tidegate why simulated/demo           every target of a rollout
+    tidegate why env/jenkins              what keeps the newest version from an environment
     tidegate why state.yaml               every target of a saved state
     tidegate why state.yaml prod-eu-1     one target: every gate, and what would open it
     tidegate why state.json -o json       the same, for a program
@@ -41,19 +51,21 @@ from tidegate.wiring import clock
 )
 @click.argument("what")
 @click.argument("target", required=False)
-@database_option
+@settings_options("database", "color", *PROMOTION)
 @click.option("--now", "at", metavar="TIME", help="Decide as of this moment (RFC 3339).")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@color_option
-def why(
-    what: str, target: str | None, database: str, at: str | None, output: str, color: str
-) -> None:
+def why(what: str, target: str | None, merged: Merged, at: str | None, output: str) -> None:
     """Say why each target starts or waits.
 
-    WHAT is a target or a rollout in the journal, or a file: a rollout document in YAML or JSON
-    ("-" reads stdin) with groups, strategy, statuses, and `now`, the moment it was taken. TARGET is
-    one cluster in it.
+    WHAT is a target or a rollout in the journal, `env/NAME` of a promotion, or a file: a rollout
+    document in YAML or JSON ("-" reads stdin) with groups, strategy, statuses, and `now`, the
+    moment it was taken. TARGET is one cluster in it.
     """
+    settings = merged.settings()
+    database, color = settings.database, settings.color
+    if what.startswith(ENVIRONMENT) and target is None and not _is_file(what):
+        _show_environment(settings, what.removeprefix(ENVIRONMENT), output)
+        return
     notes: list[str] = []
     if _is_file(what):
         reading = _read(what, at)
@@ -70,6 +82,19 @@ def why(
         _show_one(reading, plan, target, output, wants_colour(color))
     for note in notes if output == "table" else ():
         click.echo(note)
+
+
+def _show_environment(settings: Settings, name: str, output: str) -> None:
+    """What every gate says of the newest version in one environment."""
+    from tidegate.cli.promotion_plan import plan_promotion
+
+    planned = plan_promotion(settings, to=(name,), no_fetch=False)
+    if output != "table":
+        planned.show(output)
+        return
+    colour = wants_colour(settings.color)
+    for line in planned.tree():
+        say(line, colour)
 
 
 def _is_file(what: str) -> bool:

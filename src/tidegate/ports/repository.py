@@ -37,6 +37,11 @@ class Repository(Contents, Protocol):
         ...
 
     @property
+    def user(self) -> str:
+        """The address of whoever commits here, as git knows it; empty: nobody is named."""
+        ...
+
+    @property
     def prefix(self) -> str:
         """Where in it the folder is that it was opened at: `data/`; empty: at its root."""
         ...

@@ -50,6 +50,11 @@ class GitRepository:
         return plain(self._address)
 
     @property
+    def user(self) -> str:
+        """What git's settings say."""
+        return self._git.line("config", "user.email")
+
+    @property
     def prefix(self) -> str:
         """The folder it was opened at, seen from its root."""
         return self._prefix

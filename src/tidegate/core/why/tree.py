@@ -25,7 +25,7 @@ def target_tree(world: RolloutWorld, plan: RolloutPlan, position: int, now: Inst
     lines = [_title(world, plan, position, now)]
     for option in plan.options:
         if option.target == position:
-            lines += _option(option, now)
+            lines += option_lines(option, now)
     return lines
 
 
@@ -47,7 +47,8 @@ def _title(world: RolloutWorld, plan: RolloutPlan, position: int, now: Instant) 
     return "  ".join(parts)
 
 
-def _option(option: Option, now: Instant) -> list[str]:
+def option_lines(option: Option, now: Instant) -> list[str]:
+    """Every gate of one option, those that are shut first."""
     verdicts = sorted(option.verdicts, key=lambda each: _FIRST[each.outcome])
     lines: list[str] = []
     if option.change.kind is ChangeKind.RETURN:
