@@ -1,8 +1,12 @@
 """`tidegate check`: a change tried for real, with a command in the place of an image."""
 
+import asyncio
 import json
 import re
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.folders import Folder, git
+from tidegate.adapters.forge.local import LocalForge
 from tidegate.cli import check as command
 from tidegate.cli.main import cli
 from tidegate.core.errors import OutsideError, UserError
@@ -102,6 +107,7 @@ def test_only_new_lines_are_shown_and_each_image_has_a_log(
         "  log: check-logs/reconcile-terraform-resources_f929a38.txt\n"
     )
     assert _told(done).splitlines()[1:] == [
+        "1 to try, 4 at once",
         "1/1 ✓ terraform-resources/two f929a38",
         "1 tried: 1 ok",
     ]
@@ -135,7 +141,8 @@ def test_what_fails_the_same_without_the_change_is_a_warning(check: Check, folde
     folder.integration(TF, "bbbbbbb", sharding=ACCOUNTS)
     done = check(script="echo the server is down; exit 1")
     assert done.exit_code == 0
-    assert "warning: 2 of 2 fail without the change, too: not its fault" in done.stderr
+    warned = "warning: 2 of 2 fail without the change, too: not its fault; nothing was learnt"
+    assert warned in done.stderr
     assert "… one, two: fails without the change, too: exit code 1 on both sides" in done.stdout
 
 
@@ -269,6 +276,7 @@ def test_programs_are_told_everything(check: Check, folder: Folder) -> None:
         "why": ["image aaaaaaa → bbbbbbb"],
         "result": "ok",
         "words": "",
+        "log": "check-logs/reconcile-terraform-resources_bbbbbbb.txt",
         "tries": 1,
         "exitCode": 0,
         "newLines": [],
@@ -296,3 +304,81 @@ def test_what_several_shards_say_of_themselves_is_one_line(check: Check, folder:
     folder.integration(TF, "bbbbbbb", sharding=ACCOUNTS)
     done = check(script="[ $2 = bbbbbbb ] && echo creates $SHARD_KEY; true")
     assert "  + creates SHARD  (one, two)\n" in done.stdout
+
+
+def test_the_forge_is_told_how_a_commit_fares(check: Check, folder: Folder, tmp_path: Path) -> None:
+    """Pending first; then by the exit code, and an error where nothing could be tried."""
+    bare = tmp_path / "project.git"
+    git(tmp_path, "init", "-q", "--bare", str(bare))
+    git(folder.root, "remote", "add", "origin", str(bare))
+    folder.integration("dns", "bbbbbbb")
+    _commit(folder)
+    git(folder.root, "push", "-q", "origin", "main", "change")
+    head = git(folder.root, "rev-parse", "change")
+    heard: list[tuple[str, str, str]] = []
+
+    def status() -> tuple[str, str, str]:
+        (one,) = asyncio.run(LocalForge(bare).statuses(head))
+        return one.name, one.state.value, one.text
+
+    given = ("--head", "change", "--status")
+    for script in (f"true {bare}", "[ $2 = aaaaaaa ]"):
+        check(*given, script=script)
+        heard.append(status())
+    check(*given, "--runner", "podman")
+    heard.append(status())
+    assert heard == [
+        ("tidegate/check", "success", "1 tried: 1 ok"),
+        ("tidegate/check", "failure", "1 tried: 1 failed; it is the change"),
+        (
+            "tidegate/check",
+            "error",
+            "could not be tried: no podman here; write --command, or --plan to run nothing",
+        ),
+    ]
+
+
+def test_a_status_needs_a_commit_and_somebody_who_keeps_it(
+    check: Check, folder: Folder, tmp_path: Path
+) -> None:
+    folder.integration("dns", "bbbbbbb")
+    assert check("--status").exit_code == 2
+    assert "--status needs --head REF" in check("--status").stderr
+    assert check("--status", "--plan").exit_code == 2
+    _commit(folder)
+    git(folder.root, "remote", "add", "origin", str(tmp_path / "gone.git"))
+    lost = check("--status", "--head", "change", script="true")
+    assert lost.exit_code == 75
+    assert "warning: the commit's status is not set: " in lost.stderr
+    assert "1 tried: 1 ok" in lost.stderr
+
+
+def test_told_to_end_it_ends_what_it_began(folder: Folder, tmp_path: Path) -> None:
+    """A pipeline that is cancelled leaves nothing running."""
+    folder.integration("dns", "bbbbbbb")
+    ids = tmp_path / "ids"
+    program = tmp_path / "slow"
+    program.write_text(f"#!/bin/sh\necho $$ >> {ids}\nsleep 60 &\necho $! >> {ids}\nwait\n")
+    program.chmod(0o755)
+    words = [sys.executable, "-m", "tidegate", "check", str(folder.root), "--base", "main"]
+    words += ["--command", str(program), "--logs", str(tmp_path / "logs")]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for _ in range(500):
+            if ids.exists() and len(ids.read_text().split()) == 4:
+                break
+            time.sleep(0.02)
+        process.terminate()
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert said.endswith("interrupted\n")
+    left = [each for each in ids.read_text().split() if _lives(int(each))]
+    assert left == []
+
+
+def _lives(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"

@@ -70,3 +70,18 @@ def test_jobs_of_dry_runs_change_nothing_and_fit_for_every_shard() -> None:
             assert mounts <= {each["name"] for each in pod["volumes"]}
             # It is nobody's pod but the job's: no workload may take it for its own.
             assert "app" not in job["spec"]["template"]["metadata"]["labels"]
+
+
+def test_what_is_drawn_anew_for_every_run_is_no_difference_and_other_ids_are() -> None:
+    def said(request: str, address: str, cluster: str) -> list[str]:
+        return [
+            f"asked, RequestId: {request}, retrying",
+            f"request_id={request}",
+            f"<Session object at {address}>",
+            f"delete cluster {cluster}",
+        ]
+
+    one, two = "6f1c2b34-0000-4abc-8def-0123456789ab", "ffffffff-1111-4abc-8def-0123456789ab"
+    assert compare(said(one, "0x7f3a10", one), said(two, "0x7fffff10", one)).count == 0
+    found = compare(said(one, "0x7f3a10", one), said(one, "0x7f3a10", two))
+    assert found.added == (f"delete cluster {two}",)

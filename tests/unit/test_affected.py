@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
 from tidegate.config.estate_source import estate_in
-from tidegate.core.integrations.affected import Affected, View, affected_by
+from tidegate.core.integrations.affected import Affected, View, affected_by, tag_in
 from tidegate.core.integrations.effect import effects_of
 from tidegate.core.integrations.estate import Site
 
@@ -216,3 +218,28 @@ def test_cases_come_in_their_order() -> None:
     )
     view = View(estate=estate_in(bundle, Site()), integrations=bundle.integrations)
     assert [case.integration for case in _affected(view, view).cases] == ["b", "a"]
+
+
+def test_one_that_becomes_another_kind_of_object_is_tried_and_not_called_deleted() -> None:
+    found = _affected(
+        _view(_integration()), _view(_integration("imageRef: aaaaaaa, cache: true, "))
+    )
+    assert set(_told(found)) == EVERY
+    assert {row[:2] for row in _told(found).values()} == {("aaaaaaa", "aaaaaaa")}
+    assert found.skipped == ()
+
+
+@pytest.mark.parametrize(
+    "text, tag",
+    [
+        ("", ""),
+        ("export RECONCILE_IMAGE_TAG=f929a38\n", "f929a38"),
+        ("A=1\r\nRECONCILE_IMAGE_TAG='1234567' # digits\r\nB=2\r\n", "1234567"),
+        ("RECONCILE_IMAGE_TAG=a\nexport RECONCILE_IMAGE_TAG=b", "b"),
+        ("# RECONCILE_IMAGE_TAG=a\nOLD_RECONCILE_IMAGE_TAG=a\n", ""),
+        ("RECONCILE_IMAGE_TAG=\n", ""),
+        ("RECONCILE_IMAGE_TAG=$OTHER\n", ""),
+    ],
+)
+def test_the_tag_is_read_as_a_shell_would_set_it(text: str, tag: str) -> None:
+    assert tag_in(text) == tag

@@ -2,11 +2,12 @@
 
 import asyncio
 import secrets
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
 # As sysexits.h has them: a fault of ours, and one that may be gone next time.
 OURS, RETRY = 70, 75
 ENV_FILE = ".env"
+JOB = "job"
+NOBODY = "no integration is affected"
 _SETTINGS = (
     "check.runner", "check.command", "check.containerArguments", "check.parallel",
     "check.timeLimit", "check.retries", "check.logs", "kubeconfig", "contexts", "pods",
+    "forge", "forgeUrl", "forgeToken",
 )  # fmt: skip
 
 
@@ -46,12 +50,14 @@ _SETTINGS = (
 @click.option("--integration", "integrations", multiple=True, metavar="NAME", help="Only this one.")
 @click.option("--environment", "environments", multiple=True, metavar="NAME", help="Only there.")
 @click.option("--plan", is_flag=True, help="Say what would be run, and run nothing.")
+@click.option("--status", is_flag=True, help="Tell the forge how the commit of --head fares.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def check(
     compared: Revisions,
     integrations: tuple[str, ...],
     environments: tuple[str, ...],
     plan: bool,
+    status: bool,
     output: str,
 ) -> None:
     """Try what a change does to integrations: every shard it affects, in dry run.
@@ -68,26 +74,59 @@ def check(
       75  whoever can press retry: a flake, an image that cannot be had yet, no answer in time
       70  whoever set this up: no runner, or a bug
     """
-    from tidegate.core.integrations.affected import without_data
-
+    if plan and status:
+        raise click.UsageError("--plan runs nothing, so there is no --status to tell")
     with _faults():
         click.echo(f"comparing {compared.told}", err=True)
-        affected = _affected(compared, integrations, environments)
-        if compared.settings.check_runner == "job":
-            affected = without_data(affected)
-        _tell(compared, output)
-        if compared.new_errors or compared.mixed:
-            if output != "table":
-                _show(compared, affected, None, FAILURE, output)
-            click.echo("nothing is run until this is mended", err=True)
-            raise click.exceptions.Exit(FAILURE)
-        if plan or not affected.cases:
-            _show(compared, affected, None, 0, output)
+        meant = _Meant(integrations, environments)
+        if not status:
+            _exit(_check(compared, meant, plan, output)[0])
             return
-        results, logs = asyncio.run(_run(compared, affected))
-        code = exit_code(results)
-        _show(compared, affected, results, code, output, logs)
-        _end(results, code)
+        from tidegate.cli.check_status import CommitStatus
+
+        with CommitStatus(compared) as told:
+            code, words = _check(compared, meant, plan, output)
+            told.end(code, words)
+        _exit(code or (RETRY if told.lost else 0))
+
+
+class _Meant(NamedTuple):
+    """Which part of what is affected is meant; nothing named means everything."""
+
+    integrations: tuple[str, ...]
+    environments: tuple[str, ...]
+
+    def takes(self, integration: str, environment: str) -> bool:
+        """Whether a shard is."""
+        return (not self.integrations or integration in self.integrations) and (
+            not self.environments or environment in self.environments
+        )
+
+
+def _exit(code: int) -> None:
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+def _check(compared: Revisions, meant: _Meant, plan: bool, output: str) -> tuple[int, str]:
+    """The exit code, and what it comes to in a sentence."""
+    affected = _affected(compared, meant)
+    _tell(compared, output)
+    if compared.new_errors or compared.mixed:
+        if output != "table":
+            _show(compared, affected, None, FAILURE, output)
+        click.echo("nothing is run until this is mended", err=True)
+        wrong = (
+            "new errors in the bundle" if compared.new_errors else "schemas and images move at once"
+        )
+        return FAILURE, wrong
+    if plan or not affected.cases:
+        _show(compared, affected, None, 0, output)
+        return 0, NOBODY
+    results, logs = asyncio.run(_run(compared, affected))
+    code = exit_code(results)
+    _show(compared, affected, results, code, output, logs)
+    return code, _end(results, code)
 
 
 @contextmanager
@@ -106,6 +145,8 @@ def _faults() -> Iterator[None]:
         raise click.exceptions.Exit(RETRY) from None
     except (TidegateError, click.ClickException, click.exceptions.Exit, click.Abort):
         raise
+    except asyncio.CancelledError:
+        raise click.Abort from None
     except OSError as error:
         click.echo(f"Error: {error}", err=True)
         raise click.exceptions.Exit(OURS) from None
@@ -114,17 +155,19 @@ def _faults() -> Iterator[None]:
         raise click.exceptions.Exit(OURS) from None
 
 
-def _affected(
-    compared: Revisions, integrations: tuple[str, ...], environments: tuple[str, ...]
-) -> "Affected":
-    """What is affected of what is meant."""
-    import msgspec
-
-    from tidegate.core.integrations.affected import Affected, View, affected_by, tag_in
+def _affected(compared: Revisions, meant: _Meant) -> "Affected":
+    """What is affected of what is meant, as far as the runner can try it."""
+    from tidegate.core.integrations.affected import (
+        Affected,
+        View,
+        affected_by,
+        tag_in,
+        without_data,
+    )
     from tidegate.core.model.problem import nearest_or_all
 
     known = [each.name for each in compared.head.bundle.integrations]
-    for name in integrations:
+    for name in meant.integrations:
         if name not in known:
             hint = nearest_or_all(name, known)
             raise click.UsageError(f'no integration "{name}"; {hint}')
@@ -139,13 +182,10 @@ def _affected(
         for side, text in zip((compared.base, compared.head), texts, strict=True)
     )
     found = affected_by(base, head, compared.effects, compared.changed_schemas)
-
-    def meant(one: "msgspec.Struct") -> bool:
-        return getattr(one, "integration", "") in (integrations or known) and (
-            not environments or getattr(one, "environment", "") in environments
-        )
-
-    return Affected(tuple(filter(meant, found.cases)), tuple(filter(meant, found.skipped)))
+    cases = (each for each in found.cases if meant.takes(each.integration, each.environment))
+    skipped = (each for each in found.skipped if meant.takes(each.integration, each.environment))
+    chosen = Affected(tuple(cases), tuple(skipped))
+    return without_data(chosen) if compared.settings.check_runner == JOB else chosen
 
 
 def _tell(compared: Revisions, output: str) -> None:
@@ -178,18 +218,18 @@ def _show(
     from tidegate.cli.output import emit, say, terminal_width, wants_colour
 
     if output != "table":
-        emit(check_text.as_data(compared, affected, results, code), output)
+        path = logs.path if logs is not None else None
+        emit(check_text.as_data(compared, affected, results, code, path), output)
         return
     width, colour = terminal_width(), wants_colour(compared.settings.color)
     if not affected.cases:
-        lines = ["no integration is affected", *check_text.skipped_lines(affected)]
+        lines = [NOBODY, *check_text.skipped_lines(affected)]
     elif results is None:
         lines = check_text.plan_table(affected, width)
     else:
         assert logs is not None
-        paths = {(case.integration, case.head.revision): logs.path(case) for case in affected.cases}
         lines = check_text.result_table(results, affected, width)
-        lines += check_text.detail_lines(results, paths)
+        lines += check_text.detail_lines(results, logs.path)
     for line in lines:
         say(line, colour)
 
@@ -219,6 +259,8 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[Result
         click.echo(f"{count:>{len(str(total))}}/{total} {line}", err=True)
 
     runner = _runner(compared)
+    end_on_term()
+    click.echo(f"{total} to try, {limits.parallel} at once", err=True)
     try:
         with _data(compared, affected, runner) as data:
             checking = Checking(runner, limits, data, logs.write, done, key=secrets.token_hex(4))
@@ -228,11 +270,18 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[Result
         await runner.close()
 
 
+def end_on_term() -> None:
+    """Told to end, we end what we began before we go."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
 def _runner(compared: Revisions) -> "Runner":
     from tidegate import wiring
 
     settings = compared.settings
-    if settings.check_runner == "job":
+    if settings.check_runner == JOB:
         from tidegate.cli.site import Clusters
         from tidegate.engine.integrations.dry_jobs import JobRunner
 
@@ -283,15 +332,17 @@ _BLAME = {
 }
 
 
-def _end(results: "Sequence[Result]", code: int) -> None:
+def _end(results: "Sequence[Result]", code: int) -> str:
+    """What everything came to, told and in a sentence."""
     from tidegate.cli.check_text import summary
     from tidegate.core.integrations.fault import Fault
 
     base = sum(each.judgement.fault is Fault.BASE for each in results)
     if base:
-        what = "without the change, too: not its fault"
+        nothing = "; nothing was learnt about it" if base == len(results) else ""
+        what = f"without the change, too: not its fault{nothing}"
         click.echo(f"warning: {base} of {len(results)} fail {what}", err=True)
     blame = f"; {_BLAME[code]}" if code else ""
-    click.echo(f"{summary(results)}{blame}", err=True)
-    if code:
-        raise click.exceptions.Exit(code)
+    words = f"{summary(results)}{blame}"
+    click.echo(words, err=True)
+    return words

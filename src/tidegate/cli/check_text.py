@@ -1,7 +1,7 @@
 """What a check found, as people and programs read it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -25,6 +25,8 @@ MARKS = {
 }
 # What programs are told where people read a sentence.
 _WORDS = {Fault.NOBODY: "ok"}
+# Where what a case says is kept.
+Log = Callable[[Case], str]
 _Group = tuple[str, str, str, str]
 HEAD = ("INTEGRATION", "ENVIRONMENT", "IMAGE", "BEFORE", "SHARDS")
 
@@ -57,7 +59,7 @@ def skipped_lines(affected: Affected) -> Iterator[str]:
         yield f"not run: {integration}: {_named(shards)}: {why}"
 
 
-def detail_lines(results: Sequence[Result], logs: Mapping[tuple[str, str], str]) -> Iterator[str]:
+def detail_lines(results: Sequence[Result], log: Log) -> Iterator[str]:
     """Of everything that did not simply end well and say the same: what, and where to read on."""
     found: dict[tuple[str, str], list[Result]] = {}
     for each in results:
@@ -67,7 +69,7 @@ def detail_lines(results: Sequence[Result], logs: Mapping[tuple[str, str], str])
         if told:
             yield f"{integration} {image}"
             yield from (f"  {line}" for line in told)
-            yield f"  log: {logs[integration, image]}"
+            yield f"  log: {log(some[0].case)}"
 
 
 def _judgements(results: Iterable[Result]) -> Iterator[str]:
@@ -101,7 +103,11 @@ def _lines(results: Sequence[Result]) -> Iterator[str]:
 
 
 def as_data(
-    compared: Revisions, affected: Affected, results: Sequence[Result] | None, code: int
+    compared: Revisions,
+    affected: Affected,
+    results: Sequence[Result] | None,
+    code: int,
+    log: Log | None = None,
 ) -> dict[str, Any]:
     """The same for programs; these names are API."""
     by_case = {id(each.case): each for each in results or ()}
@@ -111,13 +117,13 @@ def as_data(
         "head": compared.head.commit,
         "findings": [msgspec.structs.asdict(each) for each in compared.new_findings],
         "mixed": list(compared.mixed),
-        "runs": [_run(case, by_case.get(id(case))) for case in affected.cases],
+        "runs": [_run(case, by_case.get(id(case)), log) for case in affected.cases],
         "skipped": [msgspec.structs.asdict(each) for each in affected.skipped],
         "exitCode": code,
     }
 
 
-def _run(case: Case, result: Result | None) -> dict[str, Any]:
+def _run(case: Case, result: Result | None, log: Log | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "integration": case.integration,
         "shard": case.shard,
@@ -132,6 +138,7 @@ def _run(case: Case, result: Result | None) -> dict[str, Any]:
         found |= {
             "result": _WORDS.get(judgement.fault, judgement.fault.name.lower()),
             "words": judgement.words,
+            "log": log(case) if log is not None else None,
             "tries": len(result.head),
             "exitCode": result.head[-1].code,
             "newLines": list(judgement.difference.added),

@@ -144,7 +144,10 @@ def affected_by(base: View, head: View, effects: Effects, changed: Files) -> Aff
                 cases.append(found)
             else:
                 skipped.append(found)
-    skipped += (_gone(each) for each in effects.of(Fate.DELETED) if each.unit)
+    # One that is another kind of object now is still there.
+    names = {(piece.cluster, piece.namespace, piece.name) for piece in head.estate.pieces()}
+    gone = (each for each in effects.of(Fate.DELETED) if each.unit)
+    skipped += (_gone(e) for e in gone if (e.cluster, e.namespace, e.name) not in names)
     cases.sort(key=_turn)
     return Affected(tuple(cases), tuple(skipped))
 
