@@ -19,6 +19,7 @@ from bench import (
     against_peer,
     bundle,
     command,
+    commit,
     estate,
     journal,
     kube,
@@ -42,6 +43,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "load": load.run,
     "bundle": bundle.run,
     "estate": estate.run,
+    "commit": commit.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }

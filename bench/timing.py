@@ -104,14 +104,14 @@ def best_process_ms(command: Sequence[str], rounds: int) -> float:
 
 
 def _process_s(command: Sequence[str]) -> float:
-    before = _children_s()
+    before = children_s()
     subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=60
     )
-    return _children_s() - before
+    return children_s() - before
 
 
-def _children_s() -> float:
+def children_s() -> float:
     """CPU time of all processes that were started here and have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

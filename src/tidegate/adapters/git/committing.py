@@ -4,8 +4,8 @@
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 
 from tidegate.adapters.git.listing import Entry, listing, with_changes
 from tidegate.adapters.git.process import Git, decoded
@@ -18,13 +18,15 @@ _WHEN = re.compile(r" \d+ [+-]\d{4}$")
 
 
 def commit_files(
-    git: Git, branch: str, parent: str, files: Mapping[str, bytes | None], message: str, now: str
+    git: Git,
+    branch: str,
+    onto: tuple[str, Mapping[str, Entry]],
+    files: Mapping[str, bytes | None],
+    message: str,
+    now: str,
 ) -> str:
-    """The commit of these files on a parent; the one the branch is `now` at if that is it."""
-    entries = listing(git, parent)
-    if entries is None:
-        problem = Problem(parent, "no commit of this repository", "fetch it first")
-        raise UserError((problem,))
+    """The commit of these files on a parent with its listing; what the branch is `now` at if so."""
+    parent, entries = onto
     _check(entries, files, parent)
     who = _identity(git, "AUTHOR"), _identity(git, "COMMITTER")
     wanted = with_changes(entries, files, parent)
@@ -44,7 +46,7 @@ def commit_files(
 def _check(entries: Mapping[str, Entry], files: Mapping[str, bytes | None], parent: str) -> None:
     """Nothing but files is written, and nothing but those that are named changes."""
     problems = Problems()
-    folders = {str(above) for path in entries for above in PurePosixPath(path).parents}
+    known = sorted(entries)
     for path in files:
         parts = path.split("/")
         above = ("/".join(parts[:count]) for count in range(1, len(parts)))
@@ -52,7 +54,7 @@ def _check(entries: Mapping[str, Entry], files: Mapping[str, bytes | None], pare
             problems.add(shown(path), "no path of a file", "write one from the root: `a/b.yml`")
         elif any(part.lower() == ".git" for part in parts):
             problems.add(path, "is Git's own", "leave it alone")
-        elif path in folders:
+        elif _is_folder(known, path):
             problems.add(path, "is a folder", "name a file")
         elif path in entries and not entries[path].regular:
             problems.add(path, "is a link or another repository", "change what it leads to")
@@ -60,6 +62,12 @@ def _check(entries: Mapping[str, Entry], files: Mapping[str, bytes | None], pare
             problems.add(path, f"would be below {file}, which is no folder", "name another file")
     if problems.errors:
         raise UserError(tuple(problems.errors), where=parent[:10])
+
+
+def _is_folder(known: list[str], path: str) -> bool:
+    """Whether some path, of all in order, is below another."""
+    at = bisect_left(known, f"{path}/")
+    return at < len(known) and known[at].startswith(f"{path}/")
 
 
 def _identity(git: Git, role: str) -> str:

@@ -7,6 +7,7 @@ for all that is asked, not file by file.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from tidegate.adapters.git import history
@@ -134,7 +135,7 @@ class GitRepository:
         for first, second, how in ((old, new, Ancestry.AHEAD), (new, old, Ancestry.BEHIND)):
             if self._git.run("merge-base", "--is-ancestor", first, second).returncode == 0:
                 return how
-        return Ancestry.UNKNOWN if self._shallow() else Ancestry.APART
+        return Ancestry.UNKNOWN if self._shallow else Ancestry.APART
 
     def show(self, commit: str) -> Commit:
         """What `git log` says of it."""
@@ -142,7 +143,7 @@ class GitRepository:
 
     def between(self, old: str, new: str) -> tuple[Commit, ...]:
         """`old..new`; refused where history is cut off, since it would be wrong and look right."""
-        if self._shallow() and self.ancestry(old, new) is not Ancestry.SAME:
+        if self._shallow and self.ancestry(old, new) is not Ancestry.SAME:
             remedy = "run `git fetch --unshallow` in it"
             raise _wrong(str(self._git.folder), "a shallow clone, whose history is cut off", remedy)
         return history.between(self._git, old, new)
@@ -162,7 +163,8 @@ class GitRepository:
     ) -> str:
         """Through fast-import, into a branch that nobody works on."""
         self._check_branch(branch)
-        return commit_files(self._git, branch, parent, files, message, self.here(branch))
+        entries, now = self._listed(parent), self.here(branch)
+        return commit_files(self._git, branch, (parent, entries), files, message, now)
 
     def reverted(self, commit: str, onto: str) -> Mapping[str, bytes | None]:
         """What undoes a commit, merged in memory."""
@@ -222,8 +224,13 @@ class GitRepository:
     def _head(self) -> str:
         return self._git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
 
+    @cached_property
     def _shallow(self) -> bool:
         return self._git.line("rev-parse", "--is-shallow-repository") == "true"
+
+    @cached_property
+    def _partial(self) -> bool:
+        return self._git.line("config", f"remote.{self._remote}.promisor") == "true"
 
     def _name(self, revision: str) -> str:
         """The full name of a commit; empty if there is none."""
@@ -252,7 +259,7 @@ class GitRepository:
 
     def _complete(self, commit: str, blobs: set[str] | None) -> None:
         """Have the contents of a commit here, some or all, if a partial clone left them there."""
-        if self._git.line("config", f"remote.{self._remote}.promisor") != "true":
+        if not self._partial:
             return
         walk = ("rev-list", "--objects", "--no-walk", "--missing=print", commit)
         told = decoded(self._git.ask(*walk)).splitlines()

@@ -135,6 +135,7 @@ def _offer_once(
         return done
     there = repository.pushed(branch) if upto >= Upto.PUSH else ""
     here = repository.here(branch)
+    here = "" if here == there else here
     _check_ours(repository, proposal, change.key, base, there, here)
     message = message_of(change.message, change.key, changed)
     found = [at for at in (there, here) if at and is_it(repository, base, at, message)]
