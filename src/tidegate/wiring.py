@@ -190,6 +190,13 @@ def mirror(url: str) -> Repository:
     return open_mirror(url, cache_path().parent / "mirrors")
 
 
+def changed_files(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
+    """Every file of the repository of a bundle that differs, read or not, by its path in it."""
+    from tidegate.adapters.tree.git import changed_files as changed
+
+    return changed(folder, base, head)
+
+
 def write_out(folder: Path, revision: str, into: Path) -> None:
     """Write what a revision has of a bundle's directory into another one."""
     from tidegate.adapters.tree.git import write_out as write

@@ -108,3 +108,29 @@ def test_a_revision_that_is_not_there_or_shares_no_history_is_named(folder: Fold
     _commit(folder, "another beginning")
     with pytest.raises(UserError, match="main and HEAD have no common commit here; fetch"):
         _ = _compared(folder).told
+
+
+def test_a_file_beside_the_data_counts_for_whoever_names_it(tmp_path: Path) -> None:
+    """By the schemas of the files that do, whether it is committed or not."""
+    folder = Folder(tmp_path / "repo/data", {"prod-1": "production"})
+    folder.write("services/a.yml", "$schema: /app-sre/app-1.yml\nname: a\npath: /tf/bucket.tf\n")
+    folder.write("../resources/tf/bucket.tf", "one\n")
+    folder.write("../resources/tf/nobody.tf", "one\n")
+    folder.write("../README.md", "one\n")
+    root = tmp_path / "repo"
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "first")
+    for path in ("resources/tf/bucket.tf", "resources/tf/nobody.tf", "README.md"):
+        (root / path).write_text("two\n")
+    folder.write("../resources/tf/bucket.tf.more", "new\n")
+    wanted = {"resources/tf/bucket.tf": frozenset(("/app-sre/app-1.yml",))}
+    compared = Revisions(load({}, {}).settings(), root, "main", None)
+    assert compared.changed_schemas == wanted
+    git(root, "checkout", "-qb", "change")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "second")
+    compared = Revisions(load({}, {}).settings(), root, "main", "change")
+    assert compared.changed_schemas == wanted
+    within = Revisions(load({}, {}).settings(), root / "data", "main", "change")
+    assert within.changed_schemas == wanted

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,17 @@ def test_a_file_that_is_no_database_makes_room(tmp_path: Path) -> None:
     assert cache.get(KEYS) == {}
     cache.put({KEYS[0]: b"x"})
     assert cache.get(KEYS) == {KEYS[0]: b"x"}
+
+
+def test_a_file_of_another_version_makes_room(tmp_path: Path) -> None:
+    """A table of another shape would refuse every value, and nobody would ever be told."""
+    path = tmp_path / "cache.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("create table entry (id integer primary key, key blob, value blob)")
+        database.execute("insert into entry values (1, x'00', x'00')")
+    cache = FileCache(path)
+    cache.put({b"k": b"v"})
+    assert cache.get([b"k", b"\0"]) == {b"k": b"v"}
 
 
 def test_a_value_moved_to_another_key_is_not_believed(tmp_path: Path) -> None:

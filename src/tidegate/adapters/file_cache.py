@@ -19,6 +19,7 @@ _CHECK_BYTES = 16
 _TABLE = """
 create table if not exists entry (key blob primary key, value blob not null) without rowid
 """
+_COLUMNS = {"key", "value"}
 # Below the least number of parameters any SQLite takes at once.
 _AT_ONCE = 500
 
@@ -62,6 +63,9 @@ class FileCache:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with closing(self._open()) as database, database:
+                if _columns(database) not in (set(), _COLUMNS):
+                    # What another version kept is nothing to us.
+                    database.execute("drop table entry")
                 database.execute(_TABLE)
                 (count,) = database.execute("select count(*) from entry").fetchone()
                 if count + len(values) > ENTRIES_MAX:
@@ -96,6 +100,11 @@ class NoCache:
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
         """Forget them."""
+
+
+def _columns(database: sqlite3.Connection) -> set[str]:
+    """The columns of the table there is; none: there is no table."""
+    return {name for _, name, *_ in database.execute("pragma table_info(entry)")}
 
 
 def _check(key: bytes, value: bytes) -> bytes:

@@ -30,6 +30,8 @@ Function = Callable[..., Any]
 SETTINGS = ("bundle", "image", "parameters", "overlay", "registry", "registryAuth", "color")
 WORKING_TREE = "the working tree"
 SHORT = 7
+# Where a bundle has its data if it has other folders beside them; one has what they name.
+DATA, RESOURCES = "data/", "resources/"
 # A place in a file within what a finding says.
 _LINE = re.compile(r"(\.ya?ml):\d+(:\d+)?")
 
@@ -141,7 +143,10 @@ class Revisions:
 
     @functools.cached_property
     def changed_schemas(self) -> dict[str, frozenset[str]]:
-        """Those files, each with the schemas of its documents before and after."""
+        """Those files, each with the schemas of its documents before and after.
+
+        And the files beside the bundle that files in it name, each with the schemas of those.
+        """
         from tidegate.config.bundle.leaf import schemas_in
 
         found: dict[str, frozenset[str]] = dict.fromkeys(self.changed, frozenset())
@@ -149,7 +154,25 @@ class Revisions:
             there = [path for path in self.changed if path in side.files]
             for path, raw in side.tree.read(there):
                 found[path] |= schemas_in(raw)
+        beside = {name: name.removeprefix(RESOURCES[:-1]).encode() for name in self._resources()}
+        for side in (self.base, self.head) if beside else ():
+            for _, raw in side.tree.read(side.files):
+                for name in (name for name, named in beside.items() if named in raw):
+                    found[name] = found.get(name, frozenset()) | schemas_in(raw)
         return found
+
+    def _resources(self) -> tuple[str, ...]:
+        """Files beside the data of the bundle that differ: `resources/terraform/bucket.tf`."""
+        from tidegate import wiring
+
+        root = self.base.tree.prefix
+        if not root.endswith(DATA):
+            return ()
+        root = root.removesuffix(DATA)
+        every = wiring.changed_files(self.folder, str(self.base.commit), self.head.commit)
+        return tuple(
+            path.removeprefix(root) for path in every if path.startswith(f"{root}{RESOURCES}")
+        )
 
     @functools.cached_property
     def new_findings(self) -> tuple["Finding", ...]:

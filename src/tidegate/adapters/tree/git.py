@@ -81,6 +81,19 @@ def root_of(folder: Path) -> Path | None:
     return Path(found) if found else None
 
 
+def changed_files(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
+    """Every file that differs, by its path from the root of the repository, in order.
+
+    None for the head: the working tree, with what is new in it and not ignored.
+    """
+    git = Git(root_of(folder) or folder)
+    ends = [base] if head is None else [base, head]
+    listed = git.ask("diff", "--name-only", "--no-renames", "-z", *ends, "--")
+    if head is None:
+        listed += git.ask("ls-files", "--others", "--exclude-standard", "-z")
+    return tuple(sorted({decoded(path) for path in listed.split(b"\0") if path}))
+
+
 def write_out(folder: Path, revision: str, into: Path) -> None:
     """Write the files of a revision, at and below a directory, into another one."""
     into.mkdir(parents=True, exist_ok=True)
