@@ -66,6 +66,16 @@ def test_nothing_is_affected_by_nothing() -> None:
     assert _affected(view, view, **{"a.yml": NAMESPACE}) == Affected()
 
 
+def test_a_shard_that_is_pinned_to_what_it_runs_is_tried_with_it() -> None:
+    """Nobody restarts, and whoever looks at the merge request still sees the pinned image run."""
+    pinned = "strategy: per-aws-account, shardSpecOverrides: [{shard: app-sre, imageRef: aaaaaaa}]"
+    base, head = _view(_integration()), _view(_integration(sharding=pinned))
+    assert _told(_affected(base, head)) == {"app-sre": ("aaaaaaa", "aaaaaaa", "pinned to aaaaaaa")}
+    assert _told(_affected(head, base)) == {
+        "app-sre": ("aaaaaaa", "aaaaaaa", "no longer pinned to aaaaaaa")
+    }
+
+
 def test_an_override_is_tried_on_its_shard_with_its_image_and_nowhere_else() -> None:
     """What seed 004 asks of a merge request that pins one shard."""
     pinned = "strategy: per-aws-account, shardSpecOverrides: "

@@ -1,8 +1,9 @@
 """Which shards a change affects, with which image each is tried before and after, and why.
 
-A shard is affected if what it would be handed differs; if a file changed that its integration says
-it reads; or if the tag changed that the repository gives to all who name no image. The file of an
-account is the business of that account's shard alone, as long as nothing else changed.
+A shard is affected if what it would be handed differs; if it is pinned or let go; if a file changed
+that its integration says it reads; or if the tag changed that the repository gives to all who name
+no image. The file of an account is the business of that account's shard alone, as long as nothing
+else changed.
 """
 
 import re
@@ -207,10 +208,12 @@ def _managed(
         for piece in pieces_of(place):
             assert piece.shard is not None
             mine = files.get("", []) + (files.get(piece.shard.key, []) if piece.shard.key else [])
-            own = [*_told(effects.get(piece.key)), *grounds.all]
+            before = old.get(_slot(piece))
+            told = _told(effects.get(piece.key)) or _pin(before, piece)
+            own = [*told, *grounds.all]
             data = [f"changed: {path}" for path in dict.fromkeys(mine)]
             if own or data:
-                found = _case(integration, piece, old.get(_slot(piece)), grounds, own + data)
+                found = _case(integration, piece, before, grounds, own + data)
                 yield found if own else _only_data(found)
 
 
@@ -319,6 +322,19 @@ def _takes_tag(integration: Integration) -> bool:
     """Whether an integration is tried with the repository's tag: it names no image anywhere."""
     named = any(managed.spec.get("imageRef") for managed in integration.managed)
     return integration.check is not None and not named
+
+
+def _pin(before: Piece | None, piece: Piece) -> list[str]:
+    """Whether a shard is pinned to an image, or let go: though nothing restarts, it is tried."""
+    old, new = (_own_image(each) for each in (before, piece))
+    if old == new or before is None:
+        return []
+    return [f"pinned to {new}" if new else f"no longer pinned to {old}"]
+
+
+def _own_image(piece: Piece | None) -> str:
+    override = piece.shard.override if piece is not None and piece.shard is not None else None
+    return (override.image_ref if override is not None else None) or ""
 
 
 def _told(effect: Effect | None) -> list[str]:
