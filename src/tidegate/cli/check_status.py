@@ -43,7 +43,7 @@ class CommitStatus:
     ) -> None:
         """Nobody waits for what will not come."""
         if not self._ended:
-            self._set(StatusState.ERROR, f"could not be tried: {error}" if error else "not tried")
+            self._set(StatusState.ERROR, f"could not be tried: {str(error) or 'interrupted'}")
 
     def end(self, code: int, words: str) -> None:
         """Tell how it ended."""
