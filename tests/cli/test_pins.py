@@ -86,6 +86,7 @@ def test_one_tries_what_the_others_do_not_have(folder: Path) -> None:
     )  # fmt: skip
     assert "1 shard moves from ed21267 to 1234567, 1 restart\n" in done.stdout
     assert "24 shards without a pin want ed21267" in done.stdout
+    assert "warning" not in done.stderr
     assert "imageRef: '1234567'  # tidegate:" in (folder / FILE).read_text()
     data = json.loads(
         invoked("unpin", "terraform-resources", "--shard", "ter-int-dev", "-o", "json").stdout
@@ -101,6 +102,15 @@ def test_one_tries_what_the_others_do_not_have(folder: Path) -> None:
             "then": "ed21267",
         }
     ]
+
+
+def test_whoever_tries_one_is_told_if_the_others_do_not_stay(folder: Path) -> None:
+    """Without a default in the file, the next promotion reaches everybody else."""
+    path = folder / FILE
+    path.write_text(path.read_text().replace("    imageRef: ed21267\n", ""))
+    one = ("--try", "1a2b3c4", "--shard", "ter-int-dev", *PRODUCTION, *WHY)
+    said = invoked("pin", "terraform-resources", *one).stderr
+    assert "warning: the others run whatever is promoted to app-interface-production" in said
 
 
 def test_a_pin_whose_time_is_over_is_told_by_validate_and_get(folder: Path) -> None:
@@ -159,6 +169,8 @@ WRONG = [
     (("pin", "terraform-resources", "--shard", "app-sre"), "--image REF, or --wanted for what"),
     (("pin", "terraform-resources", "--shard", "app-sre", "--expires", "2020-01-01"), "is past"),
     (("pin", "terraform-resources", "--shard", "app-sre", "--expires", "2099-13-01"), "month"),
+    (("pin", "terraform-resources", "--shard", "app-sre", *PRODUCTION, "--try",
+      "quay.io/app-sre/qontract-reconcile:abc"), 'neither a tag nor a digest; write "abc"'),
     (("unpin", "terraform-resources", "--all"), "is meant is pinned; `tidegate get pins`"),
     (("unpin", "terraform-users", *PRODUCTION), "Either --shard NAME or --all"),
     (("unpin", "terraform-users"), "write `tidegate unpin terraform-users --all`"),

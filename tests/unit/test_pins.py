@@ -177,6 +177,25 @@ UNPINS = [
 ]  # fmt: skip
 
 
+def test_several_go_and_the_others_keep_their_places() -> None:
+    """Numbers of items move as items go; nobody else is taken for one of them."""
+    first = "    - shard: app-int-example-01\n      imageRef: bbbbbbb\n"
+    before = f"{LIST}\n{first}{NOTED}{OTHER}"
+    assert after_unpin(before, "app-int-example-01", "app-sre") == f"{LIST}\n{OTHER}"
+    assert after_unpin(before, "app-sre", "ter-int-dev") == f"{LIST}\n{first}"
+
+
+def test_a_shard_whose_file_holds_others_goes_by_its_name() -> None:
+    """No override can name it by file."""
+    both = "---\n$schema: /aws/account-1.yml\nname: x\n---\n$schema: /app-sre/x-1.yml\nname: b\n"
+    bundle = bundle_of({**files(BLOCK), "aws/both.yml": both.encode()})
+    known = {aim.shard: aim for aim in aims_of(estate(bundle), bundle.inventories)}
+    assert (known["x"].ref, known["app-sre"].ref) == ("", "/aws/app-sre/account.yml")
+    pin = Pin(shard="x", image="f929a38", ref=known["x"].ref)
+    (edited,) = pinned(files(BLOCK).__getitem__, [(known["x"].place, pin)])
+    assert b"    - shard: x\n      imageRef: f929a38\n" in edited.data
+
+
 @pytest.mark.parametrize("before, after", UNPINS)
 def test_what_is_left_with_nothing_to_say_goes_along(before: str, after: str) -> None:
     """The first shard is unpinned."""

@@ -1,6 +1,6 @@
 """`get pins`: what stays where it is, by the bundle and by the journal, and why."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -203,8 +203,9 @@ def _writers(asked: "Asked", aims: Sequence["Aim"]) -> "dict[tuple[str, str], Co
         commit = repository.resolve(asked.settings.revision or "HEAD")
         there = wiring.open_tree(folder, commit)
         known = there.files()
+        stands = _lines(asked)
         for aim in aims:
-            file, line = _stands(asked, aim)
+            file, line = stands(aim)
             # Of a file that was edited since, no line is known to be the same.
             if known.get(file) == files[file]:
                 found[aim.at] = repository.last_change(commit, there.prefix + file, line)
@@ -213,15 +214,23 @@ def _writers(asked: "Asked", aims: Sequence["Aim"]) -> "dict[tuple[str, str], Co
     return found
 
 
-def _stands(asked: "Asked", aim: "Aim") -> tuple[str, int]:
-    """The file and line of a pinned image."""
-    from tidegate.cli.pin_plan import reader
+def _lines(asked: "Asked") -> "Callable[[Aim], tuple[str, int]]":
+    """The file and line of each pinned image; every place is read once."""
+    from tidegate.cli.pin_planning import reader
     from tidegate.config.edit.edit import read_original
     from tidegate.config.pins import image_lines
 
-    file = aim.place.managed.where.rpartition(":")[0]
-    original = read_original(file, reader(asked.tree)(file))
-    return file, image_lines(original, aim.place.integration, aim.place.managed)[aim.shard]
+    read = reader(asked.tree)
+    known: dict[str, dict[str, int]] = {}
+
+    def stands(aim: "Aim") -> tuple[str, int]:
+        place, file = aim.place, aim.place.managed.where.rpartition(":")[0]
+        if place.name not in known:
+            original = read_original(file, read(file))
+            known[place.name] = image_lines(original, place.integration, place.managed)
+        return file, known[place.name][aim.shard]
+
+    return stands
 
 
 def _print(items: list[dict[str, Any]], output: str, no_headers: bool) -> None:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate import wiring
-from tidegate.cli.pin_plan import Doing, PinPlan, edits_on, reader
+from tidegate.cli.pin_plan import Doing, PinPlan
+from tidegate.cli.pin_planning import edits_on, only, reader
 from tidegate.cli.proposing import Offer, Proposing
 from tidegate.cli.site import bundle_folder, site_of
 from tidegate.config.bundle.reading import read_bundle
+from tidegate.config.edited_tree import EditedTree
 from tidegate.config.estate_source import estate_in
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
@@ -67,11 +69,13 @@ def _files(
     commit: str,
 ) -> Mapping[str, bytes | None]:
     """What files of a commit become: whatever was merged meanwhile stays."""
-    tree = wiring.open_tree(folder, commit)
-    bundle = read_bundle(tree, wiring.bundle_cache())
-    estate = estate_in(bundle, site_of(settings))
+    tree, site, cache = wiring.open_tree(folder, commit), site_of(settings), wiring.bundle_cache()
+    bundle = read_bundle(tree, cache)
+    estate = estate_in(bundle, site)
     edited = edits_on(tree, bundle, estate, doing)
-    return {tree.prefix + each.name: each.data for each in edited}
+    files = {tree.prefix + each.name: each.data for each in edited}
+    only(estate, estate_in(read_bundle(EditedTree(tree, files), cache), site), doing)
+    return files
 
 
 def _title(plan: PinPlan, verb: str) -> str:

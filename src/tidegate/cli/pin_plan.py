@@ -1,45 +1,18 @@
-"""What a pin in the bundle, or taking one away, comes to: lines of files, shards, restarts.
+"""A pin in the bundle as somebody reads it before it is written: lines, shards, restarts."""
 
-Worked out whole before anything is written: the files as they would be are read again, and whatever
-changes for anybody who is not meant is a reason to refuse.
-"""
-
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-import click
 import msgspec
 
-from tidegate import wiring
 from tidegate.cli.braking import counted
-from tidegate.cli.estate import Asked
-from tidegate.cli.shards import UNREAD, in_order, inventory
-from tidegate.cli.site import settled, site_of
-from tidegate.config.bundle.joining import Bundle
-from tidegate.config.bundle.reading import read_bundle
+from tidegate.cli.shards import in_order
 from tidegate.config.edit.edits import Edited
-from tidegate.config.edited_tree import EditedTree
-from tidegate.config.pins import Pin, pinned, unpinned
-from tidegate.core.errors import UserError
-from tidegate.core.integrations.estate import Estate, estate_of
 from tidegate.core.integrations.images import is_same
-from tidegate.core.integrations.notes import Note
-from tidegate.core.integrations.pinning import (
-    Aim,
-    At,
-    aims_of,
-    chosen,
-    image_to_keep,
-    restarted,
-    touched,
-)
-from tidegate.core.model.problem import Problem, Problems
-from tidegate.ports.tree import Tree
+from tidegate.core.integrations.pinning import Aim, At
 
-_WITHOUT = "write --image REF, or --wanted for what the bundle wants"
 # So many names are listed in a sentence.
 NAMES_SHOWN = 5
 
@@ -103,9 +76,9 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
         """`24 shards stay on f929a38, 0 restarts`."""
         stay = Counter(wish.then for wish in self.wishes if wish.stays)
         move = Counter((wish.now, wish.then) for wish in self.wishes if not wish.stays)
-        parts = [f"{_shards(n)} {_verb(n, 'stay')} on {image}" for image, n in stay.most_common()]
+        parts = [f"{shards(n)} {_verb(n, 'stay')} on {image}" for image, n in stay.most_common()]
         parts += (
-            f"{_shards(n)} {_verb(n, 'move')} from {old} to {new}"
+            f"{shards(n)} {_verb(n, 'move')} from {old} to {new}"
             for (old, new), n in move.most_common()
         )
         return f"{', '.join(parts)}, {counted(len(self.restarting), 'restart')}"
@@ -117,9 +90,9 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         wants = Counter(image for _, image in self.others)
         now = ", ".join(image for image, _ in wants.most_common())
-        names = _listed(sorted({name for name, _ in self.others}, key=in_order))
+        names = listed(sorted({name for name, _ in self.others}, key=in_order))
         count = len(self.others)
-        return f"{_shards(count)} without a pin {_verb(count, 'want')} {now}: {names}"
+        return f"{shards(count)} without a pin {_verb(count, 'want')} {now}: {names}"
 
     def document(self) -> dict[str, Any]:
         """The same for programs; these names are API."""
@@ -143,226 +116,24 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def _shards(count: int) -> str:
-    return counted(count, "shard")
-
-
 def _verb(count: int, verb: str) -> str:
     return f"{verb}s" if count == 1 else verb
 
 
-class PinWish(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asks for who pins."""
-
-    shards: tuple[str, ...] = ()
-    # None: only those named above; else everybody but these.
-    but: tuple[str, ...] | None = None
-    image: str = ""
-    wanted: bool = False
-    note: Note
-
-
-def plan_pin(asked: Asked, integration: str, wish: PinWish) -> PinPlan:
-    """What a pin comes to."""
-    aims = _aims(asked, integration, wish.shards, wish.but)
-    running: dict[At, str] | None = None
-    if wish.image:
-        _one_environment(aims)
-        images = dict.fromkeys((aim.at for aim in aims), wish.image)
-    elif wish.wanted:
-        images = _kept(aims)
-    else:
-        images = running = _running(asked, aims, strict=wish.but is None)
-    wishes = tuple(
-        Wish(
-            aim=aim,
-            now=images[aim.at] if running is not None else aim.place.wanted(aim.unit),
-            image=images[aim.at],
-            then=images[aim.at],
-        )
-        for aim in aims
-        if aim.at in images
-    )
-    doing = {each.aim.at: Said(image=each.image, note=_note(each, wish)) for each in wishes}
-    return _planned(asked, integration, wishes, doing, running)
-
-
-def plan_unpin(asked: Asked, integration: str, shards: tuple[str, ...]) -> PinPlan:
-    """What taking pins away comes to; no names: every one there is."""
-    every = _aims(asked, integration, shards, None if shards else ())
-    aims = [aim for aim in every if aim.image]
-    names = {aim.unit.name for aim in aims}
-    loose = sorted({aim.unit.name for aim in every} - names)
-    if shards and loose:
-        click.echo(f"warning: not pinned in the bundle: {_listed(loose)}", err=True)
-    if not aims:
-        remedy = "`tidegate get pins` lists what is"
-        raise click.UsageError(f"no shard of {integration} that is meant is pinned; {remedy}")
-    wishes = tuple(
-        Wish(aim=aim, now=aim.place.wanted(aim.unit), image="", then=aim.place.revision)
-        for aim in aims
-    )
-    return _planned(asked, integration, wishes, {aim.at: None for aim in aims}, None)
-
-
-def _aims(
-    asked: Asked, integration: str, names: Sequence[str], but: Sequence[str] | None
-) -> list[Aim]:
-    problems = Problems()
-    every = aims_of(
-        asked.estate, asked.bundle.inventories, integration, asked.selection.environments
-    )
-    if but is None:
-        aims = chosen(every, names, problems, "--shard")
-    else:
-        left_out = {aim.at for aim in chosen(every, but, problems, "--all-except")}
-        aims = [aim for aim in every if aim.at not in left_out]
-    if problems.errors:
-        raise UserError(tuple(problems.errors))
-    if not aims:
-        raise click.UsageError(f"no shard of {integration} is left to pin")
-    return aims
-
-
-def _one_environment(aims: Iterable[Aim]) -> None:
-    """One image in several environments at once is nearly never meant."""
-    names = sorted({aim.place.managed.namespace.environment for aim in aims})
-    if len(names) > 1:
-        raise click.UsageError(f"which environment? --environment {' or '.join(names)}")
-
-
-def _kept(aims: Iterable[Aim]) -> dict[At, str]:
-    """What each is to run as the bundle has it."""
-    problems = Problems()
-    found = {aim.at: image_to_keep(aim, aim.place.wanted(aim.unit), problems) for aim in aims}
-    if problems.errors:
-        raise UserError(tuple(problems.errors))
-    return found
-
-
-def _running(asked: Asked, aims: Sequence[Aim], *, strict: bool) -> dict[At, str]:
-    """What each runs. Who runs nothing yet has nothing to keep: an error if meant by name."""
-    meant = [(aim.place, aim.unit) for aim in aims]
-    rows, troubles = asyncio.run(inventory(asked, meant, ask_runs=False))
-    unread = sum(row.note == UNREAD for row in rows)
-    if unread:
-        what = f"what {_shards(unread)} run cannot be read: {'; '.join(troubles)}"
-        raise UserError((Problem("", what, _WITHOUT),))
-    problems = Problems()
-    found: dict[At, str] = {}
-    idle: list[str] = []
-    for aim, row in zip(aims, rows, strict=True):
-        if not row.runs and not strict:
-            idle.append(aim.unit.name)
-        elif image := image_to_keep(aim, row.runs, problems):
-            found[aim.at] = image
-    if idle:
-        click.echo(f"warning: not pinned, because nothing runs: {_listed(idle)}", err=True)
-    if problems.errors:
-        raise UserError(tuple(problems.errors))
-    if not found:
-        raise UserError((Problem("", "nothing that is meant runs", _WITHOUT),))
-    return found
-
-
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first of some names, and how many there are more."""
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _note(each: Wish, wish: PinWish) -> str | None:
-    """Whoever is pinned to the same already keeps their own note, unless meant by name."""
-    as_it_is = wish.but is not None and each.aim.image == each.image
-    return None if as_it_is else wish.note.text
+def shards(count: int) -> str:
+    """`24 shards`."""
+    return counted(count, "shard")
 
 
-def edits_on(tree: Tree, bundle: Bundle, estate: Estate, doing: Doing) -> list[Edited]:
-    """The files of a bundle as they should be written; UserError if a shard is not in it."""
-    aims = {aim.at: aim for aim in aims_of(estate, bundle.inventories)}
-    problems = Problems()
-    for place, unit in doing:
-        if (place, unit) not in aims:
-            problems.add(place, f"has no shard {unit} in this revision", "try again on the newest")
-    if problems.errors:
-        raise UserError(tuple(problems.errors))
-    read = reader(tree)
-    pins = [
-        (
-            aims[at].place,
-            Pin(shard=aims[at].shard, image=said.image, ref=aims[at].ref, note=said.note),
-        )
-        for at, said in doing.items()
-        if said is not None
-    ]
-    gone = [(aims[at].place, aims[at].shard) for at, said in doing.items() if said is None]
-    return pinned(read, pins) if pins else unpinned(read, gone)
-
-
-def reader(tree: Tree) -> Callable[[str], bytes]:
-    """The bytes of one file of a tree."""
-    return lambda path: next(iter(tree.read((path,))))[1]
-
-
-def _planned(
-    asked: Asked,
-    integration: str,
-    wishes: tuple[Wish, ...],
-    doing: Doing,
-    running: dict[At, str] | None,
-) -> PinPlan:
-    edited = edits_on(asked.tree, asked.bundle, asked.estate, doing)
-    after = _after(asked, edited)
-    meant = [wish.aim.at for wish in wishes]
-    strangers = touched(asked.estate, after, meant)
-    if strangers:
-        what = f"others would change too: {_listed(strangers)}"
-        remedy = "write each override on lines of its own first, or edit the file by hand"
-        raise UserError((Problem("", what, remedy),))
-    anew = restarted(asked.estate, after, running or {}, meant)
-    return PinPlan(
-        integration=integration,
-        wishes=wishes,
-        doing=doing,
-        edited=tuple(edited),
-        lines=tuple(line for each in edited for line in _lines(asked, each)),
-        restarting=tuple(f"{piece.kind.lower()}/{piece.name}" for piece in anew),
-        looked=running is not None,
-        others=tuple(_others(after, meant)),
-    )
-
-
-def _others(after: Estate, meant: Iterable[At]) -> Iterator[tuple[str, str]]:
-    wanted = set(meant)
-    names = {place for place, _ in wanted}
-    for place in after.places:
-        for unit in place.units if place.name in names else ():
-            if not unit.pinned_by:
-                yield unit.name, place.wanted(unit)
-
-
-def _after(asked: Asked, edited: Iterable[Edited]) -> Estate:
-    """What the bundle comes to once these are written; UserError if something is wrong then."""
-    files = {asked.tree.prefix + each.name: each.data for each in edited}
-    bundle = read_bundle(EditedTree(asked.tree, files), wiring.bundle_cache())
-    known = {(each.file, each.message) for each in asked.bundle.findings}
-    new = [
-        Problem(f"{each.file}:{each.line}", each.message, each.remedy)
-        for each in bundle.findings
-        if each.severity == "error" and (each.file, each.message) not in known
-    ]
-    if new:
-        raise UserError(tuple(new))
-    site = site_of(asked.settings)
-    problems = Problems()
-    plain = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
-    return settled(asked.settings, plain, problems)
-
-
-def _lines(asked: Asked, edited: Edited) -> Iterator[Line]:
+def changed_lines(file: str, before: bytes, after: bytes) -> Iterator[Line]:
     """Every line that changes, side by side where one takes the place of another."""
-    old = reader(asked.tree)(edited.name).decode().splitlines()
-    new = edited.data.decode().splitlines()
-    file = asked.tree.prefix + edited.name
+    old, new = before.decode().splitlines(), after.decode().splitlines()
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             continue

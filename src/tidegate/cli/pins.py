@@ -77,7 +77,7 @@ def pin(
         _pin_targets(names, merged, **asked)
         return
     from tidegate.cli.live import whoami
-    from tidegate.cli.pin_plan import PinWish, plan_pin
+    from tidegate.cli.pin_planning import PinWish, plan_pin
     from tidegate.core.integrations.notes import Note
     from tidegate.wiring import clock
 
@@ -91,7 +91,19 @@ def pin(
         note=note,
     )
     bundle = _bundle(names[0], merged, asked["environments"])
-    _carry_out(bundle, plan_pin(bundle, names[0], wish), proposing, "pin", output)
+    plan = plan_pin(bundle, names[0], wish)
+    if asked["tries"]:
+        _warn_of_default(plan)
+    _carry_out(bundle, plan, proposing, "pin", output)
+
+
+def _warn_of_default(plan: "PinPlan") -> None:
+    """Whoever tries one thinks the others stay; a default that others move says otherwise."""
+    for place in {wish.aim.place.name: wish.aim.place for wish in plan.wishes}.values():
+        if not place.managed.spec.get("imageRef"):
+            where = place.managed.namespace.environment
+            what = f"the others run whatever is promoted to {where}"
+            click.echo(f"warning: {what}; spec.imageRef of {place.name} would keep them", err=True)
 
 
 def _in_bundle(names: tuple[str, ...], asked: dict[str, Any]) -> bool:
@@ -270,7 +282,7 @@ def unpin(
         raise click.UsageError("one integration at a time; its shards go with --shard")
     if bool(shards) == every:
         raise click.UsageError("which shards? Either --shard NAME or --all")
-    from tidegate.cli.pin_plan import plan_unpin
+    from tidegate.cli.pin_planning import plan_unpin
 
     bundle = _bundle(names[0], merged, environments)
     _carry_out(bundle, plan_unpin(bundle, names[0], _split(shards)), proposing, "unpin", output)

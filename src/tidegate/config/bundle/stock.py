@@ -57,7 +57,9 @@ class Stock:
         self, place: Place, data: dict[str, Any], strategy: str, into: dict[str, Key]
     ) -> None:
         row = STRATEGIES[strategy]
-        key = msgspec.structs.replace(key_of(row, self._resolved(data)), file=place.file)
+        alone = f"/{place.file}" in self._files
+        made = key_of(row, self._resolved(data))
+        key = msgspec.structs.replace(made, file=place.file, alone=alone)
         if key.name in into:
             fault = Fault(
                 path=("name",) if "name" in data else ("identifier",),
@@ -69,7 +71,7 @@ class Stock:
             self.faults.append((place, fault))
             return
         into[key.name] = key
-        if f"/{place.file}" in self._files:
+        if alone:
             self._items[f"/{place.file}"] = strategy, key
 
     def _resolved(self, data: dict[str, Any]) -> dict[str, Any]:

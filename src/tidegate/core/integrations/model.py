@@ -102,6 +102,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     # Where it is declared, from the root of the bundle; empty: nobody says.
     file: str = ""
+    # Whether that file is a name for it: it holds nothing else.
+    alone: bool = True
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):

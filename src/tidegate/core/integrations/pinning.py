@@ -4,7 +4,6 @@ A pin is an override with an image of its own. Whoever pins what a shard runs ch
 reaches a pod; that is not assumed but worked out, from the objects before and after.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -65,9 +64,8 @@ def aims_of(
     environments: Sequence[str] = (),
 ) -> list[Aim]:
     """Every shard of an integration, or of all, in some environments, or in all."""
-    holders = Counter(key.file for keys in inventories.values() for key in keys)
     return [
-        Aim(place, unit, *_called(place, unit, inventories, holders))
+        Aim(place, unit, *_called(place, unit, inventories))
         for place in estate.places
         if integration in ("", place.integration.name)
         and (not environments or place.managed.namespace.environment in environments)
@@ -75,17 +73,15 @@ def aims_of(
     ]
 
 
-def _called(
-    place: Place, unit: Unit, inventories: Inventories, holders: Mapping[str, int]
-) -> tuple[str, str]:
-    """What overrides call a shard, and its file; one that holds several is nobody's name."""
+def _called(place: Place, unit: Unit, inventories: Inventories) -> tuple[str, str]:
+    """What overrides call a shard, and its file."""
     first = unit.shards[0]
     if not first.key:
         return str(first.index or 0), ""
     strategy = place.managed.sharding.strategy
     row = STRATEGIES[ALIASES.get(strategy, strategy)]
     key = next(key for key in inventories[row.inventory] if key.key == first.key)
-    return key.name, f"/{key.file}" if key.file and holders[key.file] == 1 else ""
+    return key.name, f"/{key.file}" if key.file and key.alone else ""
 
 
 def chosen(aims: Sequence[Aim], names: Sequence[str], problems: Problems, flag: str) -> list[Aim]:
