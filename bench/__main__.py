@@ -25,6 +25,7 @@ from bench import (
     kube,
     load,
     placement,
+    promotion,
     restart,
     rollout,
 )
@@ -44,6 +45,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "bundle": bundle.run,
     "estate": estate.run,
     "commit": commit.run,
+    "promotion": promotion.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }

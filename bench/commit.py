@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count as counting
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     for size in (size for size in SIZES if size <= effort.sizes[-1]):
         with tempfile.TemporaryDirectory() as folder:
             say(f"commit: {size:,} files, written")
-            bare = _repository(Path(folder), size)
+            bare = bare_repository(Path(folder), size)
             for change in TEXTS:
                 say(f"commit: {size:,} files, {change}")
                 rounds = ROUNDS if size < SIZES[-1] else 1
@@ -62,18 +62,21 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     return Report(rows, [_table(rows)])
 
 
-def _repository(folder: Path, size: int) -> Path:
+def bare_repository(folder: Path, size: int, more: Mapping[str, str] | None = None) -> Path:
     """A bare repository with so many files on `main`."""
     work, bare = folder / "work", folder / "bare.git"
     write_bundle(work, size)
-    _git(folder, "-c", "init.defaultBranch=main", "init", "-q", str(work))
-    _git(work, "add", "-A")
-    _git(work, *_WHO, "commit", "-q", "-m", "first")
-    _git(folder, "clone", "-q", "--bare", str(work), str(bare))
+    for path, text in (more or {}).items():
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_text(text, encoding="utf-8")
+    git(folder, "-c", "init.defaultBranch=main", "init", "-q", str(work))
+    git(work, "add", "-A")
+    git(work, *_WHO, "commit", "-q", "-m", "first")
+    git(folder, "clone", "-q", "--bare", str(work), str(bare))
     # Nobody is measured with another's cleaning up.
     for name, value in (("gc.auto", "0"), ("user.name", "b"), ("user.email", "b@example.com")):
-        _git(bare, "config", name, value)
-    _git(bare, "remote", "remove", "origin")
+        git(bare, "config", name, value)
+    git(bare, "remote", "remove", "origin")
     shutil.rmtree(work)
     return bare
 
@@ -85,11 +88,11 @@ def _measured(bare: Path, size: int, change: str, rounds: int) -> Row:
         for name, work in (("peer", _peer), ("ours", _ours)):
             # No two rounds make the same, so nobody finds it there.
             new = f"{change}-{name}-{next(numbers)}"
-            spent = _spent(lambda work=work, new=new: work(bare, text, new))  # type: ignore[misc]
-            known = best.get(name, spent)
-            cpu, wall = min(spent.cpu_ms, known.cpu_ms), min(spent.wall_ms, known.wall_ms)
+            took = spent(lambda work=work, new=new: work(bare, text, new))  # type: ignore[misc]
+            known = best.get(name, took)
+            cpu, wall = min(took.cpu_ms, known.cpu_ms), min(took.wall_ms, known.wall_ms)
             best[name] = Spent(cpu, wall)
-            changed = _git(bare, "diff", "--name-only", "main", new).count("\n")
+            changed = git(bare, "diff", "--name-only", "main", new).count("\n")
             assert changed == (1 if change == "one" else size // 10), f"{name} changed {changed}"
     return Row(
         files=size,
@@ -103,7 +106,8 @@ def _measured(bare: Path, size: int, change: str, rounds: int) -> Row:
     )
 
 
-def _spent(work: Callable[[], None]) -> Spent:
+def spent(work: Callable[[], None]) -> Spent:
+    """What a piece of work takes, with every process it starts."""
     cpu, started_at = time.process_time() + children_s(), time.perf_counter()
     work()
     wall = time.perf_counter() - started_at
@@ -123,19 +127,20 @@ def _ours(bare: Path, text: bytes, new: str) -> None:
 
 def _peer(bare: Path, text: bytes, new: str) -> None:
     work = bare.parent / "tree"
-    _git(bare, "worktree", "add", "-q", "-b", new, str(work), "main")
-    for path in _git(work, "grep", "-lzF", "-e", text.decode().strip()).split("\0")[:-1]:
+    git(bare, "worktree", "add", "-q", "-b", new, str(work), "main")
+    for path in git(work, "grep", "-lzF", "-e", text.decode().strip()).split("\0")[:-1]:
         place = work / path
         place.write_bytes(place.read_bytes().replace(text, _instead(text, new)))
-    _git(work, "commit", "-q", "-a", "-m", "change")
-    _git(bare, "worktree", "remove", "--force", str(work))
+    git(work, "commit", "-q", "-a", "-m", "change")
+    git(bare, "worktree", "remove", "--force", str(work))
 
 
 def _instead(text: bytes, new: str) -> bytes:
     return new.encode() + b"\n" * text.endswith(b"\n")
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str) -> str:
+    """What git says."""
     command = ["git", "-C", str(folder), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

@@ -107,8 +107,8 @@ def test_it_finds_a_text_in_text_files(repository: GitRepository) -> None:
     tip = repository.tip()
     odd = "été with\nnewline \"and' quotes.yml"
     assert repository.holding(tip, "image") == tuple(sorted(["a.yml", "deep/b.yml", odd]))
-    assert repository.holding(tip, "image", "deep") == ("deep/b.yml",)
-    assert repository.holding(tip, "image", "dee") == ()
+    assert repository.holding(tip, "image", under="deep") == ("deep/b.yml",)
+    assert repository.holding(tip, "image", under="dee") == ()
     assert repository.holding(tip, "im.ge") == repository.holding(tip, "-image") == ()
 
 

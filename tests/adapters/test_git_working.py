@@ -22,12 +22,12 @@ def test_what_is_changed_is_read_as_if_it_were_committed(tmp_path: Path) -> None
     working = WorkingFiles(tmp_path, tmp_path, repository)
     files = working.files(base)
     read = dict(working.read(base, files))
-    holding = [working.holding(base, "tag:", under) for under in ("", "x")]
+    holding = [working.holding(base, "tag:", under=under) for under in ("", "x")]
     assert git(tmp_path, "status", "--porcelain") == before
     after = commit(tmp_path, {})
     assert files.keys() == repository.files(after).keys()
     assert read == dict(repository.read(after, files))
-    assert holding == [repository.holding(after, "tag:", under) for under in ("", "x")]
+    assert holding == [repository.holding(after, "tag:", under=under) for under in ("", "x")]
     assert holding == [("new.yml", "same.yml", "x/ü.yml"), ("x/ü.yml",)]
 
 

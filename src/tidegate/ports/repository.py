@@ -23,8 +23,10 @@ class Contents(Protocol):
         """The bytes of some files, in the order asked for."""
         ...
 
-    def holding(self, commit: str, text: str, under: str = "") -> tuple[str, ...]:
-        """The paths of all text files with a text in them, at and below a folder, in order."""
+    def holding(self, commit: str, *texts: str, under: str = "") -> tuple[str, ...]:
+        """The paths of all text files with one of the texts in them, at and below a folder, in
+        order.
+        """
         ...
 
 

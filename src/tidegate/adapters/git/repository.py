@@ -113,13 +113,14 @@ class GitRepository:
         self._complete(commit, {files[path] for path in wanted})
         yield from self._git.contents((path, files[path]) for path in wanted)
 
-    def holding(self, commit: str, text: str, under: str = "") -> tuple[str, ...]:
+    def holding(self, commit: str, *texts: str, under: str = "") -> tuple[str, ...]:
         """What `git grep` finds, without a checkout."""
         regular = self.files(commit)
         self._complete(commit, None)
         below = ("--", f":(literal){under}") if under else ()
-        plainly = ("--no-color", "--full-name", "-l", "-z", "-I", "-F", "-e", text)
-        done = self._git.run("grep", *plainly, commit, *below)
+        plainly = ("--no-color", "--full-name", "-l", "-z", "-I", "-F")
+        wanted = (part for text in texts for part in ("-e", text))
+        done = self._git.run("grep", *plainly, *wanted, commit, *below)
         if done.returncode > 1:
             raise OutsideError(f"git grep: {self._git.said(done)}")
         found = decoded(done.stdout).split("\0")[:-1]

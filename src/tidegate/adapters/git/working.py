@@ -40,13 +40,16 @@ class WorkingFiles:
             else:
                 yield from self._committed.read(commit, (path,))
 
-    def holding(self, commit: str, text: str, under: str = "") -> tuple[str, ...]:
+    def holding(self, commit: str, *texts: str, under: str = "") -> tuple[str, ...]:
         """Those of the commit that are the same, and those that are not and hold it."""
         changed = self._changed(commit)
         below = f"{under}/" if under else ""
-        found = {p for p in self._committed.holding(commit, text, under) if p not in changed}
+        old = self._committed.holding(commit, *texts, under=under)
+        found = {path for path in old if path not in changed}
         for path, raw in changed.items():
-            if raw is not None and path.startswith(below) and text.encode() in raw:
+            if raw is None or not path.startswith(below):
+                continue
+            if any(text.encode() in raw for text in texts):
                 found.add(path)
         return tuple(sorted(found))
 

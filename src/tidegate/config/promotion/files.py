@@ -23,6 +23,7 @@ class Files:
         self._there = frozenset(self.paths)
         self._data = DATA if any(path.startswith(DATA) for path in self.paths) else ""
         self._read: dict[str, Original] = {}
+        self._holding: dict[str, tuple[str, ...]] = {}
 
     def matching(self, pattern: str, without: Iterable[str] = ()) -> tuple[str, ...]:
         """The paths a pattern means, in order."""
@@ -31,10 +32,23 @@ class Files:
         found = (path for path in self.paths if matches(pattern, path))
         return tuple(p for p in found if not any(matches(each, p) for each in without))
 
+    def expect(self, texts: Iterable[str]) -> None:
+        """Look for several texts in one go: going through all files is what takes long."""
+        wanted = tuple(dict.fromkeys(each for each in texts if each not in self._holding))
+        if not wanted:
+            return
+        every = self._repository.holding(self._commit, *wanted, under=self.root.rstrip("/"))
+        for text in wanted:
+            self._holding[text] = ()
+        for path, data in self._repository.read(self._commit, every):
+            for text in wanted:
+                if text.encode() in data:
+                    self._holding[text] += (path.removeprefix(self.root),)
+
     def holding(self, text: str) -> tuple[str, ...]:
         """The paths of files with a text in them, in order."""
-        found = self._repository.holding(self._commit, text, self.root.rstrip("/"))
-        return tuple(path.removeprefix(self.root) for path in found)
+        self.expect((text,))
+        return self._holding[text]
 
     def read(self, path: str) -> Original | None:
         """A file, as it can be edited; None: there is no such."""

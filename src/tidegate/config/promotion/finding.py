@@ -12,6 +12,7 @@ from tidegate.config.edit.edit import edit, found, located
 from tidegate.config.edit.edits import Edited, Found, Original, Replace
 from tidegate.config.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.config.promotion.files import Files
+from tidegate.config.promotion.reading import looked_for
 from tidegate.config.promotion.saas import SaasTarget, targets
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem
@@ -55,6 +56,7 @@ def standing(files: Files, promotion: Promotion) -> Standing:
     Saas files deploy several repositories. Where the promotion does not say which is meant, it is
     the one that is called like it, or the only one there is.
     """
+    files.expect(looked_for(promotion))
     meant = promotion.artifact.repository or _deployed(files, promotion)
     finder = _Finder(files, meant)
     for environment in promotion.environments:

@@ -1,12 +1,15 @@
 """The promotions of a bundle: those it declares, or the ready-made one of an app-interface."""
 
+from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files as resources
 
 from tidegate.config.promotion.files import Files
+from tidegate.config.promotion.patterns import literal
 from tidegate.config.strict_yaml import Document, read_yaml
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, Problems, nearest_or_all, shown
-from tidegate.core.promotions.model import Promotion
+from tidegate.core.promotions.model import Promotion, SaasPlace
 from tidegate.wire.promotion_doc import SCHEMA, read_promotion
 
 READY_MADE = "app-interface.yml"
@@ -15,6 +18,7 @@ READY_MADE = "app-interface.yml"
 def promotions(files: Files) -> tuple[Promotion, ...]:
     """Every promotion a bundle declares, by name; the ready-made one if it declares none."""
     found: dict[str, Promotion] = {}
+    files.expect((SCHEMA, *looked_for(ready_made())))
     for path in files.holding(SCHEMA):
         original = files.read(path)
         if original is None or not path.endswith((".yml", ".yaml")):
@@ -30,6 +34,17 @@ def promotions(files: Files) -> tuple[Promotion, ...]:
     return tuple(found[name] for name in sorted(found)) or (ready_made(),)
 
 
+def looked_for(promotion: Promotion) -> Iterator[str]:
+    """The texts that places of a promotion are found by."""
+    for environment in promotion.environments:
+        for place in environment.places:
+            if isinstance(place, SaasPlace):
+                yield literal(place.saas)
+            elif place.key:
+                yield place.key
+
+
+@cache
 def ready_made() -> Promotion:
     """The places that the instructions of an app-interface list."""
     text = (resources(__package__) / READY_MADE).read_text(encoding="utf-8")
