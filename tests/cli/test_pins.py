@@ -72,7 +72,7 @@ def test_the_many_are_pinned_and_the_one_is_left(folder: Path) -> None:
     assert len(listed) == 24
     assert all(each["image"] == each["default"] == "ed21267" for each in listed)
     # Once more, nothing is left to do; and back, the file is as it was.
-    again = invoked(*ALL_BUT, "--wanted", "--write")
+    again = invoked(*ALL_BUT, "--wanted", "--owner", "bob", "--write")
     assert again.stdout.startswith("nothing changes: it is written so already\n24 shards stay")
     invoked("unpin", "terraform-resources", "--all", "--write")
     assert (folder / FILE).read_bytes() == before
@@ -200,6 +200,9 @@ def test_a_pin_is_offered_on_whatever_was_merged_meanwhile(
     git(other, "push", "-q", "origin", "main")
     monkeypatch.chdir(mine)
     asked = ("pin", "terraform-users", "--shard", "app-sre", "--wanted", *PRODUCTION, *WHY)
+    assert "nothing was changed" in invoked(*asked).stderr
+    # Written here or not, it is offered from what is merged.
+    invoked(*asked, "--owner", "ann", "--write")
     done = invoked(*asked, "--owner", "ann", "--open-mr", "--yes")
     assert "merge request opened: " in done.stdout
     assert (
@@ -218,6 +221,7 @@ def test_a_pin_is_offered_on_whatever_was_merged_meanwhile(
     assert merged.startswith("# merged meanwhile")
     assert "pinned by ann: the fix is not out yet" in merged
     git(bare, "update-ref", "refs/heads/main", branch)
+    git(mine, "checkout", "-q", ".")
     git(mine, "pull", "-q")
     listed = {each["name"]: each for each in pins("--integration", "terraform-users")}
     assert listed["terraform-users/app-sre"]["commit"] == git(bare, "rev-parse", branch)
@@ -246,10 +250,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
             serving.terminate()
 
 
-def test_each_shard_keeps_what_it_runs_and_nobody_restarts(
+def test_each_shard_keeps_what_it_runs_while_another_moves(
     stage: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default moved on and nobody applied it: whoever is pinned stays, the other moves."""
+    """The default moved on: pinning restarts nobody, applying moves the one that is left."""
     monkeypatch.chdir(tmp_path)
     stage.integration("it", "ccccccc", sharding="strategy: per-aws-account")
     given = ("--bundle", str(stage.root), "--kubeconfig", str(stage.root.parent / "k.yaml"))
@@ -259,3 +263,15 @@ def test_each_shard_keeps_what_it_runs_and_nobody_restarts(
     plan = json.loads(invoked("plan", *given, "-o", "json").stdout)
     moving = [change["name"] for change in plan["changes"] if change["restarts"]]
     assert moving == ["qontract-reconcile-it-three"]
+    invoked("apply", "--yes", *given)
+    assert running(*given) == {"it/one": "aaaaaaa", "it/two": "bbbbbbb", "it/three": "ccccccc"}
+    back = invoked("unpin", "it", "--all", *given, "--write")
+    assert "1 shard moves from aaaaaaa to ccccccc, 1 shard moves from bbbbbbb" in back.stdout
+    invoked("apply", "--yes", *given)
+    assert set(running(*given).values()) == {"ccccccc"}
+
+
+def running(*given: str) -> dict[str, str]:
+    """What each shard runs, as its cluster has it."""
+    told = json.loads(invoked("get", "shards", "--no-runs", *given, "-o", "json").stdout)
+    return {each["shard"]: each["runs"] for each in told["items"]}

@@ -150,7 +150,10 @@ def _item(
     assert override is not None
     note = read_note(override.note)
     ends = note.expires_at if note is not None else None
-    count, since = behind(aim.place.revision, aim.image, past or Past())
+    past = past or Past()
+    # Somebody who is pinned to what no journal ever had is behind by nobody knows how many.
+    known = any(name == aim.image for name, _ in past.revisions)
+    count, since = behind(aim.place.revision, aim.image, past)
     return {
         "name": aim.unit.name,
         "source": asked.tree.prefix + override.where,
@@ -161,7 +164,7 @@ def _item(
         "namespace": namespace.name,
         "image": aim.image,
         "default": aim.place.revision,
-        "behind": count,
+        "behind": count if known or not count else None,
         "behindSince": format_second(since) if since is not None else None,
         "owner": note.by if note is not None else None,
         "reason": note.reason if note is not None else None,

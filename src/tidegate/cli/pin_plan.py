@@ -38,8 +38,10 @@ class Said(msgspec.Struct, frozen=True):
     """The image a shard is pinned to."""
 
     image: str
-    # What is written beside it; None: what is there stays.
-    note: str | None
+    # What is written beside it.
+    note: str
+    # Whoever is pinned to the same already keeps their own note.
+    as_it_is: bool
 
 
 # What becomes of each shard; None: it is pinned no more.

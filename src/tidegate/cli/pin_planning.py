@@ -74,7 +74,12 @@ def plan_pin(asked: Asked, integration: str, wish: PinWish) -> PinPlan:
         for aim in aims
         if aim.at in images
     )
-    doing = {each.aim.at: Said(image=each.image, note=_note(each, wish)) for each in wishes}
+    # Those who are meant by name get the new note in any case.
+    by_name = wish.but is None
+    doing = {
+        each.aim.at: Said(image=each.image, note=wish.note.text, as_it_is=not by_name)
+        for each in wishes
+    }
     return _planned(asked, integration, wishes, doing, running)
 
 
@@ -164,12 +169,6 @@ def _running(asked: Asked, aims: Sequence[Aim], *, strict: bool) -> dict[At, str
     return found
 
 
-def _note(each: Wish, wish: PinWish) -> str | None:
-    """Whoever is pinned to the same already keeps their own note, unless meant by name."""
-    as_it_is = wish.but is not None and each.aim.image == each.image
-    return None if as_it_is else wish.note.text
-
-
 def edits_on(tree: Tree, bundle: Bundle, estate: Estate, doing: Doing) -> list[Edited]:
     """The files of a bundle as they should be written; UserError if a shard is not in it."""
     aims = {aim.at: aim for aim in aims_of(estate, bundle.inventories)}
@@ -180,16 +179,14 @@ def edits_on(tree: Tree, bundle: Bundle, estate: Estate, doing: Doing) -> list[E
     if problems.errors:
         raise UserError(tuple(problems.errors))
     read = reader(tree)
-    pins = [
-        (
-            aims[at].place,
-            Pin(shard=aims[at].shard, image=said.image, ref=aims[at].ref, note=said.note),
-        )
-        for at, said in doing.items()
-        if said is not None
-    ]
+    pins = [(aims[at].place, _pin(aims[at], said)) for at, said in doing.items() if said]
     gone = [(aims[at].place, aims[at].shard) for at, said in doing.items() if said is None]
     return pinned(read, pins) if pins else unpinned(read, gone)
+
+
+def _pin(aim: Aim, said: Said) -> Pin:
+    note = None if said.as_it_is and aim.image == said.image else said.note
+    return Pin(shard=aim.shard, image=said.image, ref=aim.ref, note=note)
 
 
 def reader(tree: Tree) -> Callable[[str], bytes]:

@@ -178,7 +178,8 @@ def _carry_out(
     else:
         for line in plan_lines(plan):
             click.echo(line)
-    if plan.edited:
+    # What is written here already may be offered still.
+    if plan.edited or proposing.wanted:
         from tidegate.cli.pin_offer import carry_out
 
         carry_out(asked, plan, proposing, verb, output)
