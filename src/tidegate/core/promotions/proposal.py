@@ -99,7 +99,8 @@ def _reached(reached: Sequence[Reached]) -> Iterator[str]:
         yield f"**{code(each.environment)}**: {count(len(each.shards), 'shard')} on {clusters}"
         yield ""
         if each.pinned:
-            yield f"{count(len(each.pinned), 'shard')} with an image of their own stay:"
+            whose = "its own stays" if len(each.pinned) == 1 else "their own stay"
+            yield f"{count(len(each.pinned), 'shard')} with an image of {whose}:"
             yield from _some([f"- {code(name)} ({code(where)})" for name, where in each.pinned])
             yield ""
 

@@ -1,0 +1,113 @@
+"""What a merge request says of a promotion, whatever people call their commits."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.core.model.time import Instant
+from tidegate.core.promotions.authors import authors_of
+from tidegate.core.promotions.history import Commit
+from tidegate.core.promotions.model import Form, Held, compare_link
+from tidegate.core.promotions.proposal import (
+    Facts,
+    Reached,
+    branch,
+    code,
+    commit_message,
+    description,
+    plain,
+    title,
+)
+
+OLD, NEW = "a" * 40, "b" * 40
+HELD = Held(environment="jenkins", file="d.yml", line=3, value=OLD[:7], form=Form.SAME)
+
+
+def commit(subject: str, author: str = "Ann", body: str = "", at: int = 0) -> Commit:
+    """A commit of somebody's."""
+    name = f"{subject}{author}{at}".encode().hex()[:40].ljust(40, "0")
+    mail = f"{author.lower()}@example.com"
+    return Commit(sha=name, author=author, email=mail, at=Instant(at), subject=subject, body=body)
+
+
+def facts(*commits: Commit, **more: object) -> Facts:
+    """A promotion of these."""
+    return Facts(
+        name="reconcile",
+        version=NEW,
+        environments=("jenkins", "tekton"),
+        edits=(HELD,),
+        authors=authors_of(commits),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_all_of_it_is_told() -> None:
+    told = description(
+        facts(
+            commit("mend", "Ann", at=1),
+            commit("break", "Ben", "Co-authored-by: Ann <ann@example.com>", at=2),
+            mentions={"ann@example.com": "@ann"},
+            links={OLD: compare_link("https://git.example.com/r.git", OLD, NEW)},
+            reached=(
+                Reached(
+                    environment="production",
+                    shards=("tf/a", "tf/b"),
+                    clusters=("one",),
+                    pinned=(("tf/c", "tf.yml:7"),),
+                ),
+            ),
+            warnings=("odd",),
+            reason="inc-42",
+        )
+    )
+    assert told == (
+        f"""Version `{NEW}`.
+
+`inc-42`
+
+- **Look at this:** `odd`
+
+| environment | file | now | then |
+|---|---|---|---|
+| `jenkins` | `d.yml:3` | `aaaaaaa` | `bbbbbbb` |
+
+**`production`**: 2 shards on `one`
+
+1 shard with an image of its own stays:
+- `tf/c` (`tf.yml:7`)
+
+2 commits by 2 people go out; nobody's word is waited for:
+
+- @ann
+  - `{commit("break", "Ben", at=2).sha[:7]}` `break`
+  - `{commit("mend", at=1).sha[:7]}` `mend`
+- `Ben`
+  - `{commit("break", "Ben", at=2).sha[:7]}` `break`
+
+- [aaaaaaa … bbbbbbb](https://git.example.com/r/compare/{OLD}...{NEW})
+"""
+    )
+
+
+def test_a_newer_version_has_the_same_title_and_branch() -> None:
+    assert title(facts()) == "promote reconcile to jenkins, tekton"
+    assert branch(facts()) == "tidegate/promote-reconcile-to-jenkins-tekton"
+    assert commit_message(facts(reason="why")).endswith("\n\nwhy\n")
+
+
+@given(st.text())
+def test_nothing_that_people_write_leaves_its_quotes(text: str) -> None:
+    """No mention, no link, no table cell, no line of its own, no command to the forge."""
+    told = code(text)
+    assert told[0] == told[-1] == "`"
+    assert not set(told[1:-1]) & set("`|\n\r\u2028\u2029\x85")
+
+
+@given(st.text())
+def test_a_branch_is_named_in_plain_letters(text: str) -> None:
+    assert set(plain(text)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert not plain(text).startswith("-")
+
+
+def test_a_clone_on_a_disk_has_no_page_to_compare_on() -> None:
+    assert compare_link("/somewhere/r.git", OLD, NEW) == ""
