@@ -58,7 +58,7 @@ def test_what_is_no_remote_is_refused_without_its_login(url: str) -> None:
 def test_a_login_is_dropped_from_what_is_shown() -> None:
     """Also from what is no address anybody could use; the user of ssh is dropped with it."""
     assert without_login("https://me:s3@cret@host/a/b.git") == "https://host/a/b.git"
-    assert without_login("ssh://git@host:22/a/b@c") == "ssh://host:22/a/b@c"
+    assert without_login("ssh://git:s3cret@host:22/a/b@c") == "ssh://git@host:22/a/b@c"
     assert without_login("git@host:a/b.git") == "git@host:a/b.git"
     assert without_login("/srv/a@b") == "/srv/a@b"
 

@@ -19,6 +19,10 @@ from tidegate.core.model.problem import Problem, shown
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SCHEMES = frozenset(("http", "https", "ssh", "git"))
 _SCP = re.compile(r"(?:[^@/:]*@)?(?P<host>[^@/:\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<path>(?!:).+)$")
+# Who stands before the `@`; a password with a `/` in it is one all the same, a port is none.
+LOGIN = re.compile(
+    r"([a-z][a-z0-9+.-]*://)([^/\s'\"]*|(?!\[)[^/\s'\":]*:(?!\d+/)[^\s'\"]*?)@", re.IGNORECASE
+)
 _HELPER = re.compile(r"[A-Za-z0-9]+::")
 
 
@@ -56,9 +60,15 @@ def is_path(url: str) -> bool:
     return bool(url) and not any(form.match(url) for form in (_SCHEME, _HELPER, _SCP))
 
 
-def without_login(url: str) -> str:
-    """An address as anybody may read it."""
-    return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@", r"\1", url)
+def without_login(text: str) -> str:
+    """Addresses as anybody may read them, in any text; who comes with a key may be named."""
+    return LOGIN.sub(_without, text)
+
+
+def _without(found: re.Match[str]) -> str:
+    scheme, login = found.groups()
+    name = login.partition(":")[0]
+    return f"{scheme}{name}@" if scheme.lower() == "ssh://" and name else scheme
 
 
 def _of_url(url: str, scheme: str) -> Remote:

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from tidegate.adapters.git.address import checked, plain
+from tidegate.adapters.git.address import checked
 from tidegate.adapters.git.process import NETWORK_S, Git
 from tidegate.adapters.git.repository import GitRepository, default_branch
+from tidegate.wire.remote_url import without_login
 
 REMOTE = "origin"
 _SETTINGS = (
@@ -38,7 +39,7 @@ class Mirror(GitRepository):
 def open_mirror(url: str, folder: Path) -> Mirror:
     """The mirror of an address below a folder; one that is not there yet is made and fetched."""
     address = checked(url)
-    bare = plain(address)
+    bare = without_login(address)
     name = bare.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2] or "mirror"
     place = folder / f"{name}-{sha256(bare.encode()).hexdigest()[:16]}.git"
     settings = {f"url.{address}.insteadOf": bare} if address != bare else {}

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 
 from tidegate.adapters.git import history
-from tidegate.adapters.git.address import plain
 from tidegate.adapters.git.committing import commit_files
 from tidegate.adapters.git.listing import Entry, listing
 from tidegate.adapters.git.process import NETWORK_S, Git, decoded
@@ -19,7 +18,7 @@ from tidegate.adapters.git.reverting import undoing
 from tidegate.core.errors import OutsideError, StaleError, UserError
 from tidegate.core.model.problem import Problem, nearest_or_all
 from tidegate.ports.repository import Ancestry, Commit
-from tidegate.wire.remote_url import is_path
+from tidegate.wire.remote_url import is_path, without_login
 
 # Listings kept: a change is worked out of one commit and held against another.
 LISTINGS_KEPT = 4
@@ -48,7 +47,7 @@ class GitRepository:
         """Where it is fetched from, without credentials; a path is one from anywhere."""
         if self._address and is_path(self._address):
             return str((self._git.folder / self._address).resolve())
-        return plain(self._address)
+        return without_login(self._address)
 
     @property
     def user(self) -> str:

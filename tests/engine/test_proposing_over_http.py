@@ -1,0 +1,126 @@
+"""A change is offered over HTTP, on forges of every kind; the password is in no word or file."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.forge.hosted import RemotelyHosted, remotely_hosted
+from tests.forge.world import TOKEN
+from tests.git_repos import clone, git
+from tidegate.adapters.git.mirror import open_mirror
+from tidegate.adapters.git.repository import open_repository
+from tidegate.core.errors import OutsideError
+from tidegate.engine.promotions.proposing import Outcome, Proposed, Upto, propose
+from tidegate.ports.forge import Proposal
+from tidegate.ports.repository import Repository
+
+KEY = "promote-x"
+BRANCH = f"tidegate/{KEY}"
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of whoever runs the tests do not count."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+
+
+def with_login(url: str, password: str) -> str:
+    """An address as CI systems write it."""
+    return url.replace("://", f"://tide-bot:{password}@")
+
+
+async def cloned(project: RemotelyHosted, folder: Path) -> Path:
+    """A clone whose remote has the password in its address."""
+    made = await asyncio.to_thread(clone, project.repository, folder)
+    git(made, "remote", "set-url", "origin", with_login(project.server.remote, TOKEN))
+    return made
+
+
+async def offered(
+    project: RemotelyHosted, repository: Repository, content: bytes = b"a: 2\n"
+) -> Proposed:
+    """One change, as far as a merge request."""
+
+    def files(_: str) -> Mapping[str, bytes | None]:
+        return {"a.yml": content}
+
+    proposal = Proposal(
+        title="promote x", description="a → b", source=BRANCH, target="main", labels=("promotion",)
+    )
+    return await propose(repository, project.forge, proposal, files, key=KEY, upto=Upto.OPEN)
+
+
+@pytest.mark.parametrize("kind", ["gitlab", "github", "gitea"])
+def test_every_forge_has_it_once(kind: str, tmp_path: Path) -> None:
+    """Opened, found by another clone, brought up to date, and opened anew once it is merged."""
+
+    async def story() -> None:
+        async with remotely_hosted(kind, tmp_path / "forge") as project:
+            first = open_repository(await cloned(project, tmp_path / "one"))
+            assert first.url == project.server.remote
+            made = await offered(project, first)
+            assert (made.pushed, made.requested) == (Outcome.MADE, Outcome.MADE)
+            second = open_repository(await cloned(project, tmp_path / "two"))
+            found = await offered(project, second)
+            assert (found.committed, found.pushed, found.requested) == (Outcome.FOUND,) * 3
+            newer = await offered(project, second, b"a: 3\n")
+            assert (newer.pushed, newer.requested) == (Outcome.CHANGED, Outcome.FOUND)
+            requests = project.server.project.requests
+            assert [each.source for each in requests.values()] == [BRANCH]
+            assert git(project.repository, "rev-parse", BRANCH) == newer.commit
+            await project.merge(next(iter(requests)))
+            again = await offered(project, first, b"a: 4\n")
+            assert again.requested is Outcome.MADE
+            assert len(requests) == 2
+
+    asyncio.run(story())
+
+
+def test_a_mirror_keeps_no_password(tmp_path: Path) -> None:
+    """It is fetched and pushed with one, and is the same without; no file has it."""
+
+    async def story() -> None:
+        async with remotely_hosted("gitlab", tmp_path / "forge") as project:
+            address = with_login(project.server.remote, TOKEN)
+            mirror = await asyncio.to_thread(open_mirror, address, tmp_path / "mirrors")
+            assert mirror.url == project.server.remote
+            (place,) = (tmp_path / "mirrors").glob("*.git")
+            for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
+                git(place, "config", name, value)
+            done = await offered(project, mirror)
+            assert (done.pushed, done.requested) == (Outcome.MADE, Outcome.MADE)
+            kept = [each.read_bytes() for each in place.rglob("*") if each.is_file()]
+            assert kept
+            assert not any(TOKEN.encode() in content for content in kept)
+            bare = await asyncio.to_thread(open_mirror, project.server.remote, place.parent)
+            assert bare.tip() == mirror.tip()
+            with pytest.raises(OutsideError, match=r"git fetch: .*could not read Username"):
+                await asyncio.to_thread(bare.fetch)
+
+    asyncio.run(story())
+
+
+def test_a_wrong_password_is_not_told(tmp_path: Path) -> None:
+    """Nobody is asked for another, and it says where it failed."""
+    wrong = "wr0ng-tide-token"
+
+    async def story() -> None:
+        async with remotely_hosted("gitlab", tmp_path / "forge") as project:
+            address = with_login(project.server.remote, wrong)
+            mine = await cloned(project, tmp_path / "mine")
+            git(mine, "remote", "set-url", "origin", address)
+            repository = open_repository(mine)
+            for work in (
+                repository.fetch,
+                lambda: repository.pushed("main"),
+                lambda: open_mirror(address, tmp_path / "mirrors"),
+            ):
+                with pytest.raises(OutsideError, match="Authentication failed for") as raised:
+                    await asyncio.to_thread(work)
+                assert wrong not in str(raised.value)
+                assert project.server.remote in str(raised.value)
+
+    asyncio.run(story())
