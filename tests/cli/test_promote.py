@@ -168,7 +168,9 @@ def test_a_missing_image_is_waited_for(tmp_path: Path, source: Source) -> None:
 DECLARED = """---
 $schema: /tidegate/promotion-1.yml
 name: mine
-artifact: {{image: "{image}"}}
+artifact:
+  repository: https://git.example.com/app-sre/qontract-reconcile
+  image: "{image}"
 environments:
 - name: check
   places:
@@ -327,3 +329,16 @@ def test_a_commit_that_waits_is_reverted_by_merge_request(tmp_path: Path) -> Non
     branch = f"tidegate/revert-{source.second[:7]}"
     assert git(source.bare, "diff", "--name-status", "main", branch) == "D\tb"
     assert "nothing to revert" in play.run("revert", source.aside).stderr
+
+
+def test_what_would_break_the_bundle_is_refused(tmp_path: Path, source: Source) -> None:
+    """A short form where the schema wants a whole commit: nothing is written, and it says where."""
+    play = Play(tmp_path, source)
+    document = DECLARED.format(image="") + "- name: target\n  after: []\n  places:\n"
+    document += "  - {saas: saas-qontract-manager-int, environment: '*prod*', form: short}\n"
+    play.edit({"data/promotion.yml": document})
+    done = play.run("promote", "--no-registry-check", "--to", "target", "--open-mr", "--yes")
+    assert done.returncode == 2
+    assert "the bundle would not be sound any more" in done.stderr
+    assert "saas-qontract-manager-int.yaml:17" in done.stderr
+    assert merge_requests(play) == []

@@ -9,7 +9,6 @@ from tidegate.core.promotions.history import Commit
 from tidegate.core.promotions.model import Form, Held, compare_link
 from tidegate.core.promotions.proposal import (
     Facts,
-    Reached,
     branch,
     code,
     commit_message,
@@ -17,6 +16,7 @@ from tidegate.core.promotions.proposal import (
     plain,
     title,
 )
+from tidegate.core.promotions.reach import Reached
 
 OLD, NEW = "a" * 40, "b" * 40
 HELD = Held(environment="jenkins", file="d.yml", line=3, value=OLD[:7], form=Form.SAME)

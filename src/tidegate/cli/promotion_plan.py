@@ -12,18 +12,18 @@ from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.promotion_ground import Ground
 from tidegate.cli.promotion_text import plan_doc, plan_lines
 from tidegate.cli.proposing import Offer
+from tidegate.cli.revisions import unmatched
 from tidegate.cli.site import site_of
+from tidegate.config.bundle.joining import Bundle
 from tidegate.config.bundle.reading import read_bundle
 from tidegate.config.edit.edits import Edited
 from tidegate.config.edited_tree import EditedTree
 from tidegate.config.estate_source import estate_in
 from tidegate.config.promotion.finding import Spot, rewritten, standing
 from tidegate.config.settings import Settings
-from tidegate.core.errors import StaleError
-from tidegate.core.integrations.effect import effects_of
-from tidegate.core.integrations.estate import Estate
+from tidegate.core.errors import StaleError, UserError
 from tidegate.core.journal.facts import HandledObject
-from tidegate.core.model.problem import nearest_or_all
+from tidegate.core.model.problem import Problem, nearest_or_all
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.verdict import all_pass
 from tidegate.core.promotions.authors import authors_of
@@ -31,12 +31,12 @@ from tidegate.core.promotions.decide import KIND, Built, decide
 from tidegate.core.promotions.model import SCHEMAS, SHORT, Held, compare_link
 from tidegate.core.promotions.proposal import (
     Facts,
-    Reached,
     branch,
     commit_message,
     description,
     title,
 )
+from tidegate.core.promotions.reach import Reached, pinned_in, reached_by
 from tidegate.core.why.tree import option_lines
 from tidegate.engine.promotions.looking import Look, Seen, look
 from tidegate.engine.promotions.proposing import Proposed
@@ -106,6 +106,9 @@ class Planned:
         if self.world.promotion.name == SCHEMAS:
             for name, where in self.pinned:
                 yield f"{name} has an image of its own ({where}): it must read the new schemas"
+        if self.before.errors and self.edited:
+            wrong = f"{self.before.errors} errors" if self.before.errors > 1 else "an error"
+            yield f"the bundle has {wrong}: shards it concerns are not counted (`validate`)"
         for name in self.moved:
             values = {held.value: held for held in self.world.moving(name)}
             whole = {self.seen.names[value] or value for value in values}
@@ -117,41 +120,42 @@ class Planned:
                 yield f"{len(lost)} commits of {value[:7]} would be lost, {lost[0].subject!r} first"
 
     @cached_property
+    def before(self) -> Bundle:
+        """The bundle as it is."""
+        return read_bundle(self._tree(), wiring.bundle_cache())
+
+    @cached_property
+    def after(self) -> Bundle:
+        """The bundle as it would be."""
+        root = self.ground.root
+        new = {f"{root}{path}": each.data for path, each in self.edited.items()}
+        return read_bundle(EditedTree(self._tree(), new), wiring.bundle_cache())
+
+    def _tree(self) -> Tree:
+        return wiring.open_tree(self.ground.folder, self.ground.base)
+
+    @cached_property
     def pinned(self) -> tuple[tuple[str, str], ...]:
         """Every shard with an image of its own, and where that is written."""
-        estate = _estate(wiring.open_tree(self.ground.folder, self.ground.base), self.ground)
-        every = (unit for place in estate.places for unit in place.units if unit.pinned_by)
-        return tuple((unit.name, unit.pinned_by) for unit in every)
+        return pinned_in(estate_in(self.before, site_of(self.ground.settings)))
 
     @cached_property
     def reached(self) -> tuple[Reached, ...]:
         """The shards that get another image, by environment, and those that keep their own."""
         if not self.edited:
             return ()
-        base = wiring.open_tree(self.ground.folder, self.ground.base)
-        root = self.ground.root
-        new = {f"{root}{path}": each.data for path, each in self.edited.items()}
-        before, after = (_estate(tree, self.ground) for tree in (base, EditedTree(base, new)))
-        effects = effects_of(before, after)
-        found: list[Reached] = []
-        for environment, some in effects.environments.items():
-            moving = [each for each in some if each.unit]
-            pinned = [
-                (unit.name, unit.pinned_by)
-                for place in after.places
-                if place.managed.namespace.environment == environment
-                for unit in place.units
-                if unit.pinned_by
-            ]
-            found.append(
-                Reached(
-                    environment=environment,
-                    shards=tuple(dict.fromkeys(each.unit for each in moving)),
-                    clusters=tuple(dict.fromkeys(each.cluster for each in moving)),
-                    pinned=tuple(pinned),
-                )
-            )
-        return tuple(each for each in found if each.shards)
+        site = site_of(self.ground.settings)
+        return reached_by(estate_in(self.before, site), estate_in(self.after, site))
+
+    def check(self) -> None:
+        """UserError if the bundle would have errors that it does not have."""
+        if not self.edited:
+            return
+        new = unmatched(self.after.findings, self.before.findings)
+        wrong = [each for each in new if each.severity == "error"]
+        if wrong:
+            problems = (Problem(f"{e.file}:{e.line}", e.message, e.remedy) for e in wrong)
+            raise UserError(tuple(problems), where="the bundle would not be sound any more")
 
     def files_at(self, base: str) -> dict[str, bytes | None]:
         """What to write on a commit; StaleError if that says other things than were read."""
@@ -222,10 +226,6 @@ def _values(spots: Iterable[Spot], environments: Iterable[str]) -> dict[tuple[st
     return found
 
 
-def _estate(tree: Tree, ground: Ground) -> Estate:
-    return estate_in(read_bundle(tree, wiring.bundle_cache()), site_of(ground.settings))
-
-
 def plan_promotion(
     settings: Settings,
     *,
@@ -258,4 +258,6 @@ def plan_promotion(
     seen = look(
         asked, source, built, ground.schemas, lambda version: ground.needed(source, version)
     )
-    return Planned(ground, seen)
+    planned = Planned(ground, seen)
+    planned.check()
+    return planned

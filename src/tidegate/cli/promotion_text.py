@@ -10,7 +10,8 @@ from tidegate.core.model.verdict import all_pass
 from tidegate.core.promotions.authors import Author
 from tidegate.core.promotions.history import Commit
 from tidegate.core.promotions.model import FULL, SHORT, Held
-from tidegate.core.promotions.proposal import Reached, count
+from tidegate.core.promotions.proposal import count
+from tidegate.core.promotions.reach import Reached
 from tidegate.core.why.sentence import MARKS, opens, sentence
 from tidegate.core.why.table import layout
 from tidegate.wire.rollout_answer import verdict_doc

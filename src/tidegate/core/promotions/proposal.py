@@ -8,19 +8,10 @@ import msgspec
 
 from tidegate.core.promotions.authors import Author
 from tidegate.core.promotions.model import SHORT, Held
+from tidegate.core.promotions.reach import Reached
 
 # So many lines of one list are written; forges cut long descriptions, and nobody reads them.
 LINES_MAX = 50
-
-
-class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of the shards of one environment."""
-
-    environment: str
-    shards: tuple[str, ...]
-    clusters: tuple[str, ...]
-    # Shards with an image of their own, and where it is written.
-    pinned: tuple[tuple[str, str], ...] = ()
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from tidegate.core.gates.brakes import Brakes
 from tidegate.core.model.problem import Problem
 from tidegate.core.promotions.decide import Built, SchemasNeed, Stand, World
 from tidegate.core.promotions.history import Ancestry, Commit
-from tidegate.core.promotions.model import COMMIT, SHORT, Held, Promotion
+from tidegate.core.promotions.model import COMMIT, FULL, SHORT, Held, Promotion
 from tidegate.ports.registry import Registry
 from tidegate.ports.repository import Repository
 
@@ -99,7 +99,8 @@ def look(
     loses: dict[str, tuple[Commit, ...]] = {}
     for value in _values(asked.held, promotion):
         stands[value], brings[value], loses[value] = history.stand(value, version)
-    image = f"{promotion.artifact.image}:{version[:SHORT]}" if promotion.artifact.image else ""
+    image = promotion.artifact.image
+    image = f"{image}:{version[: _tag_length(asked.held)]}" if image else ""
     world = World(
         promotion=promotion,
         held=asked.held,
@@ -115,6 +116,12 @@ def look(
     )
     names = {value: history.name_of(value) for value in stands}
     return Seen(world=world, brings=brings, loses=loses, names=names)
+
+
+def _tag_length(held: Iterable[Held]) -> int:
+    """How much of a commit its image is tagged with: as much as places with short forms have."""
+    short = (len(each.value) for each in held if each.is_commit and len(each.value) < FULL)
+    return next(short, SHORT)
 
 
 def _following(promotion: Promotion, branch: str) -> Promotion:
