@@ -1,6 +1,7 @@
 """The `tidegate` command: six verbs to learn, one way to fail.
 
-Exit codes: 0; 1 failure, or something was found; 2 what was written is wrong; 3 a rollout failed;
+Exit codes: 0; 1 failure, or something was found; 2 what was written is wrong; 3 a rollout failed,
+or `verify` differs;
 4 not allowed; 70 and 75 of `check`, by whose fault it is; 124 `--timeout`; 130 interrupted.
 """
 
@@ -27,6 +28,7 @@ _COMMANDS = {
     "plan": ("tidegate.cli.plan:plan", "Say what would change on the clusters, and what restarts"),
     "diff": ("tidegate.cli.plan:diff", "Show what would change, field by field; exit 1 if it does"),
     "apply": ("tidegate.cli.apply:apply", "Make the clusters what the bundle says"),
+    "verify": ("tidegate.cli.verify:verify", "Compare what is promised with what runs"),
     "release": ("tidegate.cli.release:release", "Give what Tidegate applied back, as it is"),
     "promote": ("tidegate.cli.promote:promote", "Move a version to environments by merge request"),
     "revert": ("tidegate.cli.revert:revert", "Offer to undo a commit that is not promoted"),

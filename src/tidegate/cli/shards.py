@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import click
@@ -162,6 +163,19 @@ async def inventory(
     partitions = {place.partition for place, _ in meant}
     known_pasts = await asyncio.to_thread(pasts, asked.settings.database, partitions)
     rows: list[Row] = []
+    async with sighted(asked, meant) as (opened, seen, troubles):
+        runs = await _runs(asked, meant, opened, seen) if ask_runs else {}
+        for place, unit in meant:
+            known, past = seen.get(where_of(place)), known_pasts.get(place.partition)
+            rows.append(row_in(place, unit, known, runs, past))
+    return rows, troubles
+
+
+@asynccontextmanager
+async def sighted(
+    asked: Asked, meant: Meant
+) -> AsyncIterator[tuple[Mapping[str, Cluster], dict[Where, Sight], list[str]]]:
+    """The clusters of some units, what their namespaces hold, and what could not be read."""
     wheres = list(dict.fromkeys(where_of(place) for place, _ in meant))
     async with asked.clusters(dict.fromkeys(cluster for cluster, _ in wheres)) as (opened, shut):
         sights = Sights(lambda name: opened[name])
@@ -176,15 +190,7 @@ async def inventory(
                 troubles[where[0]] = str(sight) or f"{where[0]}: no answer"
             else:
                 raise sight
-        runs = await _runs(asked, meant, opened, seen) if ask_runs else {}
-        for place, unit in meant:
-            known = seen.get(where_of(place))
-            if known is None:
-                blank = row_of(place, unit, kind_of(place.managed), {}, {}, {})
-                rows.append(msgspec.structs.replace(blank, note=UNREAD))
-            else:
-                rows.append(_row(place, unit, known, runs, known_pasts.get(place.partition)))
-    return rows, list(troubles.values())
+        yield opened, seen, list(troubles.values())
 
 
 def meant_units(asked: Asked) -> Meant:
@@ -218,17 +224,27 @@ def find_units(asked: Asked, target: str) -> Meant:
     return found
 
 
-def _row(place: Place, unit: Unit, sight: Sight, runs: Mapping[str, Run], past: Past | None) -> Row:
+def row_in(
+    place: Place,
+    unit: Unit,
+    sight: Sight | None,
+    runs: Mapping[str, Run] | None = None,
+    past: Past | None = None,
+) -> Row:
+    """A shard as its namespace has it; without a sight, that it could not be read."""
+    kind = kind_of(place.managed)
+    if sight is None:
+        return msgspec.structs.replace(row_of(place, unit, kind, {}, {}, {}), note=UNREAD)
     names = [shard.workload for shard in unit.shards]
     ours = all(sight.objects[name].ours for name in names if name in sight.objects)
     moved_by = f"rollout {place.partition}" if place.managed.rollout is not None else ""
     return row_of(
         place,
         unit,
-        kind_of(place.managed),
+        kind,
         sight.workloads,
         sight.pods,
-        runs,
+        runs or {},
         ours=ours,
         moved_by=moved_by,
         past=past,

@@ -15,6 +15,7 @@ from tidegate.core.model.time import Instant, parse_instant
 Document = Mapping[str, Any]
 CONTAINER = "int"
 _CRASHES = frozenset(("CrashLoopBackOff", "RunContainerError", "CreateContainerError"))
+_OVER = frozenset(("Succeeded", "Failed"))
 _PULLS = frozenset(("ImagePullBackOff", "ErrImagePull", "InvalidImageName"))
 
 
@@ -34,6 +35,8 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Instant | None = None
     # It was told to end, and has not yet.
     ending: bool = False
+    # It ended for good, as one that was evicted, and is only remembered.
+    over: bool = False
     env: dict[str, str] = {}
 
     @property
@@ -143,6 +146,7 @@ def pod_of(document: Document) -> Pod:
         waiting=str((state.get("waiting") or {}).get("reason", "")),
         started_at=_instant(started),
         ending=bool(metadata.get("deletionTimestamp")),
+        over=(document.get("status") or {}).get("phase") in _OVER,
         env=_env(container),
     )
 

@@ -1,0 +1,116 @@
+"""`tidegate verify`, from outside, on simulated clusters behind HTTP."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.folders import Folder
+
+pytestmark = pytest.mark.xdist_group("verify")
+
+TIDEGATE = (sys.executable, "-m", "tidegate")
+PATIENCE_S = 60.0
+PIN = "strategy: per-aws-account, shardSpecOverrides: [{shard: two, imageRef: ccccccc}]"
+
+
+class Stage:
+    """A bundle somebody edits, and the clusters it is applied to."""
+
+    def __init__(self, root: Path) -> None:
+        clusters = {"stage-1": "stage", "prod-1": "production"}
+        self.folder = Folder(root / "bundle", clusters)
+        self.folder.integration("dns")
+        self.folder.integration("tf", sharding=PIN)
+        self.root = root
+        kept = {n: v for n, v in os.environ.items() if not n.startswith("TIDEGATE_")}
+        self.env = {**kept, "KUBECONFIG": str(root / "k.yaml"), "NO_COLOR": "1", "COLUMNS": "200"}
+        self.env["XDG_CACHE_HOME"] = str(root / "cache")
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        """A command under way."""
+        command = [*TIDEGATE, *args, "bundle"]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            command, cwd=self.root, env=self.env, stdout=pipe, stderr=pipe, text=True
+        )
+
+    def run(self, *args: str, code: int = 0) -> tuple[str, str]:
+        """What a command prints, and what it says beside."""
+        with self.start(*args) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == code, out + err
+        return out, err
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Clusters with nothing on them, for all of the story below."""
+    stage = Stage(tmp_path_factory.mktemp("verify"))
+    with stage.start("clusters", "simulate", "--kubeconfig", "k.yaml", "--speed", "100") as serving:
+        assert serving.stdout is not None
+        serving.stdout.readline()
+        try:
+            yield stage
+        finally:
+            serving.terminate()
+            serving.communicate(timeout=PATIENCE_S)
+
+
+def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
+    """Nothing is there; it is applied, and waited for; then more is promised; then less is seen."""
+    with clusters.start("verify", "--wait", "--timeout", "60s") as waiting:
+        assert waiting.stderr is not None
+        said = waiting.stderr.readline()
+        assert said == "0 of 6 shards run what is promised; dns: not applied yet\n"
+        clusters.run("apply", "--yes")
+        out, err = waiting.communicate(timeout=PATIENCE_S)
+    assert waiting.returncode == 0, out + err
+    assert out.splitlines() == [
+        "6 of 6 shards run what is promised",
+        "",
+        "ENVIRONMENT  SHARDS  AS PROMISED  DIFFER  NOT READ",
+        "production   3       3            0       0",
+        "stage        3       3            0       0",
+    ]
+
+    clusters.folder.integration("dns", "bbbbbbb", clusters=("prod-1",))
+    clusters.folder.integration("tf", "bbbbbbb", sharding=PIN, staged=True)
+    out, err = clusters.run("verify", "--wait", "--timeout", "1s", "-o", "wide", code=124)
+    assert err.splitlines() == [
+        "2 of 5 shards run what is promised; dns: `tidegate apply` moves it",
+        "they did not agree in time",
+    ]
+    pinned = next(line for line in out.splitlines() if line.startswith("tf/two"))
+    assert "ccccccc" in pinned
+    assert "pinned by integrations/tf.yml:" in pinned
+    out, _ = clusters.run("verify", "--cluster", "prod-1", code=3)
+    held = "Git wants bbbbbbb; held at aaaaaaa by rollout integrations/tf@prod-1.integrations"
+    assert out.splitlines()[-3:] == [
+        "SHARD   ENVIRONMENT  PROMISED  RUNS     WHY",
+        "dns     production   bbbbbbb   aaaaaaa  `tidegate apply` moves it",
+        f"tf/one  production   bbbbbbb   aaaaaaa  {held}",
+    ]
+
+    # Of two places one is as promised, and nobody knows about the other.
+    nowhere = ("--context-of", "stage-1=nowhere", "--shard", "tf/two")
+    out, err = clusters.run("verify", *nowhere, "-o", "json", code=1)
+    two = {each["cluster"]: each for each in json.loads(out)["items"]}
+    assert (two["prod-1"]["agrees"], two["stage-1"]["agrees"]) == (True, False)
+    assert (two["prod-1"]["read"], two["stage-1"]["read"]) == (True, False)
+    assert two["prod-1"]["running"] == [two["prod-1"]["promised"]] == ["ccccccc"]
+    assert "stage-1" in err
+    out, _ = clusters.run("verify", *nowhere, code=1)
+    assert out.startswith("1 of 2 shards run what is promised, 1 not read\n")
+    assert "unknown: its cluster cannot be read" in out
+
+
+def test_how_long_to_wait_is_said_only_where_somebody_waits(clusters: Stage) -> None:
+    _, err = clusters.run("verify", "--timeout", "5m", code=2)
+    assert "write --wait as well" in err
+    _, err = clusters.run("verify", "--wait", "--timeout", "soon", code=2)
+    assert "like 30m" in err
