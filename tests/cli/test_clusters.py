@@ -129,6 +129,16 @@ def test_a_cluster_that_is_down_is_told_so_and_reached_by_nobody(tmp_path: Path)
         asyncio.run(asyncio.wait_for(look(), PATIENCE_S))
 
 
+def test_they_stop_when_told_to_even_if_nobody_reads_why(tmp_path: Path) -> None:
+    with simulated(tmp_path / "k") as (process, _):
+        assert process.stderr is not None
+        process.stderr.readline()  # the last thing before it serves
+        process.stderr.close()
+        process.stderr = None
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+
+
 def test_a_kubeconfig_of_somebody_is_not_written_over(tmp_path: Path) -> None:
     """Nor is anything else that was there."""
     kubeconfig = tmp_path / "config"

@@ -146,8 +146,9 @@ async def _serve(host: "Host", ear: socket.socket, address: str, kubeconfig: Pat
 
 
 def _stop(host: "Host", by: signal.Signals) -> None:
-    click.echo(f"stopped by {by.name}", err=True)
+    # First: whoever would read why may be gone already.
     host.stop()
+    click.echo(f"stopped by {by.name}", err=True)
 
 
 def _write(path: Path, text: str) -> None:
