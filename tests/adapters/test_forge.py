@@ -386,3 +386,16 @@ def test_what_is_no_token_is_refused_unrepeated(env: dict[str, str]) -> None:
     with pytest.raises(UserError, match="forgeToken: ") as told:
         wiring.forge("git@github.com:o/n.git", "auto", "", "env:T", env)
     assert TOKEN not in str(told.value)
+
+
+def test_labels_of_an_organisation_that_may_not_be_seen_are_passed_over(tmp_path: Path) -> None:
+    """A token without `read:organization` is enough where nobody needs them."""
+
+    async def story() -> None:
+        async with remotely_hosted("gitea", tmp_path) as project:
+            offered(project, "promote-1")
+            project.server.faults.append(Fault("403", "GET", "/orgs/"))
+            made = await project.forge.open(proposal(labels=("a",)))
+            assert made.labels == ("a",)
+
+    asyncio.run(story())

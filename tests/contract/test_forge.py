@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.forge.bare import commit, git, tip
+from tests.forge.bare import git, tip
 from tests.forge.hosted import Hosted, hosted
 from tidegate.core.errors import OutsideError
 from tidegate.ports.forge import (
@@ -44,7 +44,7 @@ def proposal(source: str = "promote-1", title: str = "promote x to y", **more: o
 
 def offered(project: Hosted, branch: str, text: str = "a: 2\n") -> str:
     """A branch with one commit on main, pushed; its commit."""
-    return commit(project.repository, branch, {"a.yml": text}, onto="main")
+    return project.commit(branch, {"a.yml": text})
 
 
 def test_what_is_opened_is_found_as_it_was_offered(play: Play) -> None:
@@ -117,7 +117,7 @@ def test_a_merge_is_a_real_one_and_its_request_is_known_by_its_commits(play: Pla
         base = tip(project.repository, "main")
         made = await project.forge.open(proposal())
         assert await project.forge.of_commit(sha) is None
-        commit(project.repository, "main", {"b.yml": "b: 2\n"}, onto="main")
+        project.commit("main", {"b.yml": "b: 2\n"})
         await project.merge(made.number)
         assert git(project.repository, "show", "main:a.yml") == "a: 2"
         assert git(project.repository, "show", "main:b.yml") == "b: 2"
@@ -251,10 +251,10 @@ def test_what_is_not_there_is_said(play: Play) -> None:
 
 
 def test_many_at_once_lose_nothing(play: Play) -> None:
-    """Eight offer at the same time, and every one is there, under a number of its own."""
+    """Five offer at the same time, and every one is there, under a number of its own."""
 
     async def story(project: Hosted) -> None:
-        branches = [f"promote-{i}" for i in range(8)]
+        branches = [f"promote-{i}" for i in range(5)]
         for branch in branches:
             offered(project, branch)
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
-from tests.forge.bare import bare_repository
+from tests.forge.bare import bare_repository, commit
 from tests.forge.server import PROJECT, VENDORS, ForgeServer, forge_server
 from tests.forge.world import JANE, TOKEN
 from tidegate.adapters.forge.asking import Limits
@@ -27,6 +27,10 @@ class Hosted(Protocol):
     @property
     def repository(self) -> Path:
         """The bare repository behind it."""
+        ...
+
+    def commit(self, branch: str, files: dict[str, str]) -> str:
+        """Somebody pushes a branch of one commit on main; its name."""
         ...
 
     async def merge(self, number: int) -> None:
@@ -56,6 +60,10 @@ class LocallyHosted:
     def __init__(self, repository: Path) -> None:
         self.repository = repository
         self.forge = LocalForge(repository)
+
+    def commit(self, branch: str, files: dict[str, str]) -> str:
+        """Into the repository itself."""
+        return commit(self.repository, branch, files, onto="main")
 
     async def merge(self, number: int) -> None:
         """Through the forge itself."""
@@ -87,6 +95,10 @@ class RemotelyHosted:
         self.server = server
         self.repository = server.project.folder
         self.forge = forge
+
+    def commit(self, branch: str, files: dict[str, str]) -> str:
+        """Behind the forge."""
+        return commit(self.repository, branch, files, onto="main")
 
     async def merge(self, number: int) -> None:
         """Behind the forge."""

@@ -224,10 +224,12 @@ class GiteaForge:
 
     async def _known(self) -> dict[str, int]:
         found: dict[str, int] = {}
-        # Only organisations have labels for all their repositories.
+        # Only organisations have labels for all their repositories, and not everybody sees them.
         of_all = f"/orgs/{quote(self._owner, safe='')}/labels"
-        for label in await self._asking.get(of_all, list[_Label], {"limit": 50}) or ():
-            found[label.name] = label.id
+        answer = await self._asking.ask("GET", of_all, {"limit": 50})
+        if answer.status not in (403, 404):
+            for label in self._asking.read(answer, list[_Label], f"GET {of_all}"):
+                found[label.name] = label.id
         async for label in self._asking.pages(f"{self._repo}/labels", _Label, {}):
             found[label.name] = label.id
         return found
