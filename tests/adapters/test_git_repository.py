@@ -306,6 +306,43 @@ def test_who_commits_must_be_known(bare: Path, tmp_path: Path) -> None:
         repository.commit(BRANCH, repository.tip(), {"a": b""}, "x\n")
 
 
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="nothing to make a key with")
+def test_commits_are_signed_where_git_is_told_to(bare: Path, tmp_path: Path) -> None:
+    """With the user's key, found again like any other; without it there is no commit at all."""
+    key = tmp_path / "key"
+    making = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
+    subprocess.run(making, check=True)
+    mine = clone(bare, tmp_path / "mine")
+    for name, value in (("commit.gpgSign", "yes"), ("gpg.format", "ssh")):
+        git(mine, "config", name, value)
+    git(mine, "config", "user.signingKey", str(tmp_path / "nowhere"))
+    repository = open_repository(mine)
+    change = {"a.yml": b"1", "new.yml": b""}
+    with pytest.raises(OutsideError, match=r"git commit-tree: .*nowhere"):
+        repository.commit(BRANCH, repository.tip(), change, "x\n\nbody\n")
+    assert repository.here(BRANCH) == ""
+    git(mine, "config", "user.signingKey", f"{key}.pub")
+    made = repository.commit(BRANCH, repository.tip(), change, "x\n\nbody\n")
+    assert repository.commit(BRANCH, repository.tip(), change, "x\n\nbody\n") == made
+    signers = tmp_path / "signers"
+    signers.write_text(f"ada@example.com {Path(f'{key}.pub').read_text()}")
+    git(mine, "-c", f"gpg.ssh.allowedSignersFile={signers}", "verify-commit", made)
+    assert git(mine, "for-each-ref", "refs/tidegate") == ""
+    assert dict(repository.read(made, change)) == change
+    assert [each.sha for each in repository.between(repository.tip(), made)] == [made]
+
+
+def test_a_clone_of_one_branch_knows_the_others(bare: Path, tmp_path: Path) -> None:
+    """As CI systems make them: what is merged into need not have been fetched."""
+    git(bare, "branch", "work", "main~1")
+    mine = clone(bare, tmp_path / "mine", "--single-branch", "--branch=work")
+    repository = open_repository(mine)
+    repository.fetch()
+    assert repository.branch() == "main"
+    assert repository.tip() == git(bare, "rev-parse", "main")
+    assert repository.ancestry(repository.tip("work"), repository.tip()) is Ancestry.AHEAD
+
+
 def test_a_refusal_of_the_remote_is_told(bare: Path, tmp_path: Path) -> None:
     """In its own words, as something outside."""
     repository = open_repository(clone(bare, tmp_path / "mine"))

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping
 
 from tidegate.adapters.git.listing import Entry, listing, with_changes
 from tidegate.adapters.git.process import Git, decoded
-from tidegate.core.errors import OutsideError, UserError
+from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, Problems, shown
 
 _QUOTED = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
+# Where a commit waits for its signature.
+_UNSIGNED = "refs/tidegate/unsigned"
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 # Author and committer lines end in seconds and a time zone.
 _WHEN = re.compile(r" \d+ [+-]\d{4}$")
 
@@ -32,15 +35,25 @@ def commit_files(
     wanted = with_changes(entries, files, parent)
     if now and _is_it(git, now, parent, wanted, message, who):
         return now
-    stream = b"".join(_stream(branch, parent, entries, files, message, who))
-    done = git.run(
-        *("-c", "core.hooksPath=/dev/null"),
-        *("fast-import", "--quiet", "--force", "--done", "--date-format=raw"),
-        given=stream,
-    )
-    if done.returncode:
-        raise OutsideError(f"git fast-import: {git.said(done)}")
-    return decoded(done.stdout).strip()
+    signs = git.line("config", "--type=bool", "commit.gpgSign") == "true"
+    ref = f"{_UNSIGNED}/{branch}" if signs else f"refs/heads/{branch}"
+    stream = b"".join(_stream(ref, parent, entries, files, message, who))
+    making = ("fast-import", "--quiet", "--force", "--done", "--date-format=raw")
+    made = decoded(git.ask(*_NO_HOOKS, *making, given=stream)).strip()
+    return _signed(git, branch, parent, made, message) if signs else made
+
+
+def _signed(git: Git, branch: str, parent: str, made: str, message: str) -> str:
+    """The same commit with the user's signature, which fast-import cannot give; the branch at it.
+
+    Where it cannot be signed there is none: the branch stays as it was.
+    """
+    tree = f"{made}^{{tree}}"
+    told = git.ask("commit-tree", "-S", tree, "-p", parent, given=message.encode())
+    signed = decoded(told).strip()
+    moves = f"update refs/heads/{branch} {signed}\ndelete {_UNSIGNED}/{branch}\n"
+    git.ask(*_NO_HOOKS, "update-ref", "--stdin", given=moves.encode())
+    return signed
 
 
 def _check(entries: Mapping[str, Entry], files: Mapping[str, bytes | None], parent: str) -> None:
@@ -102,7 +115,7 @@ def _is_it(
 
 
 def _stream(
-    branch: str,
+    ref: str,
     parent: str,
     entries: Mapping[str, Entry],
     files: Mapping[str, bytes | None],
@@ -110,7 +123,7 @@ def _stream(
     who: tuple[str, str],
 ) -> Iterator[bytes]:
     """The change in the words of fast-import."""
-    yield f"feature done\ncommit refs/heads/{branch}\nmark :1\n".encode()
+    yield f"feature done\ncommit {ref}\nmark :1\n".encode()
     yield _bytes(f"author {who[0]}\ncommitter {who[1]}\n")
     yield _data(message.encode())
     yield f"from {parent}\n".encode()

@@ -35,8 +35,6 @@ _MANNERS = {
     "GIT_TERMINAL_PROMPT": "0",
     "SSH_ASKPASS_REQUIRE": "never",
     "GIT_OPTIONAL_LOCKS": "0",
-    # Only what a repository can be fetched by; never a command in place of an address.
-    "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
 }
 # A server that sends less than this for so long has gone.
 _PATIENCE = {"GIT_HTTP_LOW_SPEED_LIMIT": "1000", "GIT_HTTP_LOW_SPEED_TIME": "60"}

@@ -80,10 +80,14 @@ class GitRepository:
         return name
 
     def tip(self, branch: str = "") -> str:
-        """Where a branch of the remote was when it was last fetched."""
+        """Where a branch of the remote was when it was last fetched; where it is if none ever was.
+
+        Clones of one branch only, as CI systems make them, fetch no other.
+        """
         name = branch or self.branch()
         folder = f"refs/remotes/{self._remote}" if self._remote else "refs/heads"
-        if found := self._name(f"{folder}/{name}"):
+        found = self._name(f"{folder}/{name}") or (self.pushed(name) if self._remote else "")
+        if found:
             return found
         asked = self._git.ask("for-each-ref", "--format=%(refname:lstrip=2)", folder)
         known = decoded(asked).split()
