@@ -77,6 +77,19 @@ def test_who_knows_the_environment_is_told_of_the_image_it_keeps() -> None:
     assert change.reason == "wants bbbbbbb; keeps aaaaaaa until its rollout moves it"
 
 
+def test_who_has_an_image_of_its_own_does_not_restart_when_the_environment_moves() -> None:
+    """Whether an override or the integration itself names it, and though it reads IMAGE_TAG."""
+    kept = Override(shard="one", image_ref="aaaaaaa")
+    pinned = managed("", accounts=True, overrides=(kept,), environmentAware=True)
+    named = managed("aaaaaaa", environmentAware=True)
+    both = integration("a", pinned), integration("b", named)
+    land = Land()
+    land.apply(estate(*both, IMAGE_TAG="aaaaaaa"))
+    found = verbs(land.plan(estate(*both, IMAGE_TAG="bbbbbbb")))
+    assert found[f"{BASE}a-one"] is found[f"{BASE}b"] is Verb.UNCHANGED
+    assert found[f"{BASE}a-two"] is Verb.CONFIGURE
+
+
 @pytest.mark.parametrize("digest", ["", "sha256:feed"])
 def test_whoever_moves_an_image_makes_the_same_object(digest: str) -> None:
     """A rollout names the image, apply works it out: the next plan has nothing to do."""

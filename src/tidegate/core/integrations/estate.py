@@ -239,7 +239,7 @@ def manifest_of(
     wanted = image_of(shard, place.managed, place.ground)
     image = wanted if revision is None else image_named(revision, place.repository)
     ground = msgspec.structs.replace(
-        place.ground, adopted=adopted, parameters=_parameters(place, shard, image)
+        place.ground, adopted=adopted, parameters=_parameters(place, shard, image, adopted=adopted)
     )
     manifest = render(shard, place.managed, ground, image)
     if site.overlay is not None and piece.kind != "CronJob":
@@ -248,10 +248,14 @@ def manifest_of(
     return _stamped(manifest, piece, shard.integration, adopted=adopted)
 
 
-def _parameters(place: Place, shard: Shard, image: str) -> Mapping[str, str]:
-    """Who is told which image it runs is told of the one it runs, whoever moves it there."""
+def _parameters(place: Place, shard: Shard, image: str, *, adopted: bool) -> Mapping[str, str]:
+    """Who is told which image it runs is told of the one it runs, whoever moves it there.
+
+    The existing manager tells those with an image of their own of the environment's, so that a
+    promotion restarts them on the image they have; what was adopted from it is left as it is.
+    """
     chosen = shard.override.image_ref if shard.override is not None else None
-    if chosen or place.managed.spec.get("imageRef"):
+    if adopted and (chosen or place.managed.spec.get("imageRef")):
         return place.ground.parameters
     own = {"IMAGE_TAG": tag_of(image), "IMAGE_DIGEST": digest_of(image)}
     return {**place.ground.parameters, **own}
