@@ -68,7 +68,7 @@ def main() -> None:
     """Write everything below a folder that is not there yet."""
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[1]).absolute()
     if folder.exists():
         sys.exit(f"{folder} is there already; name another, or remove it")
     folder.mkdir(parents=True)
