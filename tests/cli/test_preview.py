@@ -255,6 +255,26 @@ def test_a_hold_leaves_no_date_and_is_named(bundle: Bundle) -> None:
     assert "canary has no date: hold inc-42: incident" in data["verdict"]
 
 
+def test_an_approval_has_no_date_and_health_is_taken_to_be_good(bundle: Bundle) -> None:
+    """If all goes well is said of what nobody can know; what people have to do is named."""
+    move_image(bundle)
+    brakes = bundle.root.parent / "brakes.yaml"
+    scope = "scope: {selector: {matchLabels: {tier: stage}}}"
+    brakes.write_text(f"health:\n- {{name: runs, cleanRuns: 3, maxAge: 30m, {scope}}}\n")
+    healthy = bundle.data("--brakes", str(brakes))["rollouts"][0]
+    assert healthy["healthGates"] == ["runs"]
+    assert healthy["doneAt"] == "2026-11-20T19:00:00Z"
+    brakes.write_text(f"approvals:\n- {{name: board, quorum: 2, {scope}}}\n")
+    canary, stage, rest = bundle.data("--brakes", str(brakes))["rollouts"][0]["groups"]
+    assert canary["doneAt"] == "2026-11-20T15:40:00Z"
+    assert (stage["startsAt"], stage["doneAt"], rest["startsAt"]) == (None, None, None)
+    (collision,) = stage["collisions"]
+    assert (collision["gate"], collision["wouldStartAt"]) == ("approval", canary["doneAt"])
+    assert stage["heldBy"] == collision["text"]
+    shown = bundle.text("--brakes", str(brakes))
+    assert f"stage: would start Fri 15:40, {collision['text']}" in shown
+
+
 def test_without_rules_everybody_moves_at_once_when_somebody_applies(bundle: Bundle) -> None:
     settings = bundle.root / "app-interface" / "settings.yml"
     settings.write_text(settings.read_text().partition("rollout:")[0])

@@ -202,12 +202,13 @@ class Revisions:
     @functools.cached_property
     def _mixing(self) -> tuple[tuple[str, ...], str]:
         from tidegate import wiring
-        from tidegate.config.promotion.files import DATA, Files
+        from tidegate.cli.promotion_ground import root_in
+        from tidegate.config.promotion.files import Files
         from tidegate.config.promotion.mixing import mixtures
         from tidegate.core.errors import UserError
 
         repository = wiring.repository(self.folder)
-        root = repository.prefix.removesuffix(DATA)
+        root = root_in(repository.prefix)
         base, head = self.base.commit, self.head.commit
         assert base is not None, "the base is a commit"
         old = Files(repository, base, root)

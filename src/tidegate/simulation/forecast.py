@@ -82,7 +82,9 @@ def forecast(
             report = Target(action.target, Status.Progressing, now, action.change.revision)
             ahead.reports[action.target] = report
             ends[action.target] = Instant(now + apply_times.get(action.target, usual))
-        moment = _next(ahead, ends, now)
+        # Where nothing was done and nothing became true, the same would be decided again.
+        idle = not plan.actions and not plan.events
+        moment = _next(ahead, ends, now, plan if idle else None)
         if moment is None:
             break
         now = moment
@@ -110,15 +112,21 @@ def _settle(state: RolloutState, ends: dict[str, Instant], now: Instant) -> None
         state.reports[name] = replace(known, status=Status.Succeeded, since=ends.pop(name))
 
 
-def _next(state: RolloutState, ends: dict[str, Instant], now: Instant) -> Instant | None:
-    world = world_of(state, state.brakes)
-    again = decide(world, now).recheck_at if world is not None else None
+def _next(
+    state: RolloutState, ends: dict[str, Instant], now: Instant, plan: RolloutPlan | None
+) -> Instant | None:
+    if plan is None:
+        world = world_of(state, state.brakes)
+        plan = decide(world, now) if world is not None else None
+    again = plan.recheck_at if plan is not None else None
     later = [moment for moment in (again, *ends.values()) if moment is not None and moment > now]
     return min(later, default=None)
 
 
 def _note(found: dict[str, Expected], world: RolloutWorld, plan: RolloutPlan, now: Instant) -> None:
     starting = set(plan.started)
+    # Targets share their verdicts: what follows from them is worked out once.
+    said: dict[int, _Said] = {}
     for group in world.groups:
         for i in range(group.first, group.last):
             target, state = world.targets[i], plan.states[i]
@@ -134,21 +142,40 @@ def _note(found: dict[str, Expected], world: RolloutWorld, plan: RolloutPlan, no
                 expected.held_by, expected.revision = "", plan.course.revision
                 continue
             verdicts = plan.options[i].verdicts
-            _collide(expected.collisions, verdicts, now)
-            gate = first_shut(verdicts)
-            if gate is not None and state is not State.DONE:
-                expected.held_by = sentence(gate)
-                if gate.gate.value not in expected.depends_on:
-                    expected.depends_on.append(gate.gate.value)
+            told = said.get(id(verdicts))
+            if told is None:
+                told = said[id(verdicts)] = _said(verdicts)
+            _collide(expected.collisions, told.brakes, now)
+            if told.gate and state is not State.DONE:
+                expected.held_by = told.words
+                if told.gate not in expected.depends_on:
+                    expected.depends_on.append(told.gate)
 
 
-def _collide(found: list[Collision], verdicts: tuple[Verdict, ...], now: Instant) -> None:
-    """Note the brakes that are on, if nothing else is in the way."""
+class _Said(msgspec.Struct):
+    """What some verdicts come to for whoever waits."""
+
+    # The gate that says most, and what it says; empty: all are open.
+    gate: str
+    words: str
+    # The brakes that are on, if nothing else is in the way.
+    brakes: list[Verdict]
+
+
+def _said(verdicts: tuple[Verdict, ...]) -> _Said:
     shut = [each for each in verdicts if each.outcome is not Outcome.PASS]
-    if not all(each.gate in _BRAKES for each in shut):
-        return
-    known = {likeness(each.verdict) for each in found}
-    found += (Collision(now, each) for each in shut if likeness(each) not in known)
+    first = first_shut(verdicts)
+    if first is None:
+        return _Said("", "", [])
+    alone = all(each.gate in _BRAKES for each in shut)
+    return _Said(first.gate.value, sentence(first), shut if alone else [])
+
+
+def _collide(found: list[Collision], brakes: list[Verdict], now: Instant) -> None:
+    """Note brakes that were not met before."""
+    if brakes:
+        known = {likeness(each.verdict) for each in found}
+        found += (Collision(now, each) for each in brakes if likeness(each) not in known)
 
 
 def likeness(one: Verdict) -> tuple[object, ...]:
