@@ -228,6 +228,9 @@ def test_a_status_may_be_told_twice(play: Play) -> None:
         (told,) = await project.statuses(sha)
         assert told.state is StatusState.PENDING
         assert told.text.startswith("xxx")
+        project.server.faults.append(Fault("400", "POST", says="Cannot transition status via :x"))
+        with pytest.raises(OutsideError, match=r"HTTP 400 .*Cannot transition"):
+            await project.forge.status(sha, replace(status, state=StatusState.FAILURE))
 
     play(story)
 

@@ -20,6 +20,7 @@ class Fault:
     of: str = ""
     times: int = 1
     headers: dict[str, str] = field(default_factory=dict)
+    says: str = "faulty"
 
     def hits(self, request: web.Request) -> bool:
         """Whether a request is met, this time."""
@@ -41,6 +42,6 @@ async def spoilt(fault: Fault, request: web.Request, answer: Answer) -> web.Stre
     if fault.what == "slow":
         await asyncio.sleep(30)
         return await answer(request)
-    body = {"message": f"faulty, {request.headers.get('Authorization', '')}"}
+    body = {"message": f"{fault.says}, {request.headers.get('Authorization', '')}"}
     body["message"] += request.headers.get("PRIVATE-TOKEN", "")
     return web.json_response(body, status=int(fault.what), headers=fault.headers)

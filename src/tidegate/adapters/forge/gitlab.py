@@ -156,7 +156,8 @@ class GitlabForge:
         if status.url:
             body["target_url"] = status.url
         answer = await self._asking.ask("POST", path, body=body)
-        if answer.status == 400 and b"Cannot transition status" in answer.body:
+        waits = status.state is StatusState.PENDING and b"Cannot transition status" in answer.body
+        if answer.status == 400 and waits:
             return  # it stands so already
         self._asking.read(answer, Anything, f"POST {path}")
 
