@@ -175,6 +175,7 @@ def test_what_is_looked_for_is_found_on_any_page(play: Play, kind: str) -> None:
         await forge.comment(number, "preview", "second")
         said = await project.comments(number)
         assert said[7:] == ["<!-- tidegate:preview -->\nsecond"]
+        assert await forge.of_commit("0" * 39 + "1") is None
         hurried = adapter(kind, project.server, replace(QUICK, page=3, pages_max=2))
         with pytest.raises(OutsideError, match="more than 6 answers to GET"):
             await hurried.find(state=None)
@@ -400,5 +401,25 @@ def test_labels_of_an_organisation_that_may_not_be_seen_are_passed_over(tmp_path
             project.server.faults.append(Fault("403", "GET", "/orgs/"))
             made = await project.forge.open(proposal(labels=("a",)))
             assert made.labels == ("a",)
+
+    asyncio.run(story())
+
+
+def test_gitea_is_not_searched_to_the_end_for_a_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest are looked through, page by page; beyond them nobody knows."""
+    monkeypatch.setattr("tidegate.adapters.forge.gitea.LOOKED_MAX", 4)
+
+    async def story() -> None:
+        async with remotely_hosted("gitea", tmp_path, replace(QUICK, page=2)) as project:
+            shas = []
+            for i in range(6):
+                shas.append(offered(project, f"promote-{i}", f"a: {10 + i}\n"))
+                made = project.server.project.open(US, f"title {i}", "", f"promote-{i}", "main")
+                project.server.project.merge(made.number)
+            found = [await project.forge.of_commit(sha) for sha in shas]
+            numbers = [each.number if each is not None else None for each in found]
+            assert numbers == [None, None, 3, 4, 5, 6]
 
     asyncio.run(story())

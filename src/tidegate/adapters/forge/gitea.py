@@ -17,6 +17,8 @@ REMEDY = (
     "check forgeToken (or GITEA_TOKEN): it needs write:repository, write:issue and read:user, "
     "and its user Write on the repository"
 )
+# Of those that ended, how many are looked through for the end of a branch.
+LOOKED_MAX = 500
 # Of a label that is made because somebody wants it put on something.
 _COLOR = "#8c8c8c"
 
@@ -84,14 +86,18 @@ class GiteaForge:
         return await meant(self._all(asked), source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
-        """The request that was merged as a commit, or whose branch ended with it."""
+        """The request that was merged as a commit, or of the last ones, whose branch ended so."""
         path = f"{self._repo}/commits/{quote(sha, safe='')}/pull"
         found = await self._asking.get(path, _Request)
         if found is not None:
             return _seen(found)
+        looked = 0
         async for each in self._all("closed"):
             if each.head == sha and each.state is RequestState.MERGED:
                 return each
+            looked += 1
+            if looked >= LOOKED_MAX:
+                break
         return None
 
     async def open(self, proposal: Proposal) -> MergeRequest:
