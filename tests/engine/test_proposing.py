@@ -96,10 +96,11 @@ def offer(
     upto: Upto = Upto.OPEN,
     proposal: Proposal = PROPOSAL,
     forge: Any = None,
+    named: bool = False,
 ) -> Proposed:
     """Propose, and wait for it."""
     asked = (repository, forge or site.forge, proposal, files)
-    return asyncio.run(propose(*asked, key=KEY, upto=upto))
+    return asyncio.run(propose(*asked, key=KEY, upto=upto, named=named))
 
 
 class KilledError(BaseException):
@@ -213,6 +214,26 @@ def test_a_request_of_the_same_title_is_taken_up(site: Site) -> None:
     done = offer(site, open_repository(site.clone()), proposal=renamed)
     assert (done.branch, done.requested) == (BRANCH, Outcome.CHANGED)
     site.is_offered_once()
+
+
+def test_a_branch_that_is_named_leads_past_the_work_of_others(site: Site) -> None:
+    """Where ours was taken over; as long as it is ours, there is no second request."""
+    mine = site.clone()
+    repository = open_repository(mine)
+    offer(site, repository)
+    other = Proposal(title=PROPOSAL.title, description="", source="mine/own", target="main")
+    assert offer(site, repository, proposal=other, named=True).branch == BRANCH
+    push_change(site.bare, site.folder / "bob", {"b.yml": "fixed\n"}, BRANCH)
+    git(mine, "branch", "-D", BRANCH)
+    theirs = site.tip(BRANCH)
+    with pytest.raises(StaleError, match="name another with --branch"):
+        offer(site, repository, proposal=other)
+    done = offer(site, repository, proposal=other, named=True)
+    assert (done.branch, done.requested) == ("mine/own", Outcome.MADE)
+    again = offer(site, repository, proposal=other, named=True)
+    assert (again.branch, again.requested) == ("mine/own", Outcome.FOUND)
+    assert site.tip(BRANCH) == theirs
+    assert {each.source for each in site.requests()} == {BRANCH, "mine/own"}
 
 
 def test_a_request_into_another_branch_is_another(site: Site) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.forge.hosted import RemotelyHosted, remotely_hosted
-from tests.forge.world import TOKEN
+from tests.forge.world import JANE, TOKEN
 from tests.git_repos import clone, git
 from tidegate.adapters.git.mirror import open_mirror
 from tidegate.adapters.git.repository import open_repository
@@ -75,6 +75,25 @@ def test_every_forge_has_it_once(kind: str, tmp_path: Path) -> None:
             again = await offered(project, first, b"a: 4\n")
             assert again.requested is Outcome.MADE
             assert len(requests) == 2
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("kind", ["gitlab", "github", "gitea"])
+def test_a_request_from_a_fork_is_left_alone(kind: str, tmp_path: Path) -> None:
+    """Even of the same title, from a branch of the same name: its branch is not here."""
+
+    async def story() -> None:
+        async with remotely_hosted(kind, tmp_path / "forge") as project:
+            theirs = project.server.project.open(JANE, "promote x", "by hand", BRANCH, "main")
+            theirs.fork, theirs.head = True, git(project.repository, "rev-parse", "main")
+            for outcome in (Outcome.MADE, Outcome.FOUND):
+                repository = open_repository(await cloned(project, tmp_path / outcome.value))
+                done = await offered(project, repository)
+                assert (done.pushed, done.requested) == (outcome, outcome)
+                assert done.request is not None
+                assert done.request.number == 2
+            assert theirs.body == "by hand"
 
     asyncio.run(story())
 

@@ -50,7 +50,12 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
         "body": each.body,
         "user": user(each.author),
         "labels": [label(project, name) for name in each.labels],
-        "head": {"label": each.source, "ref": ref, "sha": project.head(each), "repo_id": 1},
+        "head": {
+            "label": each.source,
+            "ref": ref,
+            "sha": project.head(each),
+            "repo_id": 1 + each.fork,
+        },
         "base": {
             "label": each.target,
             "ref": each.target,

@@ -50,7 +50,7 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
         "user": user(each.author),
         "labels": [label(project, name) for name in each.labels],
         "head": {
-            "label": f"{owner}:{each.source}",
+            "label": f"{'somebody' if each.fork else owner}:{each.source}",
             "ref": each.source,
             "sha": project.head(each),
             "user": user(each.author),
@@ -95,7 +95,9 @@ def list_requests(call: Call) -> Reply:
         for each in project.requests.values()
         if query.get("state", "open") in ("all", "open" if each.state == "open" else "closed")
         # Without an owner the filter is not heeded, as the vendor has it.
-        and (not branch or (owner == call.parts["owner"] and branch == each.source))
+        and (
+            not branch or ((owner, branch) == (call.parts["owner"], each.source) and not each.fork)
+        )
         and query.get("base", each.target) == each.target
     ]
     found = found if query.get("direction") == "asc" else found[::-1]

@@ -37,6 +37,8 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
         "title": each.title,
         "description": each.body,
         "state": STATES[each.state],
+        "source_project_id": 2 if each.fork else 1,
+        "target_project_id": 1,
         "source_branch": each.source,
         "target_branch": each.target,
         "labels": list(each.labels),

@@ -48,6 +48,8 @@ class Request:
     labels: list[str]
     opened: str
     state: str = "open"  # open, merged, closed
+    # Whether its branch is in somebody's copy of the repository; such a branch may have any name.
+    fork: bool = False
     comments: list[Comment] = field(default_factory=list)
     # Once it is not open: what its branch was at, what it was merged into, as what, when.
     head: str = ""
@@ -105,7 +107,8 @@ class Project:
     def between(self, source: str, target: str) -> Request | None:
         """The one that is open between two branches."""
         for each in self.requests.values():
-            if (each.source, each.target, each.state) == (source, target, "open"):
+            here = (each.source, each.target, each.state) == (source, target, "open")
+            if here and not each.fork:
                 return each
         return None
 

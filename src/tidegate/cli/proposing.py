@@ -198,6 +198,7 @@ class Proposing:
                 key=key,
                 upto=upto,
                 message=offer.message,
+                named=bool(self.branch),
             )
         finally:
             if forge is not None:

@@ -70,7 +70,10 @@ class Forge(Protocol):
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """The merge requests of a branch, of a title, or of both, the newest first."""
+        """The merge requests of a branch, of a title, or of both, the newest first.
+
+        Only those from branches of the repository itself: another's branch is not ours to change.
+        """
         ...
 
     async def of_commit(self, sha: str) -> MergeRequest | None:

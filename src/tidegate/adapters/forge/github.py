@@ -28,6 +28,8 @@ class _Label(msgspec.Struct):
 class _Branch(msgspec.Struct):
     ref: str
     sha: str
+    # `owner:branch`, whoever's copy of the repository it is in.
+    label: str | None = None
 
 
 class _Request(msgspec.Struct):
@@ -86,7 +88,8 @@ class GithubForge:
         if source:
             query["head"] = f"{self._owner}:{source}"
         pages = self._asking.pages(f"{self._repo}/pulls", _Request, query)
-        return await meant((_seen(each) async for each in pages), source, title, state)
+        own = (_seen(each) async for each in pages if _owner(each.head) == _owner(each.base))
+        return await meant(own, source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The first merged request that has a commit."""
@@ -213,6 +216,10 @@ def _by(user: _User | None, me: int) -> bool:
     if user is None:
         return False
     return user.id == me if me else user.type == "Bot"
+
+
+def _owner(branch: _Branch) -> str:
+    return (branch.label or "").partition(":")[0]
 
 
 def _seen(found: _Request) -> MergeRequest:

@@ -44,6 +44,8 @@ class _Request(msgspec.Struct):
     merge_commit_sha: str | None = None
     squash_commit_sha: str | None = None
     merged_at: str | None = None
+    source_project_id: int | None = None
+    target_project_id: int | None = None
 
 
 class _User(msgspec.Struct):
@@ -79,7 +81,10 @@ class GitlabForge:
         elif title:
             query |= {"search": title, "in": "title"}
         pages = self._asking.pages(self._requests(), _Request, query)
-        return await meant((_seen(each) async for each in pages), source, title, state)
+        own = (
+            _seen(each) async for each in pages if each.source_project_id == each.target_project_id
+        )
+        return await meant(own, source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The first merged request that has a commit."""

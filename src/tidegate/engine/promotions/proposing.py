@@ -83,11 +83,13 @@ async def propose(
     key: str,
     upto: Upto,
     message: str = "",
+    named: bool = False,
 ) -> Proposed:
     """Offer a change, as far as asked for. The key says which proposal it is, on whatever branch.
 
-    The message is the commit's; empty: the title.
-    StaleError if somebody else's work is in the way, with what to do about it.
+    The message is the commit's; empty: the title. A branch that somebody `named` is taken, unless
+    the same is offered from another one already. StaleError if somebody else's work is in the way,
+    with what to do about it.
     """
     proposal = replace(
         proposal,
@@ -98,6 +100,9 @@ async def propose(
     if upto is Upto.OPEN:
         assert forge is not None, "a merge request needs a forge"
         known = await _known(forge, proposal)
+        if known and named and known.source != proposal.source:
+            # One of this title where somebody works is theirs; ours goes where they say.
+            known = known if await asyncio.to_thread(_is_ours, repository, known, key) else None
         # What is offered already is offered from its branch.
         proposal = replace(proposal, source=known.source) if known else proposal
     if proposal.source == proposal.target:
@@ -179,6 +184,13 @@ def _check_ours(
                 f"branch {branch} {where} has work that is not ours: {what}; nothing was changed: "
                 f"have it merged into {proposal.target}, or {undo}, or name another with --branch"
             )
+
+
+def _is_ours(repository: Repository, request: MergeRequest, key: str) -> bool:
+    """Whether nothing is offered by a merge request but what we put there."""
+    repository.fetch()
+    at = repository.pushed(request.source)
+    return not at or stranger(repository, repository.tip(request.target), at, key) is None
 
 
 async def _known(forge: Forge, proposal: Proposal) -> MergeRequest | None:
