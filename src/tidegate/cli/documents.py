@@ -55,9 +55,4 @@ def _json(raw: bytes) -> Any:
 
 def located(document: Document, error: UserError) -> UserError:
     """The same problems, each with the line of the file it stands on."""
-    return UserError(
-        tuple(
-            Problem(f"{document.where(each.path)}: {each.path}", each.message, each.remedy)
-            for each in error.problems
-        )
-    )
+    return UserError(document.located(error.problems))

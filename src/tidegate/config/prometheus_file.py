@@ -28,10 +28,5 @@ def read_servers(path: Path) -> list[PrometheusServer]:
     for name in sorted({name for name in names if names.count(name) > 1}):
         problems.add("servers", f'"{name}" stands twice', "keep one of them")
     if problems.errors:
-        raise UserError(
-            tuple(
-                Problem(f"{document.where(each.path)}: {each.path}", each.message, each.remedy)
-                for each in problems.errors
-            )
-        )
+        raise UserError(document.located(problems.errors))
     return servers

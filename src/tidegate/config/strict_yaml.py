@@ -7,7 +7,7 @@ values, is ours, which is both the strict part and the fast one.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -72,6 +72,13 @@ class Document:
             node = child
         mark = node.start_mark
         return f"{self.name}:{mark.line + 1}:{mark.column + 1}"
+
+    def located(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """The same problems, each with the line of the file it stands on."""
+        return tuple(
+            Problem(f"{self.where(each.path)}: {each.path}", each.message, each.remedy)
+            for each in problems
+        )
 
     def position(self, path: Sequence[str | int]) -> tuple[int, int]:
         """Line and column of what stands at a path, or of its nearest parent; counted from 1."""

@@ -69,10 +69,5 @@ def _read(document: Document, *, declared: bool = True) -> Promotion:
     line = document.where("").partition(":")[0]
     promotion = read_promotion(document.data, problems, line if declared else "")
     if problems.errors:
-        raise UserError(
-            tuple(
-                Problem(f"{document.where(each.path)}: {each.path}", each.message, each.remedy)
-                for each in problems.errors
-            )
-        )
+        raise UserError(document.located(problems.errors))
     return promotion
