@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from tidegate.cli.main import cli
+from tidegate.cli.shape import Worded
 from tidegate.config.setting_table import TABLE
 from tidegate.core.model.reasons import REASONS, Gate
 from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS
@@ -133,6 +134,9 @@ def walk(
             child = command.get_command(context, below)
             assert child is not None
             found += walk(below, child, context)
+    elif isinstance(command, Worded):
+        for word in command.words:
+            found += walk(word, command.command_of(word), context)
     return found
 
 

@@ -23,6 +23,41 @@ class Command(click.Command):
         super().format_help(ctx, formatter)
 
 
+class Worded(Command):
+    """A command about a file, some of whose first words mean another command: `simulate ocm`.
+
+    A file that is called like such a word is written `./ocm`.
+    """
+
+    def __init__(self, *args: Any, words: dict[str, tuple[str, str]], **kwargs: Any) -> None:
+        # Word to (where its command is, its one line of help).
+        self.words = words
+        super().__init__(*args, **kwargs)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """The context of what is meant."""
+        if args and args[0] in self.words:
+            word, *rest = args
+            return self.command_of(word).make_context(f"{info_name} {word}", rest, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def command_of(self, word: str) -> click.Command:
+        """The command a word means."""
+        return _loaded(self.words[word][0])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options, then the words."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Words in place of a file"):
+            formatter.write_dl([(word, line) for word, (_, line) in self.words.items()])
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name and one line, and loads one when it is called."""
 
@@ -50,10 +85,7 @@ class LazyGroup(click.Group):
         """Load one command."""
         if cmd_name not in self._lazy:
             return None
-        module, _, attribute = self._lazy[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
+        return _loaded(self._lazy[cmd_name][0])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -80,6 +112,13 @@ class LazyGroup(click.Group):
         """The list of commands, from their one-liners alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
+
+
+def _loaded(where: str) -> click.Command:
+    module, _, attribute = where.partition(":")
+    command = getattr(importlib.import_module(module), attribute)
+    assert isinstance(command, click.Command)
+    return command
 
 
 def _write_examples(formatter: click.HelpFormatter, examples: str) -> None:

@@ -9,7 +9,7 @@ import click
 from tidegate.cli.documents import files_beside, located, read_document
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option
-from tidegate.cli.shape import Command
+from tidegate.cli.shape import Worded
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
 from tidegate.core.model.time import SECOND
@@ -24,7 +24,13 @@ ROLLOUT_FAILED = 3
 
 
 @click.command(
-    cls=Command,
+    cls=Worded,
+    words={
+        "ocm": (
+            "tidegate.cli.simulate_ocm:ocm",
+            "Serve a simulated OpenShift Cluster Manager over HTTP",
+        ),
+    },
     examples="""
     tidegate simulate rollout.yaml                    a row a group, a column a step
     tidegate simulate rollout.yaml --story            told line by line
@@ -32,6 +38,7 @@ ROLLOUT_FAILED = 3
     tidegate simulate rollout.yaml --seed 7 --svg timeline.svg
     tidegate simulate examples/app-interface --integration slack-usergroups --image f929a38 \\
         --environment app-interface-production        a new image, by the rules of a bundle
+    tidegate simulate ocm examples/ocm.yaml --port 8710    an OpenShift Cluster Manager, over HTTP
     """,
 )
 @click.argument("file")

@@ -1,0 +1,1 @@
+"""An OpenShift Cluster Manager that is not there: its state, its rules, its HTTP interface."""
