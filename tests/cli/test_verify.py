@@ -1,15 +1,24 @@
 """`tidegate verify`, from outside, on simulated clusters behind HTTP."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from tests.estates import estate, integration, managed
 from tests.folders import Folder
+from tidegate.cli.verify import look
+from tidegate.ports.cluster import DEPLOYMENT, Kind, Reading
+from tidegate.simulation.api import SimulatedApi
+from tidegate.simulation.cluster import SimulatedCluster
 
 pytestmark = pytest.mark.xdist_group("verify")
 
@@ -114,3 +123,40 @@ def test_how_long_to_wait_is_said_only_where_somebody_waits(clusters: Stage) -> 
     assert "write --wait as well" in err
     _, err = clusters.run("verify", "--wait", "--timeout", "soon", code=2)
     assert "like 30m" in err
+
+
+class Partly:
+    """A cluster of which not everything can be read."""
+
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        self._cluster = cluster
+
+    async def read(self, namespace: str, kinds: Iterable[Kind]) -> Reading:
+        """Without its Deployments, as where nobody may list them."""
+        found = await self._cluster.read(namespace, [k for k in kinds if k != DEPLOYMENT])
+        return replace(found, gaps=("deployments: forbidden",))
+
+
+class Meant:
+    """Whoever asks about one cluster."""
+
+    def __init__(self, cluster: object) -> None:
+        self._cluster = cluster
+
+    @asynccontextmanager
+    async def clusters(self, names: Iterable[str]) -> AsyncIterator[tuple[Any, dict[str, str]]]:
+        """The same one, whatever it is called."""
+        yield dict.fromkeys(names, self._cluster), {}
+
+
+def test_of_a_partial_reading_nothing_is_concluded() -> None:
+    """A workload that nobody may list is not missing: nobody knows."""
+    place = estate(integration("tf", managed())).places[0]
+    cluster = SimulatedCluster(SimulatedApi("c1"))
+    for seen, told in (
+        (cluster, []),
+        (Partly(cluster), ["c1/ns: not everything there could be read"]),
+    ):
+        asked = Meant(seen)
+        proofs, troubles = asyncio.run(look(asked, [(place, place.units[0])]))  # type: ignore[arg-type]
+        assert (proofs[0].read, proofs[0].agrees, troubles) == (not told, False, told)
