@@ -272,7 +272,7 @@ def test_an_approval_has_no_date_and_health_is_taken_to_be_good(bundle: Bundle) 
     assert (collision["gate"], collision["wouldStartAt"]) == ("approval", canary["doneAt"])
     assert stage["heldBy"] == collision["text"]
     shown = bundle.text("--brakes", str(brakes))
-    assert f"stage: would start Fri 15:40, {collision['text']}" in shown
+    assert f"stage: would start Fri 15:40, {collision['text']}\n" in shown
 
 
 def test_without_rules_everybody_moves_at_once_when_somebody_applies(bundle: Bundle) -> None:
@@ -284,6 +284,9 @@ def test_without_rules_everybody_moves_at_once_when_somebody_applies(bundle: Bun
     assert data["rollouts"] == []
     assert [len(each["shards"]) for each in data["applied"]] == [25]
     assert data["verdict"].endswith("; all at once on `tidegate apply`")
+    # Of these, no rollout removes any; and `apply` may remove so few of so many.
+    delete_accounts(bundle)
+    assert bundle.data()["warnings"] == []
 
 
 def test_pinned_shards_stay_and_say_by_which_line(bundle: Bundle) -> None:
@@ -305,6 +308,13 @@ def test_another_number_of_shards_and_many_removals_are_warned_of(bundle: Bundle
     delete_accounts(bundle)
     kinds = [each["kind"] for each in bundle.data()["warnings"]]
     assert kinds == ["removal", "removal", "resharding"]
+
+
+def test_an_inventory_that_became_empty_is_warned_of(bundle: Bundle) -> None:
+    shutil.rmtree(bundle.root / "cloudflare" / "zones")
+    texts = [e["text"] for e in bundle.data()["warnings"] if e["kind"] == "emptied"]
+    assert len(texts) == 2
+    assert all(each.startswith("terraform-cloudflare-dns@") for each in texts)
 
 
 def test_the_moment_it_is_merged_and_the_pace_can_be_said(bundle: Bundle) -> None:

@@ -1,20 +1,26 @@
 """How the rollouts of a change set out: who moves, who stays, and what goes first."""
 
+from msgspec.structs import replace
+
 from tests.estates import estate, integration, managed, staged
+from tidegate.cli.pace import ASSUMED
 from tidegate.cli.preview.schedule import Scheduler
 from tidegate.core.integrations.estate import Estate
 from tidegate.core.integrations.model import Override
 from tidegate.core.integrations.outset import Move, moves_of, outset_of, reshapes_between
 from tidegate.core.integrations.rules import DryRun, Rules
+from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Decided, Mode, Observed
+from tidegate.core.journal.facts import Braked, Decided, Mode, Observed
 from tidegate.core.model.limit import Limit
 from tidegate.core.model.target import Status, Target
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.rollout.strategy import Rollout, Strategy, StrategyType
 from tidegate.core.rollout.summary import Summary
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.desk import Desk
 from tidegate.ports.store import Store
+from tidegate.simulation.forecast import forecast
 from tidegate.wiring import open_store
 
 MINUTE = 60 * SECOND
@@ -69,6 +75,19 @@ def test_without_rules_there_is_no_rollout() -> None:
     assert outset_of(move) is None
 
 
+def _journal(move: Move, rollout: Rollout, *reports: Target) -> Store:
+    """A journal in which a rollout got so far; without reports, as far as the bundle says."""
+    state = outset_of(move)
+    assert state is not None
+    assert state.declared is not None
+    observed = Observed(reports=reports or tuple(state.reports.values()))
+    decided = Decided(now=NOW, mode=Mode.ACT, summary=Summary.PROGRESSING, rollout=rollout)
+    store = open_store("memory:")
+    facts = state.declared, observed, decided
+    store.append(move.place.partition, [Note(NOW, "test", each) for each in facts])
+    return store
+
+
 def _schedule(store: Store, move: Move) -> list[tuple[str, tuple[str, ...], int | None]]:
     found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
     return [
@@ -92,42 +111,74 @@ def test_a_dry_run_comes_first() -> None:
     assert rest[2] == 60
 
 
+UNDER_WAY = (
+    Target("tf/one", Status.Succeeded, Instant(NOW - 60 * MINUTE), "bbbbbbb"),
+    Target("tf/three", Status.Progressing, Instant(NOW - 5 * MINUTE), "bbbbbbb"),
+    Target("tf/two", Status.Succeeded, Instant(0), "aaaaaaa"),
+)
+
+
 def test_a_rollout_under_way_is_finished_first() -> None:
     """As the journal has it: one of three has what goes out at the moment."""
     (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
-    state = outset_of(under_way)
-    assert state is not None
-    assert state.declared is not None
-    reports = [
-        Target("tf/one", Status.Succeeded, Instant(NOW - 60 * MINUTE), "bbbbbbb"),
-        Target("tf/three", Status.Progressing, Instant(NOW - 5 * MINUTE), "bbbbbbb"),
-        Target("tf/two", Status.Succeeded, Instant(0), "aaaaaaa"),
-    ]
-    rollout = Rollout(revision="bbbbbbb", last_good="aaaaaaa")
-    decided = Decided(now=NOW, mode=Mode.ACT, summary=Summary.PROGRESSING, rollout=rollout)
-    facts = state.declared, Observed(reports=tuple(reports)), decided
-    store = open_store("memory:")
-    store.append(under_way.place.partition, [Note(NOW, "test", each) for each in facts])
+    store = _journal(under_way, Rollout(revision="bbbbbbb", last_good="aaaaaaa"), *UNDER_WAY)
     (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
     found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
     assert found.under_way == "bbbbbbb"
     # 5 m and a soak for the one in flight, 15 m for the last: then the next sets out.
     assert found.starts_at == NOW + 25 * MINUTE
     assert found.done_at == NOW + (25 + 45) * MINUTE
+    state = outset_of(move, Desk(store, move.place.partition).state)
+    assert state is not None
+    for each in forecast(state, NOW, {}, ASSUMED):
+        assert each.revision == "ccccccc"
+        assert each.starts_at is not None
+        assert each.done_at == each.starts_at + 15 * MINUTE
+
+
+def test_what_goes_first_and_never_ends_in_ours_is_no_date_of_ours() -> None:
+    """Paused, what is in flight of the old one ends well; nobody gets the new one."""
+    (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
+    reports = (*UNDER_WAY[:2], replace(UNDER_WAY[1], name="tf/two"))
+    store = _journal(under_way, Rollout(revision="bbbbbbb", paused=True), *reports)
+    (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
+    (stage,) = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True).stages
+    assert (stage.starts_at, stage.done_at) == (None, None)
+    assert stage.held_by == "the rollout is paused"
 
 
 def test_a_pause_leaves_no_date() -> None:
     (move,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
-    state = outset_of(move)
-    assert state is not None
-    assert state.declared is not None
-    rollout = Rollout(revision="aaaaaaa", completed=True, paused=True)
-    decided = Decided(now=NOW, mode=Mode.ACT, summary=Summary.PAUSED, rollout=rollout)
-    store = open_store("memory:")
-    facts = state.declared, Observed(reports=tuple(state.reports.values())), decided
-    store.append(move.place.partition, [Note(NOW, "test", each) for each in facts])
-    (stage,) = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True).stages
+    store = _journal(move, Rollout(revision="aaaaaaa", completed=True, paused=True))
+    found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
+    (stage,) = found.stages
     assert (stage.starts_at, stage.held_by) == (None, "the rollout is paused")
+    assert found.under_way == ""  # that one is completed
+
+
+def test_a_pin_that_is_taken_away_holds_nobody_although_the_journal_has_it() -> None:
+    pin = Override(shard="two", image_ref="ccccccc", where="tf.yml:7")
+    before, after = _estate("aaaaaaa", pin), _estate("bbbbbbb")
+    (pinned,) = moves_of(before, _estate("ddddddd", pin))
+    store = _journal(pinned, Rollout(revision="aaaaaaa", completed=True))
+    (move,) = moves_of(before, after)
+    assert _schedule(store, move) == [("the rest", ("tf/one", "tf/three", "tf/two"), 45)]
+
+
+def test_one_that_is_held_leaves_its_group_without_an_end() -> None:
+    """And a brake is told once, however often it is met."""
+    strategy = replace(ONE_BY_ONE.strategy, max_concurrency=Limit(3))
+    rules = replace(ONE_BY_ONE, strategy=strategy)
+    (move,) = moves_of(_estate("aaaaaaa", rules=rules), _estate("bbbbbbb", rules=rules))
+    hold = {"name": "inc", "owner": "ops", "reason": "r", "scope": {"targets": ["tf/two"]}}
+    store = open_store("memory:")
+    braked = Braked(brake="hold", name="inc", document=hold)
+    store.append(BRAKES, [Note(NOW, "test", braked)])
+    (stage,) = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True).stages
+    assert (stage.starts_at, stage.done_at) == (NOW, None)
+    assert stage.held_by == "hold inc: r (ops)"
+    (clash,) = stage.clashes
+    assert clash.shards == ("tf/two",)
 
 
 def test_another_number_of_shards_is_told_unless_two_may_own_a_key() -> None:

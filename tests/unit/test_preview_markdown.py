@@ -5,10 +5,11 @@ import re
 from tests.estates import estate, integration, managed, staged
 from tidegate.cli.preview.markdown import SIZE_MAX, markdown
 from tidegate.cli.preview.prospect import Environment, Pinned, Preview, Warned, images_of
+from tidegate.cli.preview.words import date
 from tidegate.config.bundle.finding import Finding
 from tidegate.core.integrations.effect import Effect, Effects, Fate
 from tidegate.core.integrations.outset import moves_of
-from tidegate.core.model.time import Instant
+from tidegate.core.model.time import Instant, parse_instant
 
 EVIL = "x`|\\\n/merge @all <b> [a](b) </details>"
 
@@ -91,3 +92,10 @@ def test_however_much_changes_the_text_is_short_enough_for_every_forge() -> None
 
 def test_the_same_preview_is_the_same_text() -> None:
     assert markdown(_preview("a", 3)) == markdown(_preview("a", 3))
+
+
+def test_a_day_that_is_near_is_told_by_its_name_and_any_other_in_full() -> None:
+    now = parse_instant("2026-11-20T15:00:00Z")
+    assert date(now, now) == "at once"
+    assert date(parse_instant("2026-11-26T14:59:00Z"), now) == "Thu 14:59"
+    assert date(parse_instant("2026-11-26T15:00:00Z"), now) == "Thu 2026-11-26 15:00"

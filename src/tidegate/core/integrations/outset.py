@@ -97,10 +97,8 @@ def _settled(move: Move) -> RolloutState:
         unit.name: Target(unit.name, Status.Succeeded, LONG_AGO, old.wanted(unit))
         for unit in old.units
     }
-    here = {unit.name for unit in move.place.units}
     return RolloutState(
-        # What is gone from the bundle is told of elsewhere.
-        reports={name: each for name, each in reports.items() if name in here},
+        reports=reports,
         rollout=Rollout(revision=old.revision, completed=True, last_good=old.revision),
     )
 
