@@ -8,13 +8,14 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 
 from tests.estates import estate, integration, managed
 from tests.folders import Folder
+from tidegate.cli.estate import Asked
 from tidegate.cli.verify import look
 from tidegate.ports.cluster import DEPLOYMENT, Kind, Reading
 from tidegate.simulation.api import SimulatedApi
@@ -137,7 +138,7 @@ class Partly:
         return replace(found, gaps=("deployments: forbidden",))
 
 
-class Meant:
+class Whoever:
     """Whoever asks about one cluster."""
 
     def __init__(self, cluster: object) -> None:
@@ -153,10 +154,8 @@ def test_of_a_partial_reading_nothing_is_concluded() -> None:
     """A workload that nobody may list is not missing: nobody knows."""
     place = estate(integration("tf", managed())).places[0]
     cluster = SimulatedCluster(SimulatedApi("c1"))
-    for seen, told in (
-        (cluster, []),
-        (Partly(cluster), ["c1/ns: not everything there could be read"]),
-    ):
-        asked = Meant(seen)
-        proofs, troubles = asyncio.run(look(asked, [(place, place.units[0])]))  # type: ignore[arg-type]
+    gap = "c1/ns: not everything there could be read"
+    for seen, told in ((cluster, []), (Partly(cluster), [gap])):
+        asked = cast(Asked, Whoever(seen))
+        proofs, troubles = asyncio.run(look(asked, [(place, place.units[0])]))
         assert (proofs[0].read, proofs[0].agrees, troubles) == (not told, False, told)

@@ -136,15 +136,16 @@ def test_a_rollout_under_way_is_finished_first() -> None:
         assert each.done_at == each.starts_at + 15 * MINUTE
 
 
-def test_what_goes_first_and_never_ends_in_ours_is_no_date_of_ours() -> None:
-    """Paused, what is in flight of the old one ends well; nobody gets the new one."""
+def test_what_starts_of_the_one_that_goes_first_is_no_date_of_ours() -> None:
+    """The last gets the old one; nobody ever gets the new one, which is blocked."""
     (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
-    reports = (*UNDER_WAY[:2], replace(UNDER_WAY[1], name="tf/two"))
-    store = _journal(under_way, Rollout(revision="bbbbbbb", paused=True), *reports)
+    store = _journal(under_way, Rollout(revision="bbbbbbb", last_good="aaaaaaa"), *UNDER_WAY)
+    block = {"revision": "ccccccc", "owner": "ops", "reason": "loses volumes"}
+    store.append(BRAKES, [Note(NOW, "test", Braked(brake="block", name="c", document=block))])
     (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
     (stage,) = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True).stages
     assert (stage.starts_at, stage.done_at) == (None, None)
-    assert stage.held_by == "the rollout is paused"
+    assert "loses volumes" in stage.held_by
 
 
 def test_a_pause_leaves_no_date() -> None:

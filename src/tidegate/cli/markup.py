@@ -23,7 +23,7 @@ def code(text: str) -> str:
     plain = cut(seen(text[:READ_MAX]))
     if not plain:
         return ""
-    if _UNSAFE.isdisjoint(plain) and plain.strip() == plain:
+    if _UNSAFE.isdisjoint(plain):
         return f"`{plain}`"
     return f"<code>{entities(plain)}</code>"
 
