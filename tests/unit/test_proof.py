@@ -56,6 +56,7 @@ CRASHING = replace(_pod(), ready=False, waiting="CrashLoopBackOff", restarts=4)
         # It was given the right one, and nobody runs it yet.
         (A, [_pod(B)], "1 pod not replaced yet"),
         (A, [_pod(), replace(_pod(B), ending=True)], "1 pod of before still ending"),
+        (A, [_pod(B), replace(_pod(B), ending=True)], "2 pods not replaced yet"),
         (A, [WAITING], "its image cannot be pulled"),
         (A, [CRASHING], "it crashes: 4 restarts (CrashLoopBackOff)"),
         (A, [replace(_pod(), ready=False)], "0 of 1 pods ready"),
@@ -79,12 +80,15 @@ def test_a_rollout_that_holds_it_is_named() -> None:
 def test_a_promised_digest_is_held_against_what_was_pulled() -> None:
     """The same tag can be another image."""
     place = _place(f"aaaaaaa@{D1}")
-    assert _proof(place, f"{A}@{D1}", _pod(f"{A}@{D1}")).agrees
+    plain = _proof(place, f"{A}@{D1}", _pod(f"{A}@{D1}"))
+    assert (plain.agrees, plain.running) == (True, (f"aaaaaaa@{D1}",))
     assert _proof(place, A, _pod(A, D1)).agrees
     moved = _proof(place, A, _pod(A, D2))
     assert not moved.agrees
     assert moved.running == (f"aaaaaaa@{D2}",)
     assert not _proof(place, A, _pod(A, "")).agrees  # nobody says which one
+    old = replace(_pod(A, D2), ending=True)
+    assert _proof(place, A, _pod(A, D1), old).why == "1 pod of before still ending"
 
 
 def test_a_disabled_shard_is_to_run_nothing() -> None:
@@ -104,6 +108,8 @@ def test_a_tag_that_is_two_images_is_told() -> None:
     assert all(each.agrees for each in proofs)
     assert moved_tags(proofs) == {"aaaaaaa": (D1, D2)}
     assert moved_tags(proofs[:1]) == {}
+    # Whoever runs another image altogether says nothing of the tag.
+    assert moved_tags([proofs[0], _proof(_place(), B, _pod(B, D2))]) == {}
 
 
 def test_a_pod_that_ended_for_good_says_so() -> None:
