@@ -116,12 +116,15 @@ def remote_fleet(url: str) -> "RemoteFleet":
     return RemoteFleet(url)
 
 
-def open_tree(folder: Path, revision: str | None = None) -> Tree:
-    """The files of a bundle: in a directory, or in a revision of the repository it is in."""
+def open_tree(folder: Path, revision: str | None = None, *, must_exist: bool = True) -> Tree:
+    """The files of a bundle: in a directory, or in a revision of the repository it is in.
+
+    A revision that does not have the directory has no files, if it need not exist.
+    """
     if revision is not None:
         from tidegate.adapters.tree.git import GitTree
 
-        return GitTree(folder, revision)
+        return GitTree(folder, revision, must_exist=must_exist)
     from tidegate.adapters.tree.directory import DirectoryTree
 
     return DirectoryTree(folder)

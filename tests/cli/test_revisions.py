@@ -101,6 +101,17 @@ def test_a_file_at_the_root_is_read_on_both_sides(folder: Folder) -> None:
     assert new == b"export RECONCILE_IMAGE_TAG=bbbbbbb\n"
 
 
+def test_a_bundle_in_a_folder_that_is_new_comes_from_nothing(folder: Folder) -> None:
+    """Whoever begins with one has a base without it."""
+    new = Folder(folder.root / "more" / "bundle", {"prod-2": "production"})
+    new.integration("dns")
+    assert [each[0] for each in _effects(_compared(new))] == ["created", "created"]
+    _commit(new, "a second bundle")
+    assert [each[0] for each in _effects(_compared(new, head="change"))] == ["created", "created"]
+    with pytest.raises(UserError, match="not in this revision"):
+        _ = _compared(new, head="main").head
+
+
 def test_a_revision_that_is_not_there_or_shares_no_history_is_named(folder: Folder) -> None:
     with pytest.raises(UserError, match='no revision "mian"'):
         _ = _compared(folder, "mian").told

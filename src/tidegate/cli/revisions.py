@@ -95,7 +95,7 @@ class Revisions:
         """The bundle before the change."""
         from tidegate import wiring
 
-        return self._side(wiring.parting(self.folder, *self.asked))
+        return self._side(wiring.parting(self.folder, *self.asked), must_exist=False)
 
     @functools.cached_property
     def head(self) -> Side:
@@ -105,7 +105,7 @@ class Revisions:
             raise click.UsageError(f"{self.folder}: no YAML file; name the directory of a bundle")
         return side
 
-    def _side(self, revision: str | None) -> Side:
+    def _side(self, revision: str | None, *, must_exist: bool = True) -> Side:
         from tidegate import wiring
         from tidegate.cli.progress import Progress
         from tidegate.cli.site import settled, site_of
@@ -113,7 +113,7 @@ class Revisions:
         from tidegate.config.estate_source import estate_in
         from tidegate.core.model.problem import Problems
 
-        tree = wiring.open_tree(self.folder, revision)
+        tree = wiring.open_tree(self.folder, revision, must_exist=must_exist)
         with Progress("reading files", quiet_s=1.0) as progress:
             bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
         problems = Problems()

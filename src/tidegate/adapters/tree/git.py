@@ -20,8 +20,10 @@ DATA = "data/"
 class GitTree:
     """Every YAML file of a revision, at and below the place of a directory in its repository."""
 
-    def __init__(self, folder: Path, revision: str) -> None:
+    def __init__(self, folder: Path, revision: str, *, must_exist: bool = True) -> None:
         self._git = Git(folder)
+        # Whether a revision without the directory is a mistake, and not one from before it.
+        self._must_exist = must_exist
         asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         found = self._git.run("rev-parse", *asked)
         if found.returncode:
@@ -45,11 +47,13 @@ class GitTree:
         """List the revision."""
         place = f"{self.commit}:{self._below.rstrip('/')}" if self._below else self.commit
         found = listing(self._git, place)
-        if found is None:
+        if found is None and self._must_exist:
             problem = Problem(self._below, "not in this revision", "name a folder that is")
             raise UserError((problem,), where=self.commit)
         self._blobs = {
-            path: each.blob for path, each in found.items() if each.regular and is_read(path)
+            path: each.blob
+            for path, each in (found or {}).items()
+            if each.regular and is_read(path)
         }
         return self._blobs
 
