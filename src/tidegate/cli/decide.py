@@ -19,6 +19,7 @@ _COMMANDS = {
     "rollout": ("tidegate.cli.decide:rollout", "Which clusters of a rollout start, and why"),
     "placement": ("tidegate.cli.decide:placement", "Decision groups of a Placement's clusters"),
     "shards": ("tidegate.cli.decide:shards", "Which shards integrations have"),
+    "upgrades": ("tidegate.cli.decide:upgrades", "Which clusters are upgraded, and to what"),
 }
 _encode = msgspec.json.Encoder().encode
 _MODE = click.option(
@@ -103,7 +104,37 @@ def shards(file: IO[bytes], mode: str) -> None:
     _filter(file, shard_line.MODES[mode])
 
 
-def _filter(file: IO[bytes], answer: Callable[[bytes], Any]) -> None:
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate decide upgrades < worlds.jsonl
+    tidegate decide upgrades worlds.jsonl | jq -c '.writes[]'
+    tidegate decide upgrades worlds.jsonl | jq .metrics.aus_cluster_version_remaining_soak_days
+    """,
+)
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option(
+    "--mode",
+    type=click.Choice(("compat",)),
+    default="compat",
+    show_default=True,
+    help="The existing service to the letter; our own rules are not offered here yet.",
+)
+def upgrades(file: IO[bytes], mode: str) -> None:
+    """Say which clusters are upgraded to what, and what is kept of their soak.
+
+    A line is a whole reading of OCM: organisations, clusters with their labels, gates, history.
+    """
+    from tidegate.wire import upgrade_line
+
+    _filter(file, upgrade_line.MODES[mode], upgrade_line.refusal)
+
+
+def _filter(
+    file: IO[bytes],
+    answer: Callable[[bytes], Any],
+    refusal: Callable[[object, UserError, str], dict[str, Any]] | None = None,
+) -> None:
     """Answer line after line; remember only whether one was refused."""
     refused = False
     out = sys.stdout.buffer
@@ -115,15 +146,21 @@ def _filter(file: IO[bytes], answer: Callable[[bytes], Any]) -> None:
         except UserError as error:
             refused = True
             click.echo(f"Error: line {number}: {error.text()}", err=True)
-            answered = _refusal(raw, number, error)
+            answered = _refusal(raw, number, error, refusal)
         out.write(_encode(answered) + b"\n")
         out.flush()
     if refused:
         raise click.exceptions.Exit(USAGE)
 
 
-def _refusal(raw: bytes, number: int, error: UserError) -> dict[str, Any]:
+def _refusal(
+    raw: bytes,
+    number: int,
+    error: UserError,
+    refusal: Callable[[object, UserError, str], dict[str, Any]] | None,
+) -> dict[str, Any]:
     from tidegate.wire.rollout_answer import answer_problems
     from tidegate.wire.rollout_modes import ident_of
 
-    return {"line": number, **answer_problems(ident_of(raw), error, f"line {number}: ")}
+    refused = (refusal or answer_problems)(ident_of(raw), error, f"line {number}: ")
+    return {"line": number, **refused}

@@ -1,0 +1,1 @@
+"""Upgrades: labels, schedules, sectors and versions of clusters that upgrade when it is safe."""

@@ -1,0 +1,135 @@
+"""One reading of OCM: organisations, their clusters, gates, and what was kept of them."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import msgspec
+
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.history import History
+from tidegate.core.upgrades.versions import VersionError, minor_of
+
+
+class HealthCheck(msgspec.Struct, frozen=True):
+    """Where an organisation's clusters are asked for their health, and whether it counts."""
+
+    provider: str
+    enforced: bool = False
+
+
+class Org(msgspec.Struct, frozen=True):
+    """An organisation; its labels stand without their prefix."""
+
+    id: str
+    name: str
+    env: str = "prod"
+    labels: dict[str, str] = {}
+    health_checks: tuple[HealthCheck, ...] = ()
+    disabled: tuple[str, ...] = ()  # services that leave it alone
+    registered: bool = True
+
+
+class Upgrade(msgspec.Struct, frozen=True):
+    """An upgrade that OCM knows of: an upgrade policy, in its words."""
+
+    id: str = ""
+    version: str = ""
+    schedule_type: str = "manual"
+    schedule: str | None = None
+    state: str | None = None  # None: unknown
+    next_run: str | None = None  # None: not said
+    upgrade_type: str | None = None
+
+
+class NodePool(msgspec.Struct, frozen=True):
+    """A node pool of a hosted control plane."""
+
+    id: str
+    version: str
+    upgrade_policies: tuple[Upgrade, ...] = ()
+
+
+class Cluster(msgspec.Struct, frozen=True, dict=True):
+    """A cluster; its subscription's labels stand without their prefix."""
+
+    name: str
+    org: str
+    version: str
+    available_upgrades: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
+    product: str = "osd"
+    hypershift: bool = False
+    sts: bool = False
+    channel: str | None = None  # None: the stable channel of its minor
+    available_channels: tuple[str, ...] = ()
+    node_pools: tuple[NodePool, ...] = ()
+    upgrade_policies: tuple[Upgrade, ...] = ()
+    gate_agreements: tuple[str, ...] = ()
+    alerts: tuple[str, ...] = ()
+    state: str = "ready"
+    id: str = ""
+    external_id: str = ""
+    subscription: str = ""
+    omit: tuple[str, ...] = ()  # fields that OCM left out
+
+    @cached_property
+    def ident(self) -> str:
+        """Its id in OCM."""
+        return self.id or f"{self.name}-id"
+
+    @cached_property
+    def uuid(self) -> str:
+        """Its id everywhere else."""
+        return self.external_id or f"{self.name}-uuid"
+
+    @cached_property
+    def subscribed_as(self) -> str:
+        """Its subscription."""
+        return self.subscription or f"{self.name}-sub"
+
+    @cached_property
+    def is_hosted(self) -> bool:
+        """Whether its control plane is hosted apart from its node pools."""
+        return self.product == "rosa" and self.hypershift
+
+    @cached_property
+    def updates_from(self) -> str:
+        """Its channel."""
+        if self.channel is not None:
+            return self.channel
+        try:
+            return f"stable-{minor_of(self.version)}"
+        except VersionError:
+            return "stable"
+
+    @cached_property
+    def upgrades(self) -> tuple[Upgrade, ...]:
+        """Every upgrade OCM knows of, those of node pools included."""
+        if not self.is_hosted:
+            return self.upgrade_policies
+        pools = (one for pool in self.node_pools for one in pool.upgrade_policies)
+        return (*self.upgrade_policies, *pools)
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """Something that must be agreed to before a cluster goes to a minor version."""
+
+    id: str
+    prefix: str
+    label: str
+    sts_only: bool = False
+
+
+class World(msgspec.Struct, frozen=True):
+    """All that is decided on."""
+
+    now: Instant
+    orgs: tuple[Org, ...]
+    clusters: tuple[Cluster, ...]
+    gates: tuple[Gate, ...] = ()
+    kept: Mapping[str, History] = {}  # by `env/org`
+    dry_run: bool = False
+    ignore_sts: bool = False
+    approver: bool = False  # the other service: agree to gates
+    fail: Mapping[str, int] = {}  # "POST /path" -> the status it is answered with
+    health_fails: bool = False
