@@ -126,10 +126,7 @@ class _Reading:
         """Weekdays by number cannot stand beside others, unless those are all there are."""
         others = self.numbers - self.counted.keys()
         if self.counted and others and len(self.numbers) + self.is_star != _ALL_WEEKDAYS:
-            counted = ", ".join(
-                f"{day}: {{{', '.join(repr(nth or 'l') for nth in sorted(numbers, key=lambda nth: nth or _NTH_MAX + 1))}}}"
-                for day, numbers in self.counted.items()
-            )
+            counted = ", ".join(f"{day}: {{{_nths(nths)}}}" for day, nths in self.counted.items())
             raise CronError(
                 "day-of-week field does not support mixing literal values and nth day of week"
                 f" syntax.  Cron: '{self.text}'    dow={others} vs nth={{{counted}}}"
@@ -264,3 +261,9 @@ class _Reading:
 def _number(text: str) -> int:
     """A number, or one that is out of every range."""
     return int(text) if len(text) <= _DIGITS_MAX else 10**_DIGITS_MAX
+
+
+def _nths(numbers: list[int]) -> str:
+    """Numbers of a weekday in its month, the last one last."""
+    ranked = sorted(numbers, key=lambda nth: nth or _NTH_MAX + 1)
+    return ", ".join(repr(nth or "l") for nth in ranked)
