@@ -28,8 +28,8 @@ LONG_MODULES: dict[str, str] = {}
 # fmt: off
 CORE_IMPORTS = (
     "__future__", "bisect", "collections", "dataclasses", "datetime", "difflib", "enum",
-    "fractions", "functools", "hashlib", "heapq", "itertools", "math", "operator", "re", "typing",
-    "zoneinfo",
+    "fractions", "functools", "hashlib", "heapq", "html", "itertools", "math", "operator", "re",
+    "typing", "unicodedata", "zoneinfo",
     "msgspec", "re2", "semver",
 )
 # fmt: on

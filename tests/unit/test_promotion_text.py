@@ -10,7 +10,6 @@ from tidegate.core.promotions.model import Form, Held, compare_link
 from tidegate.core.promotions.proposal import (
     Facts,
     branch,
-    code,
     commit_message,
     description,
     plain,
@@ -68,7 +67,7 @@ def test_all_of_it_is_told() -> None:
 - **Look at this:** `odd`
 
 | environment | file | now | then |
-|---|---|---|---|
+| --- | --- | --- | --- |
 | `jenkins` | `d.yml:3` | `aaaaaaa` | `bbbbbbb` |
 
 **`production`**: 2 shards on `one`
@@ -93,14 +92,6 @@ def test_a_newer_version_has_the_same_title_and_branch() -> None:
     assert title(facts()) == "promote reconcile to jenkins, tekton"
     assert branch(facts()) == "tidegate/promote-reconcile-to-jenkins-tekton"
     assert commit_message(facts(reason="why")).endswith("\n\nwhy\n")
-
-
-@given(st.text())
-def test_nothing_that_people_write_leaves_its_quotes(text: str) -> None:
-    """No mention, no link, no table cell, no line of its own, no command to the forge."""
-    told = code(text)
-    assert told[0] == told[-1] == "`"
-    assert not set(told[1:-1]) & set("`|\n\r\u2028\u2029\x85")
 
 
 @given(st.text())

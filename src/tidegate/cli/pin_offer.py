@@ -19,7 +19,8 @@ from tidegate.config.estate_source import estate_in
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem
-from tidegate.core.promotions.proposal import code, plain
+from tidegate.core.promotions.proposal import plain
+from tidegate.core.why.markup import code
 
 if TYPE_CHECKING:
     from tidegate.cli.estate import Asked

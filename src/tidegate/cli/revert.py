@@ -68,7 +68,7 @@ def _one(repository: "Repository", commit: str, tip: str) -> "Commit":
 def offer_of(told: "Commit", reason: str) -> Offer:
     """The revert of a commit, as it is offered; whoever wrote it is told."""
     from tidegate.core.promotions.model import SHORT
-    from tidegate.core.promotions.proposal import code
+    from tidegate.core.why.markup import code
 
     said = f"\n\n{reason}" if reason else ""
 

@@ -7,10 +7,10 @@ first, and say so.
 from collections.abc import Iterator
 
 from tidegate.cli.findings import said
-from tidegate.cli.markup import code, folded, table
 from tidegate.cli.preview import words
 from tidegate.cli.preview.prospect import Preview
 from tidegate.cli.preview.words import many
+from tidegate.core.why.markup import code, folded, table
 
 # The shortest limit of any forge is 65,536 characters; what it adds itself must fit, too.
 SIZE_MAX = 60_000

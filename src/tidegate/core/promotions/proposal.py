@@ -9,6 +9,7 @@ import msgspec
 from tidegate.core.promotions.authors import Author
 from tidegate.core.promotions.model import SHORT, Held
 from tidegate.core.promotions.reach import Reached
+from tidegate.core.why.markup import code, table
 
 # So many lines of one list are written; forges cut long descriptions, and nobody reads them.
 LINES_MAX = 50
@@ -72,11 +73,16 @@ def _lines(facts: Facts) -> Iterator[str]:
         yield f"- **Look at this:** {code(warning)}"
     if facts.warnings:
         yield ""
-    yield "| environment | file | now | then |"
-    yield "|---|---|---|---|"
-    for held in facts.edits:
-        where, then = code(f"{held.file}:{held.line}"), held.written(facts.version)
-        yield f"| {code(held.environment)} | {where} | `{held.value}` | `{then}` |"
+    rows = [
+        (
+            code(held.environment),
+            code(f"{held.file}:{held.line}"),
+            code(held.value),
+            code(held.written(facts.version)),
+        )
+        for held in facts.edits
+    ]
+    yield from table(("environment", "file", "now", "then"), rows)
     yield ""
     yield from _reached(facts.reached)
     yield from _authors(facts)
@@ -119,9 +125,3 @@ def _some(lines: list[str]) -> Iterator[str]:
 def count(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def code(text: str) -> str:
-    """A text of somebody else's: nothing in it is a mention, a link or a command to the forge."""
-    bare = " ".join(text.replace("`", "'").replace("|", "¦").split())
-    return f"`{bare}`" if bare else "` `"
