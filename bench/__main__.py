@@ -28,6 +28,7 @@ from bench import (
     promotion,
     restart,
     rollout,
+    upgrades,
 )
 from bench.fleet import LEGEND
 from bench.table import Report
@@ -46,6 +47,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "estate": estate.run,
     "commit": commit.run,
     "promotion": promotion.run,
+    "upgrades": upgrades.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }

@@ -37,15 +37,17 @@ def check_loops(sectors: Sequence[Sector]) -> None:
                 path.pop(here)
                 done.add(here)
             elif name in path:
-                raise SectorLoopError(_loop(here, name))
+                raise SectorLoopError(_loop(name, list(path)))
             elif name not in done:
                 path[name] = iter(by_name[name].dependencies)
 
 
-def _loop(here: str, name: str) -> str:
-    where = "depending on itself" if here == name else f"under {here} dependencies"
-    mark = ": " if here == name else " "
-    return f"[{name}] infinite sector dependency loop detected{mark}{where}"
+def _loop(name: str, path: list[str]) -> str:
+    """The circle, told by a sector of it and the one it goes through next."""
+    found = f"[{name}] infinite sector dependency loop detected"
+    if path[-1] == name:
+        return f"{found}: depending on itself"
+    return f"{found} under {path[path.index(name) + 1]} dependencies"
 
 
 def awaited(

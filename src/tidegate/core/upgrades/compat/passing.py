@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.model.time import SECOND, format_instant
+from tidegate.core.model.time import SECOND, format_second
 from tidegate.core.upgrades.channels import next_channel
 from tidegate.core.upgrades.compat.gates import missing_gates
 from tidegate.core.upgrades.compat.record import AbortError, Record, cluster_path
@@ -88,7 +88,7 @@ class Pass:
             if version is None:
                 self._switch(cluster)
             elif not self._misses_gates(one, version):
-                self._start(one, version, format_instant(starts_at))
+                self._start(one, version, format_second(starts_at))
 
     def _skip(self, one: Spec, why: str) -> None:
         org = self.spec.org
@@ -203,7 +203,7 @@ class Pass:
         behind = [pool for pool in cluster.node_pools if key_of(pool.version) < one.key]
         if not behind:
             return False
-        runs_at = format_instant(self.record.world.now + _POOL_LEAD)
+        runs_at = format_second(self.record.world.now + _POOL_LEAD)
         facts = {
             "cluster": cluster.name,
             "cluster_id": cluster.ident,

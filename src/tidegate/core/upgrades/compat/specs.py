@@ -1,6 +1,7 @@
 """An organisation with its clusters as the predecessor prepares them, and what is wrong with it."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -27,8 +28,13 @@ class Spec(msgspec.Struct, dict=True):
     wants: ClusterLabels
     mutexes: tuple[str, ...]  # its own id is one of them; sorted
     key: Key
-    candidates: tuple[str, ...]
     health: tuple[tuple[str, tuple[str, ...], bool], ...]  # source, errors, whether enforced
+
+    @cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """What it can go to; its own version too while a node pool lags behind."""
+        found, own = self.cluster.available_upgrades, self.cluster.version
+        return (own, *found) if own not in found and oldest(self.cluster) != own else found
 
 
 class OrgSpec(msgspec.Struct):
@@ -42,6 +48,7 @@ class OrgSpec(msgspec.Struct):
     members: dict[str, dict[str, Spec]] = {}  # by sector, then name: equal names are one
     cluster_errors: list[tuple[str, list[str]]] = []
     org_errors: list[str] = []
+    not_a_version: str = ""  # what the first cluster runs whose version is none
 
     @property
     def key(self) -> str:
@@ -119,8 +126,10 @@ def _add(world: World, spec: OrgSpec, cluster: Cluster) -> None:
         spec.org_errors.append(f"sector {wants.sector} not found in organization")
         return
     try:
-        key, candidates = key_of(cluster.version), _candidates(cluster)
+        # Clusters are sorted anew with each one, so a version that is none fails all that follow.
+        key = key_of(spec.not_a_version or cluster.version)
     except VersionError as error:
+        spec.not_a_version = spec.not_a_version or cluster.version
         spec.cluster_errors.append((cluster.uuid, [str(error)]))
         return
     alerts = tuple(sorted(set(cluster.alerts)))
@@ -129,20 +138,11 @@ def _add(world: World, spec: OrgSpec, cluster: Cluster) -> None:
         wants,
         tuple(sorted({*(wants.mutexes or ()), cluster.ident})),
         key,
-        candidates,
         tuple((check.provider, alerts, check.enforced) for check in spec.org.health_checks),
     )
     spec.specs.append(one)
     if wants.sector:
         spec.members.setdefault(wants.sector, {})[cluster.name] = one
-
-
-def _candidates(cluster: Cluster) -> tuple[str, ...]:
-    """What it can go to; its own version too while a node pool lags behind."""
-    found, own = cluster.available_upgrades, cluster.version
-    if own not in found and oldest(cluster) != own:
-        return (own, *found)
-    return found
 
 
 def oldest(cluster: Cluster) -> str:

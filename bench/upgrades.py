@@ -1,0 +1,107 @@
+"""What deciding upgrades costs: one organisation, three sectors, a fifth of it hosted.
+
+The fleet runs five versions, has three workloads and a hundred mutexes, half of its clusters are in
+their window, and a tenth has an upgrade under way. *decide* is the rules; *line* reads the fleet
+from JSON, decides, and writes the answer. Beside them stands what the predecessor takes for a fleet
+of that size, as it was recorded, on another machine: read it as an order of magnitude.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import msgspec
+
+from bench.table import Report, count, draw, figure, times
+from bench.timing import PASSES, Best, Effort, best_ms
+from tidegate.core.model.problem import Problems
+from tidegate.core.upgrades import compat
+from tidegate.wire.line import fields_of
+from tidegate.wire.reader import Reader
+from tidegate.wire.upgrade_line import answer_compat, decode
+
+SIZES = (100, 1_000, 5_000)
+# CPU seconds of the predecessor, recorded.
+PREDECESSOR_S = {100: 0.14, 1_000: 5.7, 5_000: 188.0}
+VERSIONS = ("4.12.17", "4.12.18", "4.12.19", "4.13.0", "4.13.4")
+SECTORS = ("dev", "stage", "prod")
+WORKLOADS = ("w1", "w2", "w1,w3")
+SCHEDULES = ("* * * * *", "0 3 * * 0")
+SOAK_DAYS = ("0", "1", "3", "7")
+MUTEXES = 100
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One way at one size."""
+
+    clusters: int
+    way: str
+    ms: float
+    # What the predecessor took, over what this takes.
+    ratio: float
+
+
+def run(effort: Effort, say: Callable[[str], None]) -> Report:
+    """Measure the rules, and the rules with their reading and writing."""
+    sizes = [size for size in SIZES if size <= max(effort.sizes)]
+    best = Best()
+    for _, size in product(range(PASSES), sizes):
+        raw = msgspec.json.encode(fleet(size))
+        world = decode(Reader(fields_of(raw), "", Problems()))
+        ways: dict[str, Callable[[], object]] = {
+            "decide": lambda world=world: compat.run(world),  # type: ignore[misc]
+            "line": lambda raw=raw: msgspec.json.encode(answer_compat(raw)),  # type: ignore[misc]
+        }
+        for name, way in ways.items():
+            say(f"upgrades: {size:,} clusters, {name}")
+            best.note(size, name, {"cpu": best_ms(way, effort.patience_s)})
+    rows = [
+        Row(size, name, ms["cpu"], PREDECESSOR_S[size] * 1000 / ms["cpu"])
+        for size, name, ms in best.rows()
+    ]
+    return Report(rows, [_table(rows)])
+
+
+def fleet(size: int) -> dict[str, Any]:
+    """One organisation of so many clusters."""
+    labels = {"sector-deps.stage": "dev", "sector-deps.prod": "stage"}
+    labels["sector-max-parallel-upgrades.prod"] = "20%"
+    return {
+        "now": "2023-05-10T10:00:00Z",
+        "orgs": [{"id": "o", "name": "O", "labels": labels}],
+        "clusters": [_cluster(i) for i in range(size)],
+    }
+
+
+def _cluster(i: int) -> dict[str, Any]:
+    # Steps that share no divisor with the lists, so that every mixture comes up.
+    version = VERSIONS[i * 7 % len(VERSIONS)]
+    is_hosted = i % 5 == 0
+    return {
+        "name": f"c{i:05}",
+        "org": "o",
+        "version": version,
+        "available_upgrades": VERSIONS[VERSIONS.index(version) + 1 :],
+        "product": "rosa" if is_hosted else "osd",
+        "hypershift": is_hosted,
+        "node_pools": [{"id": "np", "version": version}] if is_hosted else [],
+        "upgrade_policies": [{"id": "p", "version": VERSIONS[-1], "state": "started"}]
+        if i % 10 == 3
+        else [],
+        "labels": {
+            "soak-days": SOAK_DAYS[i // 3 % len(SOAK_DAYS)],
+            "workloads": WORKLOADS[i // 2 % len(WORKLOADS)],
+            "schedule": SCHEDULES[i // 7 % len(SCHEDULES)],
+            "sector": SECTORS[i // 11 % len(SECTORS)],
+            "mutexes": f"m{i % MUTEXES}",
+        },
+    }
+
+
+def _table(rows: list[Row]) -> str:
+    heads = ("CLUSTERS", "WAY", "CPU MS", "OF THE PREDECESSOR'S")
+    lines = [
+        (count(row.clusters), row.way, figure(row.ms), f"1/{times(row.ratio).rstrip('×')}")
+        for row in rows
+    ]
+    return draw("Upgrades of one organisation, as the predecessor decides them", heads, lines)
