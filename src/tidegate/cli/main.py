@@ -83,7 +83,8 @@ def main() -> None:
     """Run the command line and turn every failure into one readable line and an exit code."""
     try:
         code = cli.main(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:

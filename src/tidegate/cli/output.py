@@ -61,14 +61,19 @@ def wants_colour(choice: str, out: TextIO | None = None) -> bool:
         return False
     if os.environ.get("FORCE_COLOR", "0") != "0" or os.environ.get("CLICOLOR_FORCE", "0") != "0":
         return True
-    return (out or sys.stdout).isatty()
+    return _is_terminal(out or sys.stdout)
 
 
 def terminal_width() -> int | None:
     """How wide the terminal is; None where there is none, and nothing needs to be cut."""
-    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+    if not _is_terminal(sys.stdout) and "COLUMNS" not in os.environ:
         return None
     return shutil.get_terminal_size().columns
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody looks; there is no stream at all where a caller closed it."""
+    return stream is not None and stream.isatty()
 
 
 def say(line: str, colour: bool) -> None:
