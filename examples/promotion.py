@@ -108,6 +108,7 @@ def make_bundle(folder: Path, production: str, stage: str) -> Path:
     git(folder, "remote", "add", "origin", str(bare.resolve()))
     git(folder, "fetch", "-q", "origin")
     git(folder, "remote", "set-head", "origin", "main")
+    git(folder, "branch", "-q", "--set-upstream-to=origin/main", "main")
     git(folder, "config", "user.name", "Ann Archer")
     git(folder, "config", "user.email", "ann@example.com")
     (folder / ".git" / "info" / "exclude").write_text("tidegate.yaml\ntidegate.db*\n")
