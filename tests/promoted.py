@@ -6,7 +6,12 @@ as a number and one on a branch of its own. The bundle is laid out as an app-int
 """
 
 import hashlib
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -183,3 +188,48 @@ def make_bundle(folder: Path, source: Source) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     bare = remote(folder, bundle_files(source))
     return bare, clone(bare, folder / "clone")
+
+
+class Play:
+    """Somebody's clone of a bundle, the repository of what it deploys, and the command."""
+
+    def __init__(self, folder: Path, source: Source) -> None:
+        self.source = source
+        self.bare, self.clone = make_bundle(folder, source)
+        (folder / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.com\n")
+        self.env = {
+            **os.environ,
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "HOME": str(folder),
+            "TIDEGATE_SOURCE": str(source.bare),
+            "TIDEGATE_DATABASE": str(folder / "tidegate.db"),
+            "PYTHONWARNINGS": "error",
+        }
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What the command says."""
+        return subprocess.run(
+            [sys.executable, "-m", "tidegate", *arguments],
+            cwd=self.clone,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def told(self, *arguments: str, code: int = 0) -> Any:
+        """The same as data."""
+        done = self.run(*arguments, "-o", "json")
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout)
+
+    def promote(self, *arguments: str, code: int = 0) -> Any:
+        """A promotion as data, without a registry."""
+        return self.told("promote", "--no-registry-check", *arguments, code=code)
+
+    def edit(self, files: dict[str, str], message: str = "edit") -> str:
+        """Somebody's change of the bundle, merged."""
+        made = commit(self.clone, files, message)
+        git(self.clone, "push", "-q", "origin", "HEAD:main")
+        return made

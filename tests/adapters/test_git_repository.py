@@ -522,7 +522,7 @@ def test_nobody_is_asked_and_a_time_is_kept(bare: Path, tmp_path: Path) -> None:
 
 def test_what_is_in_no_repository_is_refused(tmp_path: Path) -> None:
     """Or is no folder at all."""
-    with pytest.raises(UserError, match="not a git repository"):
+    with pytest.raises(UserError, match="not in a Git repository"):
         open_repository(tmp_path)
     with pytest.raises(UserError, match="no such directory"):
         open_repository(tmp_path / "nowhere")

@@ -1,9 +1,5 @@
 """`promote`, `pending` and `get promotions` on real repositories."""
 
-import json
-import os
-import subprocess
-import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -11,53 +7,8 @@ from typing import Any
 import pytest
 
 from tests.git_repos import commit, git
-from tests.promoted import SAAS, Source, make_bundle, make_source
+from tests.promoted import SAAS, Play, Source, make_source
 from tests.serving import beside
-
-
-class Play:
-    """Somebody's clone of a bundle, the repository of what it deploys, and the command."""
-
-    def __init__(self, folder: Path, source: Source) -> None:
-        self.source = source
-        self.bare, self.clone = make_bundle(folder, source)
-        (folder / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.com\n")
-        self._env = {
-            **os.environ,
-            "XDG_CACHE_HOME": str(folder / "cache"),
-            "HOME": str(folder),
-            "TIDEGATE_SOURCE": str(source.bare),
-            "TIDEGATE_DATABASE": str(folder / "tidegate.db"),
-            "PYTHONWARNINGS": "error",
-        }
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """What the command says."""
-        return subprocess.run(
-            [sys.executable, "-m", "tidegate", *arguments],
-            cwd=self.clone,
-            env=self._env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
-    def told(self, *arguments: str, code: int = 0) -> Any:
-        """The same as data."""
-        done = self.run(*arguments, "-o", "json")
-        assert done.returncode == code, done.stderr
-        return json.loads(done.stdout)
-
-    def promote(self, *arguments: str, code: int = 0) -> Any:
-        """A promotion as data, without a registry."""
-        return self.told("promote", "--no-registry-check", *arguments, code=code)
-
-    def edit(self, files: dict[str, str], message: str = "edit") -> str:
-        """Somebody's change of the bundle, merged."""
-        made = commit(self.clone, files, message)
-        git(self.clone, "push", "-q", "origin", "HEAD:main")
-        return made
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +63,7 @@ def test_the_table_fits_a_narrow_terminal_and_says_the_same(play: Play) -> None:
     assert done.returncode == 0
     assert "4 commits by 3 people go out" in done.stdout
     assert "Ada <ada@example.com> (you)" in done.stdout
-    assert "stays: terraform/b, pinned by integrations/terraform.yml" in done.stdout
+    assert "stays: terraform/b, pinned by data/integrations/terraform.yml" in done.stdout
 
 
 def test_an_older_version_is_refused_unless_told(play: Play, source: Source) -> None:

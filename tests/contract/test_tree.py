@@ -121,5 +121,5 @@ def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_no_repository_is_refused(tmp_path: Path) -> None:
     """In the words of git."""
-    with pytest.raises(UserError, match=r"not a git repository|no revision"):
+    with pytest.raises(UserError, match=r"not in a Git repository|no revision"):
         GitTree(tmp_path, "HEAD")

@@ -33,7 +33,7 @@ def pending(merged: Merged, author: str, older_than: str | None, output: str, **
     """List commits that are merged and not promoted: whose, how old, and where they are missing.
 
     Whoever cannot deploy their change by the end of the day reverts it: see `tidegate revert`. With
-    --older-than exits 1 if there is any.
+    --older-than exits 1 if there is any; and always if some environment cannot be told.
     """
     from tidegate.cli.moment import moment
     from tidegate.cli.output import emit, terminal_width
@@ -45,7 +45,7 @@ def pending(merged: Merged, author: str, older_than: str | None, output: str, **
     from tidegate.wiring import clock
 
     now = clock().now()
-    lacks = lacking(merged.settings(), **asked)
+    lacks, whole = lacking(merged.settings(), **asked)
     found = pending_in(lacks)
     wanted = author.lower()
     found = tuple(
@@ -58,7 +58,7 @@ def pending(merged: Merged, author: str, older_than: str | None, output: str, **
     if output != "table":
         emit({"kind": "PendingList", "items": [_item(each) for each in found]}, output)
     elif not found:
-        click.echo("nothing is pending", err=True)
+        click.echo("nothing is pending" if whole else "nothing else is pending", err=True)
     else:
         rows = [
             (
@@ -73,7 +73,7 @@ def pending(merged: Merged, author: str, older_than: str | None, output: str, **
         head = ("AUTHOR", "AGE", "COMMIT", "MISSING IN", "SUBJECT")
         for line in layout(head, rows, terminal_width()):
             click.echo(line)
-    if found and older_than is not None:
+    if not whole or (found and older_than is not None):
         raise click.exceptions.Exit(FAILURE)
 
 

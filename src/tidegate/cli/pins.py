@@ -82,6 +82,8 @@ def pin(
     from tidegate.wiring import clock
 
     until = _until(asked["expires"], clock().now()) if asked["expires"] else ""
+    if not asked["reason"].strip():
+        raise click.UsageError("--reason: says nothing; write why, everybody who wonders reads it")
     note = Note(by=asked["owner"] or whoami(), reason=asked["reason"], until=until)
     wish = PinWish(
         shards=_split(asked["shards"]),

@@ -1,6 +1,8 @@
 """What commands on promotions share: the bundle's repository, what stands where, and the source."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +10,7 @@ import click
 import msgspec
 
 from tidegate.config.settings import Settings
+from tidegate.core.errors import OutsideError
 
 if TYPE_CHECKING:
     from tidegate.core.promotions.decide import Built
@@ -32,6 +35,7 @@ class Ground:
         name: str | None = None,
         base: str = "",
         *,
+        to: tuple[str, ...] = (),
         fetch: bool = True,
         of_schemas: bool = False,
     ) -> None:
@@ -42,13 +46,14 @@ class Ground:
         self.settings = settings
         self.folder = bundle_folder(settings)
         self.repository = wiring.repository(self.folder)
-        self.fetches = fetch
+        self.fetches, self._of_schemas = fetch, of_schemas
         if fetch:
-            _fetched(self.repository, "the bundle's repository")
+            with _or("--no-fetch goes by what was fetched before"):
+                _fetched(self.repository, "the bundle's repository")
         self.base = self.repository.resolve(base) if base else self.repository.tip()
         self.root = root_in(self.repository.prefix)
         self.files = self.files_at(self.base)
-        self.promotion = named(promotions(self.files), name)
+        self.promotion = named(promotions(self.files), name, to)
         if of_schemas:
             self._turn_to_schemas()
         self.standing = self.standing_in(self.promotion)
@@ -81,6 +86,16 @@ class Ground:
         return found
 
     @property
+    def unseen(self) -> dict[str, tuple[str, ...]]:
+        """Places that should have a version and have none, by environment.
+
+        The ready-made promotion has places that a bundle need not have.
+        """
+        declared, unread = bool(self.promotion.where), self.standing.unread
+        missing = self.standing.missing
+        return {name: some for name, some in missing.items() if declared or name in unread}
+
+    @property
     def source_address(self) -> str:
         """Where the artifact's repository is; a usage error if nobody says."""
         artifact = self.promotion.artifact.repository
@@ -102,7 +117,8 @@ class Ground:
 
     def source(self) -> "Repository":
         """The artifact's repository, as it is now."""
-        return opened(self.source_address, fetch=self.fetches)
+        option = "--schemas-source" if self._of_schemas else "--source"
+        return opened(self.source_address, option, fetch=self.fetches)
 
     def branch(self, *, here: bool) -> str:
         """What changes are merged into: of the bundle, or of the artifact."""
@@ -119,7 +135,7 @@ class Ground:
         if not held:
             return None
         address = self.settings.schemas_source or declared.repository
-        return opened(address, fetch=self.fetches), held[0]
+        return opened(address, "--schemas-source", fetch=self.fetches), held[0]
 
     def forge(self) -> "Forge":
         """Where the bundle's merge requests are; UserError if nobody can tell."""
@@ -150,19 +166,29 @@ class Ground:
         return asyncio.run(is_built(registry, image))
 
 
-def opened(address: str, *, fetch: bool = True) -> "Repository":
-    """A repository by the path of a clone or by its address, as it is now."""
+def opened(address: str, option: str, *, fetch: bool = True) -> "Repository":
+    """A repository by the path of a clone or by its address, as it is now; an option names it."""
     from tidegate import wiring
 
     place = Path(address)
-    if place.is_dir() and not (place / "objects").is_dir():
-        found = wiring.repository(place)
-    else:
-        # A bare repository is somebody's remote: what is offered there is pushed to it.
-        found = wiring.mirror(str(place.resolve()) if place.is_dir() else address)
-    if fetch:
-        _fetched(found, found.url or address)
+    with _or(f"{option} names a clone or another address"):
+        if place.is_dir() and not (place / "objects").is_dir():
+            found = wiring.repository(place)
+        else:
+            # A bare repository is somebody's remote: what is offered there is pushed to it.
+            found = wiring.mirror(str(place.resolve()) if place.is_dir() else address)
+        if fetch:
+            _fetched(found, found.url or address)
     return found
+
+
+@contextmanager
+def _or(remedy: str) -> Iterator[None]:
+    """Whoever gets no answer is told what to do without it."""
+    try:
+        yield
+    except OutsideError as error:
+        raise OutsideError(f"{error}; {remedy}") from None
 
 
 def _fetched(repository: "Repository", what: str) -> None:

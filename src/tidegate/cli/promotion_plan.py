@@ -10,7 +10,7 @@ from tidegate import wiring
 from tidegate.cli.by_hand import brakes_now, write_down
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.promotion_ground import Ground
-from tidegate.cli.promotion_text import plan_doc, plan_lines
+from tidegate.cli.promotion_text import finished, plan_doc, plan_lines
 from tidegate.cli.proposing import Offer
 from tidegate.cli.revisions import unmatched
 from tidegate.cli.site import site_of
@@ -24,7 +24,6 @@ from tidegate.config.settings import Settings
 from tidegate.core.errors import StaleError, UserError
 from tidegate.core.journal.facts import HandledObject
 from tidegate.core.model.problem import Problem, nearest_or_all
-from tidegate.core.model.reasons import Reason
 from tidegate.core.model.verdict import all_pass
 from tidegate.core.promotions.authors import authors_of
 from tidegate.core.promotions.decide import KIND, Built, decide
@@ -62,8 +61,7 @@ class Planned:
     def waiting(self) -> bool:
         """Whether something that was asked for has to wait, and is not there already."""
         return any(
-            not all_pass(option.verdicts)
-            and not any(each.reason in _FINISHED for each in option.verdicts)
+            not all_pass(option.verdicts) and finished(option) is None
             for option in self.plan.options
         )
 
@@ -110,6 +108,8 @@ class Planned:
             wrong = f"{self.before.errors} errors" if self.before.errors > 1 else "an error"
             yield f"the bundle has {wrong}: shards it concerns are not counted (`validate`)"
         for name in self.moved:
+            for wrong in self.ground.standing.unread.get(name, ()):
+                yield f"{wrong}: a version that stands there stays as it is"
             values = {held.value: held for held in self.world.moving(name)}
             whole = {self.seen.names[value] or value for value in values}
             if len(whole) > 1:
@@ -137,7 +137,13 @@ class Planned:
     @cached_property
     def pinned(self) -> tuple[tuple[str, str], ...]:
         """Every shard with an image of its own, and where that is written."""
-        return pinned_in(estate_in(self.before, site_of(self.ground.settings)))
+        found = pinned_in(estate_in(self.before, site_of(self.ground.settings)))
+        return self._located(found)
+
+    def _located(self, pinned: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """With files as the repository calls them, like all others that are named."""
+        prefix = self._tree().prefix
+        return tuple((name, f"{prefix}{where}") for name, where in pinned)
 
     @cached_property
     def reached(self) -> tuple[Reached, ...]:
@@ -145,7 +151,10 @@ class Planned:
         if not self.edited:
             return ()
         site = site_of(self.ground.settings)
-        return reached_by(estate_in(self.before, site), estate_in(self.after, site))
+        found = reached_by(estate_in(self.before, site), estate_in(self.after, site))
+        return tuple(
+            msgspec.structs.replace(each, pinned=self._located(each.pinned)) for each in found
+        )
 
     def check(self) -> None:
         """UserError if the bundle would have errors that it does not have."""
@@ -198,9 +207,11 @@ class Planned:
         """Every gate of every environment that was asked for."""
         for option, environment in zip(self.plan.options, self.world.asked(), strict=True):
             held = dict.fromkeys(each.value[:SHORT] for each in self.world.moving(environment.name))
-            at = f"on {', '.join(held)}, " if held else ""
+            at = [f"on {', '.join(held)}"] if held else []
             go = "moves" if environment.name in self.moved else "waits"
-            yield f"env/{environment.name}  {at}wants {self.world.version[:SHORT]}: {go}"
+            wants = f"wants {self.world.version[:SHORT]}: {go}"
+            told = f"{''.join(at)}: there already" if finished(option) else ", ".join((*at, wants))
+            yield f"env/{environment.name}  {told}"
             yield from option_lines(option, self.now)
 
     def show(self, output: str) -> None:
@@ -211,10 +222,6 @@ class Planned:
         colour = wants_colour(self.ground.settings.color)
         for line in plan_lines(self, terminal_width()):
             say(line, colour)
-
-
-# An environment with one of these needs nothing.
-_FINISHED = frozenset((Reason.Done, Reason.FollowsBranch))
 
 
 def _values(spots: Iterable[Spot], environments: Iterable[str]) -> dict[tuple[str, str], list[str]]:
@@ -239,7 +246,7 @@ def plan_promotion(
     of_schemas: bool = False,
 ) -> Planned:
     """Look at everything, and decide."""
-    ground = Ground(settings, name, base, fetch=not no_fetch, of_schemas=of_schemas)
+    ground = Ground(settings, name, base, to=to, fetch=not no_fetch, of_schemas=of_schemas)
     known = [each.name for each in ground.promotion.environments]
     for each in to:
         if each not in known:
@@ -248,6 +255,7 @@ def plan_promotion(
         promotion=ground.promotion,
         held=ground.standing.held,
         missing=ground.standing.missing,
+        unread=frozenset(ground.standing.unread),
         to=to,
         ref=ref,
         backward=allow_backward,

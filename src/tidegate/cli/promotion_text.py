@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.core.model.plan import Option
 from tidegate.core.model.reasons import Outcome, Reason
 from tidegate.core.model.time import Instant, format_age, format_second
-from tidegate.core.model.verdict import all_pass
+from tidegate.core.model.verdict import Verdict, all_pass
 from tidegate.core.promotions.authors import Author
 from tidegate.core.promotions.history import Commit
 from tidegate.core.promotions.model import FULL, SHORT, Held
@@ -54,11 +54,17 @@ def _environments(planned: "Planned", width: int | None) -> Iterator[str]:
 def _state(option: Option) -> str:
     if all_pass(option.verdicts):
         return "moves"
-    done = any(each.reason in (Reason.Done, Reason.FollowsBranch) for each in option.verdicts)
-    return "there" if done else "waits"
+    return "there" if finished(option) else "waits"
+
+
+def finished(option: Option) -> Verdict | None:
+    """Why an environment needs nothing; None: it does."""
+    return next((each for each in option.verdicts if each.reason in _FINISHED), None)
 
 
 def _why(option: Option) -> str:
+    if (done := finished(option)) is not None:
+        return sentence(done)
     shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
     if not shut:
         passed = [each for each in option.verdicts if each.reason in _SAID]
@@ -68,6 +74,8 @@ def _why(option: Option) -> str:
     return f"{MARKS[first.outcome]} {sentence(first)}" + (f"; opens: {remedy}" if remedy else "")
 
 
+# An environment with one of these needs nothing.
+_FINISHED = frozenset((Reason.Done, Reason.FollowsBranch))
 # What is worth a word though it passes.
 _SAID = frozenset((Reason.Forward, Reason.BackwardAllowed, Reason.SchemasSuffice))
 

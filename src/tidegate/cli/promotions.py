@@ -66,7 +66,7 @@ def get_promotions(
 ) -> None:
     """List every environment: its version, since when, by which merge request, how far behind.
 
-    Exits 1 if a version is not in the artifact's repository.
+    Exits 1 if a version is not known: not in the artifact's repository, or not where it should be.
     """
     ground = Ground(merged.settings(), name, base, fetch=not no_fetch)
     rows = _rows(ground)
@@ -79,7 +79,7 @@ def get_promotions(
         emit({"kind": "PromotionList", "items": [_item(ground, row) for row in rows]}, output)
     else:
         _table(rows, wide=output == "wide", headed=not no_headers)
-    if any(row.behind is None for row in rows):
+    if warned_of_unseen(ground) or any(row.behind is None for row in rows):
         raise click.exceptions.Exit(FAILURE)
 
 
@@ -92,6 +92,8 @@ def _rows(ground: Ground) -> list[Row]:
             branch = history.branch if environment.follows == HEAD else environment.follows
             rows.append(Row(environment=environment.name, version=branch))
         held = [h for h in ground.standing.held if h.environment == environment.name]
+        if not held and environment.name in ground.unseen:
+            rows.append(Row(environment=environment.name, version="-", behind=None))
         for version in dict.fromkeys(each.value for each in held):
             places = tuple(each for each in held if each.value == version)
             rows.append(_row(ground, history, newest, places))
@@ -104,6 +106,8 @@ def _row(ground: Ground, history: History, newest: str, places: tuple[Held, ...]
     if first.is_commit:
         stand, brings, _ = history.stand(first.value, newest)
         behind = None if stand.ancestry is Ancestry.UNKNOWN else len(brings)
+    if behind is None:
+        _warn_of_unknown(ground, first)
     changes = [
         ground.repository.last_change(ground.base, f"{ground.root}{each.file}", each.line)
         for each in places
@@ -157,7 +161,7 @@ def _table(rows: list[Row], *, wide: bool, headed: bool) -> None:
 
 def _by(row: Row) -> str:
     if row.since is None:
-        return "follows"
+        return "-" if row.behind is None else "follows"
     return f"!{row.request.number}" if row.request is not None else row.since.sha[:SHORT]
 
 
@@ -183,9 +187,12 @@ def _item(ground: Ground, row: Row) -> dict[str, Any]:
 
 def lacking(
     settings: Settings, *, to: tuple[str, ...], name: str | None, base: str, no_fetch: bool
-) -> dict[str, tuple[Commit, ...]]:
-    """What each environment lacks of what is merged; those that cannot be told are said to be."""
-    ground = Ground(settings, name, base, fetch=not no_fetch)
+) -> tuple[dict[str, tuple[Commit, ...]], bool]:
+    """What each environment lacks of what is merged, and whether that is all.
+
+    Those that cannot be told are said to be.
+    """
+    ground = Ground(settings, name, base, to=to, fetch=not no_fetch)
     known = [each.name for each in ground.promotion.environments]
     for each in to:
         if each not in known:
@@ -193,15 +200,28 @@ def lacking(
     history = History(ground.source(), ground.promotion.artifact.branch)
     newest = history.version("")
     lacks: dict[str, tuple[Commit, ...]] = {}
+    whole = not warned_of_unseen(ground, to)
     for held in _moved_by_promotions(ground, to):
         stand, brings, _ = history.stand(held.value, newest)
         if stand.ancestry is Ancestry.UNKNOWN:
-            where = f"{ground.root}{held.file}:{held.line}"
-            click.echo(
-                f"warning: {where}: {held.value} is not in {ground.source_address}", err=True
-            )
+            _warn_of_unknown(ground, held)
+            whole = False
         lacks[held.environment] = (*lacks.get(held.environment, ()), *brings)
-    return lacks
+    return lacks, whole
+
+
+def warned_of_unseen(ground: Ground, to: tuple[str, ...] = ()) -> bool:
+    """Say which environments have no version where they should, and whether there are any."""
+    unseen = {name: some for name, some in ground.unseen.items() if not to or name in to}
+    for name, places in unseen.items():
+        click.echo(f"warning: {name}: stands nowhere: {', '.join(places)}", err=True)
+    return bool(unseen)
+
+
+def _warn_of_unknown(ground: Ground, held: Held) -> None:
+    what = f"{ground.root}{held.file}:{held.line}: {held.value} is not in {ground.source_address}"
+    remedy = "name another with --source, or run `git fetch --unshallow` if it is a shallow clone"
+    click.echo(f"warning: {what}; {remedy}", err=True)
 
 
 def _moved_by_promotions(ground: Ground, to: tuple[str, ...]) -> Iterator[Held]:

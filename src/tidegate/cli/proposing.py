@@ -130,9 +130,8 @@ class Proposing:
         """
         aside = output != "table"
         if not self.wanted:
-            click.echo(
-                "nothing was changed: --write edits the files, --open-mr offers it", err=True
-            )
+            here = "" if repository is not None else "--write edits the files, "
+            click.echo(f"nothing was changed: {here}--open-mr offers it", err=True)
             return None
         from tidegate import wiring
 
@@ -209,6 +208,10 @@ def forge_of(settings: Settings, repository: "Repository") -> "Forge":
     """Where the merge requests of a repository are; UserError if nobody can tell."""
     from tidegate import wiring
 
+    if not repository.url:
+        raise click.UsageError(
+            "the repository has no remote; run `git remote add origin ADDRESS` in it"
+        )
     where = (settings.forge, settings.forge_url, settings.forge_token)
     return wiring.forge(repository.url, *where)
 

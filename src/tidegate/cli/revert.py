@@ -37,7 +37,7 @@ def revert(
 ) -> None:
     """Prepare the revert of a commit that is merged and not promoted, in the artifact's repository.
 
-    Nothing is written unless --commit, --push or --open-mr says so.
+    Nothing is written unless --commit, --push or --open-mr says so; with --here, --write too.
     """
     from tidegate.cli.promotion_ground import Ground
     from tidegate.core.promotions.model import SHORT

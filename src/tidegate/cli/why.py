@@ -52,9 +52,17 @@ PROMOTION = (
 @click.argument("what")
 @click.argument("target", required=False)
 @settings_options("database", "color", *PROMOTION)
+@click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
 @click.option("--now", "at", metavar="TIME", help="Decide as of this moment (RFC 3339).")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-def why(what: str, target: str | None, merged: Merged, at: str | None, output: str) -> None:
+def why(
+    what: str,
+    target: str | None,
+    merged: Merged,
+    promotion: str | None,
+    at: str | None,
+    output: str,
+) -> None:
     """Say why each target starts or waits.
 
     WHAT is a target or a rollout in the journal, `env/NAME` of a promotion, or a file: a rollout
@@ -64,7 +72,7 @@ def why(what: str, target: str | None, merged: Merged, at: str | None, output: s
     settings = merged.settings()
     database, color = settings.database, settings.color
     if what.startswith(ENVIRONMENT) and target is None and not _is_file(what):
-        _show_environment(settings, what.removeprefix(ENVIRONMENT), output)
+        _show_environment(settings, what.removeprefix(ENVIRONMENT), promotion, output)
         return
     notes: list[str] = []
     if _is_file(what):
@@ -84,11 +92,11 @@ def why(what: str, target: str | None, merged: Merged, at: str | None, output: s
         click.echo(note)
 
 
-def _show_environment(settings: Settings, name: str, output: str) -> None:
+def _show_environment(settings: Settings, name: str, promotion: str | None, output: str) -> None:
     """What every gate says of the newest version in one environment."""
     from tidegate.cli.promotion_plan import plan_promotion
 
-    planned = plan_promotion(settings, to=(name,), no_fetch=False)
+    planned = plan_promotion(settings, to=(name,), name=promotion)
     if output != "table":
         planned.show(output)
         return

@@ -75,7 +75,8 @@ class Keeping:
             home = decoded(found.stdout).strip() if found is not None else ""
             inner = self.folder / ".git"
             if not home or not (inner.is_file() or Path(home) in _places(self.folder, inner)):
-                raise OutsideError(f"{self.folder} is no repository")
+                remedy = "see where the remote is (`git remote -v`)"
+                raise OutsideError(f"{self.folder} is no repository; {remedy}")
             self._opened = git
         return self._opened
 

@@ -25,6 +25,9 @@ BATCH = 500
 # What is shown of what git says: where it gives up, it says why last.
 LINES_SHOWN = 4
 
+# What is said of a folder that is in no repository.
+OUTSIDE = "not in a Git repository"
+
 _ELSEWHERE = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
     "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH",
@@ -80,6 +83,10 @@ class Git:
         told = [line for line in lines if not line.startswith("hint:")] or lines
         ended = f"it ended with {done.returncode} and said nothing"
         return self.shown("; ".join(told[-LINES_SHOWN:])) or ended
+
+    def outside(self, done: subprocess.CompletedProcess[bytes]) -> bool:
+        """Whether a command failed because its folder is in no repository."""
+        return b"not a git repository" in done.stderr
 
     def shown(self, said: str) -> str:
         """What may be seen of a text."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from tidegate.adapters.git import history
 from tidegate.adapters.git.committing import commit_files
 from tidegate.adapters.git.listing import Entry, listing
-from tidegate.adapters.git.process import NETWORK_S, Git, decoded
+from tidegate.adapters.git.process import NETWORK_S, OUTSIDE, Git, decoded
 from tidegate.adapters.git.reverting import undoing
 from tidegate.core.errors import OutsideError, StaleError, UserError
 from tidegate.core.model.problem import Problem, nearest_or_all
@@ -281,7 +281,8 @@ def open_repository(folder: Path) -> GitRepository:
     inside = Git(folder)
     found = inside.run("rev-parse", "--absolute-git-dir")
     if found.returncode:
-        raise _wrong(str(folder), inside.said(found), "name the folder of a clone")
+        what = OUTSIDE if inside.outside(found) else inside.said(found)
+        raise _wrong(str(folder), what, "name the folder of a clone")
     top = inside.line("rev-parse", "--show-toplevel") or decoded(found.stdout).rstrip("\n")
     git = Git(Path(top))
     return GitRepository(git, _remote_of(git), prefix=inside.line("rev-parse", "--show-prefix"))

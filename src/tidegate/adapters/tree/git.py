@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tidegate.adapters.git.listing import listing
-from tidegate.adapters.git.process import Git, decoded
+from tidegate.adapters.git.process import OUTSIDE, Git, decoded
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem
 from tidegate.ports.tree import is_read
@@ -26,6 +26,8 @@ class GitTree:
         self._must_exist = must_exist
         asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         found = self._git.run("rev-parse", *asked)
+        if self._git.outside(found):
+            raise UserError((Problem(str(folder), OUTSIDE, "name the folder of a clone"),))
         if found.returncode:
             what = self._git.said(found) if found.stderr else f'no revision "{revision}"'
             problem = Problem(str(folder), what, "name a branch, a tag or a commit of it")

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from tidegate.config.edit.edit import read_original
 from tidegate.config.edit.edits import Original
+from tidegate.config.edit.tree import documents
 from tidegate.config.promotion.patterns import matches
+from tidegate.core.errors import UserError
 from tidegate.ports.repository import Contents
 
 # Where references between files of a bundle begin, if there is such a folder.
@@ -24,6 +26,7 @@ class Files:
         self._data = DATA if any(path.startswith(DATA) for path in self.paths) else ""
         self._read: dict[str, Original] = {}
         self._holding: dict[str, tuple[str, ...]] = {}
+        self._problems: dict[str, str] = {}
 
     def matching(self, pattern: str, without: Iterable[str] = ()) -> tuple[str, ...]:
         """The paths a pattern means, in order."""
@@ -58,6 +61,17 @@ class Files:
             ((_, data),) = self._repository.read(self._commit, (f"{self.root}{path}",))
             self._read[path] = read_original(path, data)
         return self._read[path]
+
+    def problem(self, path: str) -> str:
+        """Why a file cannot be read as YAML, and where; empty: it can."""
+        if path not in self._problems:
+            try:
+                original = self.read(path)
+                documents(path, original.text if original is not None else "")
+                self._problems[path] = ""
+            except UserError as error:
+                self._problems[path] = str(error)
+        return self._problems[path]
 
     def referred(self, reference: str) -> str:
         """The path of the file that `$ref: /…` names."""

@@ -12,6 +12,7 @@ from tidegate.config.edit.edit import edit, found, located
 from tidegate.config.edit.edits import Edited, Found, Original, Replace
 from tidegate.config.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.config.promotion.files import Files
+from tidegate.config.promotion.patterns import literal
 from tidegate.config.promotion.reading import looked_for
 from tidegate.config.promotion.saas import SaasTarget, targets
 from tidegate.core.errors import UserError
@@ -41,6 +42,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     spots: tuple[Spot, ...]
     # Places that are declared and stand nowhere, by environment.
     missing: dict[str, tuple[str, ...]]
+    # Files that may have values and cannot be read, by environment: where, and why not.
+    unread: dict[str, tuple[str, ...]] = {}
     # The repositories that saas files name, in order.
     repositories: tuple[str, ...] = ()
 
@@ -92,6 +95,7 @@ class _Finder:
         self._files, self._repository = files, repository
         self._spots: dict[tuple[str, str, str], Spot] = {}
         self._missing: dict[str, tuple[str, ...]] = {}
+        self._unread: dict[str, tuple[str, ...]] = {}
         self._urls: dict[str, None] = {}
 
     def look(self, environment: str, places: Iterable[Declared]) -> None:
@@ -102,8 +106,12 @@ class _Finder:
                 if isinstance(place, SaasPlace)
                 else self._file(environment, place)
             )
+            wrong = tuple(filter(None, map(self._files.problem, self._candidates(place))))
+            if wrong:
+                self._unread[environment] = (*self._unread.get(environment, ()), *wrong)
             if not here:
-                self._missing[environment] = (*self._missing.get(environment, ()), str(place))
+                told = f"{place} ({', '.join(wrong)})" if wrong else str(place)
+                self._missing[environment] = (*self._missing.get(environment, ()), told)
             for spot in here:
                 # Two places may mean the same value.
                 key = environment, spot.held.file, f"{spot.place!r}:{spot.held.line}"
@@ -112,7 +120,26 @@ class _Finder:
     def result(self) -> Standing:
         """What was found."""
         every = tuple(self._spots.values())
-        return Standing(spots=every, missing=self._missing, repositories=tuple(self._urls))
+        return Standing(
+            spots=every,
+            missing=self._missing,
+            unread=self._unread,
+            repositories=tuple(self._urls),
+        )
+
+    def _candidates(self, place: Declared) -> tuple[str, ...]:
+        """The YAML files in which a place can be."""
+        if isinstance(place, SaasPlace):
+            paths = self._files.holding(literal(place.saas))
+            return tuple(p for p in paths if p.endswith(_YAML))
+        return () if place.line else self._meant(place)
+
+    def _meant(self, place: FilePlace) -> tuple[str, ...]:
+        paths = self._files.matching(place.file, place.without)
+        if not place.key:
+            return paths
+        holding = frozenset(self._files.holding(place.key))
+        return tuple(p for p in paths if p in holding and p.endswith(_YAML))
 
     def _saas(self, environment: str, place: SaasPlace) -> Iterator[Spot]:
         for target in targets(self._files, place):
@@ -136,12 +163,10 @@ class _Finder:
             yield Spot(_held(environment, target.file, each, place, target.note), exact)
 
     def _file(self, environment: str, place: FilePlace) -> Iterator[Spot]:
-        paths = self._files.matching(place.file, place.without)
-        if place.key:
-            holding = frozenset(self._files.holding(place.key))
-            paths = tuple(p for p in paths if p in holding and p.endswith(_YAML))
+        paths = self._meant(place)
         for path in paths:
-            original = self._files.read(path)
+            readable = place.line or not self._files.problem(path)
+            original = self._files.read(path) if readable else None
             if original is not None:
                 yield from _in_file(environment, place, original, alone=len(paths) == 1)
 

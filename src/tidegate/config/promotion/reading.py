@@ -1,6 +1,6 @@
 """The promotions of a bundle: those it declares, or the ready-made one of an app-interface."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files as resources
 
@@ -51,13 +51,22 @@ def ready_made() -> Promotion:
     return _read(read_yaml(READY_MADE, text), declared=False)
 
 
-def named(every: tuple[Promotion, ...], name: str | None) -> Promotion:
-    """The promotion that is meant; UserError if that is none, or not clear."""
+def named(
+    every: tuple[Promotion, ...], name: str | None, environments: Iterable[str] = ()
+) -> Promotion:
+    """The promotion that is meant; UserError if that is none, or not clear.
+
+    The names of environments are enough where only one of several has them.
+    """
     if name is None and len(every) == 1:
         return every[0]
     names = [each.name for each in every]
     if name is None:
-        raise UserError((Problem("", "several promotions", f"name one of {', '.join(names)}"),))
+        having = [one for one in every if all(map(one.environment, environments))]
+        if len(having) == 1:
+            return having[0]
+        remedy = f"name one with --promotion: {', '.join(names)}"
+        raise UserError((Problem("", "several promotions are declared", remedy),))
     for each in every:
         if each.name == name:
             return each

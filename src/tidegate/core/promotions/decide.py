@@ -66,6 +66,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     backward: bool = False
     # Places that are declared and stand nowhere, by environment.
     missing: Mapping[str, tuple[str, ...]] = {}
+    # Environments with files that cannot be read: what stands there is not known.
+    unread: frozenset[str] = frozenset()
 
     def asked(self) -> tuple[Environment, ...]:
         """The environments that are asked for, in order.
@@ -75,7 +77,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
         every = self.promotion.environments
         if self.to:
             return tuple(each for each in every if each.name in self.to)
-        there = {held.environment for held in self.held}
+        there = {held.environment for held in self.held} | self.unread
         declared = bool(self.promotion.where)
         return tuple(e for e in every if not e.follows and (declared or e.name in there))
 

@@ -38,6 +38,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     promotion: Promotion
     held: tuple[Held, ...]
     missing: Mapping[str, tuple[str, ...]] = {}
+    unread: frozenset[str] = frozenset()
     to: tuple[str, ...] = ()
     # Empty: the newest of the artifact's branch.
     ref: str = ""
@@ -113,6 +114,7 @@ def look(
         brakes=asked.brakes,
         backward=asked.backward,
         missing=asked.missing,
+        unread=asked.unread,
     )
     names = {value: history.name_of(value) for value in stands}
     return Seen(world=world, brings=brings, loses=loses, names=names)
