@@ -12,6 +12,7 @@ from tidegate.ports.archive import Archive
 from tidegate.ports.cache import Cache
 from tidegate.ports.clock import Clock
 from tidegate.ports.cluster import Cluster
+from tidegate.ports.cluster_manager import ManagedClusters
 from tidegate.ports.dry_runs import MissingError, Runner
 from tidegate.ports.evidence import EvidenceSource
 from tidegate.ports.forge import Forge
@@ -61,6 +62,32 @@ def cluster(
 
     reach = Reach.DIRECT if inside else Reach.PROXY
     return KubernetesCluster(read_access(context, kubeconfig), reach=reach)
+
+
+def cluster_manager(
+    url: str,
+    token_url: str = "",
+    client_id: str = "",
+    client_secret: str = "",
+    token: str = "",
+    addons: int = 2,
+) -> ManagedClusters:
+    """An OpenShift Cluster Manager: with a service account's credentials, or a person's own token.
+
+    A person's token is exchanged where there is an address to do so, and used as it is otherwise.
+    """
+    from tidegate.adapters.cluster_manager.client import ClusterManagerClient
+    from tidegate.adapters.cluster_manager.token import (
+        AccessToken,
+        Credentials,
+        OfflineToken,
+        ServiceAccount,
+    )
+
+    credentials: Credentials = ServiceAccount(token_url, client_id, client_secret)
+    if token:
+        credentials = OfflineToken(token_url, token) if token_url else AccessToken(token)
+    return ClusterManagerClient(url, credentials, addons=addons)
 
 
 def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> Leases:

@@ -1,0 +1,1 @@
+"""OpenShift Cluster Manager over its HTTP interface."""

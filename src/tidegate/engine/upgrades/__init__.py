@@ -1,0 +1,1 @@
+"""Upgrades of clusters: reading the world they are decided in."""

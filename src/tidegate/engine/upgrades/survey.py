@@ -1,0 +1,160 @@
+"""Reads what upgrades are decided from: lists in pages, clusters at once, and nothing that cannot
+matter.
+
+    labels → subscriptions → clusters        in pages, whatever there is of them
+    policies of each cluster                 all at once
+    node pools                               only where a control plane is hosted
+    policies of node pools                   only of those behind their control plane
+    agreements to gates                      only where a way leads to a minor that has gates
+
+A node pool goes no further than its control plane, so one that is there has no upgrade to come. A
+cluster that cannot be read is told of, and the others are used.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from tidegate.core.errors import OutsideError
+from tidegate.ports.cluster_manager import (
+    LabelType,
+    ManagedClusters,
+    Reading,
+    SetAside,
+    Upgradable,
+)
+from tidegate.wire.cluster_manager import (
+    Cluster,
+    GateAgreement,
+    Label,
+    NodePool,
+    Subscription,
+    UpgradePolicy,
+    Version,
+    VersionGate,
+)
+
+PREFIX = "sre-capabilities.aus."
+
+
+class Details(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of one cluster by itself."""
+
+    policies: tuple[UpgradePolicy, ...] = ()
+    pools: tuple[NodePool, ...] = ()
+    pool_policies: Mapping[str, tuple[UpgradePolicy, ...]] = {}
+    # None: nothing it can be upgraded to has gates, so nobody asked.
+    agreements: tuple[GateAgreement, ...] | None = None
+    # Why it could not be read; empty: it was.
+    error: str = ""
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was read."""
+
+    labels: tuple[Label, ...]
+    subscriptions: tuple[Subscription, ...]
+    clusters: tuple[Cluster, ...]
+    # By the id of the cluster.
+    details: Mapping[str, Details]
+    gates: tuple[VersionGate, ...]
+    versions: tuple[Version, ...]
+    set_aside: tuple[SetAside, ...]
+    # Whether all lists are known to be whole.
+    complete: bool
+
+
+async def survey(
+    manager: ManagedClusters, prefix: str = PREFIX, organizations: Iterable[str] = ()
+) -> Survey:
+    """Read everything that upgrades are decided from; OutsideError if a list cannot be had.
+
+    Of some organisations only, if any are named.
+    """
+    wanted = frozenset(organizations)
+    labels, gates, versions = await asyncio.gather(
+        manager.labels(prefix), manager.gates(), manager.versions()
+    )
+    ids = {each.subscription_id for each in labels.items if _of(each, LabelType.SUBSCRIPTION)}
+    subscriptions = await manager.subscriptions(sorted(ids))
+    ours = tuple(
+        each for each in subscriptions.items if not wanted or each.organization_id in wanted
+    )
+    clusters = await manager.clusters([each.id for each in ours])
+    minors = frozenset(each.version_raw_id_prefix for each in gates.items)
+    details = await asyncio.gather(*(_details(manager, each, minors) for each in clusters.items))
+    readings: tuple[Reading[Any], ...] = (labels, gates, versions, subscriptions, clusters)
+    aside = [item for reading in readings for item in reading.set_aside]
+    return Survey(
+        labels=labels.items,
+        subscriptions=ours,
+        clusters=clusters.items,
+        details={cluster.id: found for cluster, found in zip(clusters.items, details, strict=True)},
+        gates=gates.items,
+        versions=versions.items,
+        set_aside=tuple(aside),
+        complete=all(reading.complete for reading in readings),
+    )
+
+
+def _of(label: Label, type_: LabelType) -> bool:
+    return label.type == type_.value
+
+
+async def _details(manager: ManagedClusters, cluster: Cluster, minors: frozenset[str]) -> Details:
+    """What there is of one cluster; why not, if it cannot be read."""
+    try:
+        policies, pools, agreements = await asyncio.gather(
+            manager.policies(Upgradable(cluster.id, cluster.hosted)),
+            _pools(manager, cluster),
+            _agreements(manager, cluster, minors),
+        )
+        behind = [
+            each
+            for each in pools.items
+            if cluster.hosted and each.version.raw_id != cluster.version.raw_id
+        ]
+        found = await asyncio.gather(
+            *(manager.policies(Upgradable(cluster.id, pool=each.id)) for each in behind)
+        )
+    except OutsideError as error:
+        return Details(error=str(error))
+    readings: list[Reading[Any]] = [policies, pools, *found]
+    if agreements is not None:
+        readings.append(agreements)
+    return Details(
+        policies=policies.items,
+        pools=pools.items,
+        pool_policies={pool.id: reading.items for pool, reading in zip(behind, found, strict=True)},
+        agreements=None if agreements is None else agreements.items,
+        error=_doubt(readings),
+    )
+
+
+async def _pools(manager: ManagedClusters, cluster: Cluster) -> Reading[NodePool]:
+    return await manager.node_pools(cluster.id) if cluster.hosted else Reading()
+
+
+async def _agreements(
+    manager: ManagedClusters, cluster: Cluster, minors: frozenset[str]
+) -> Reading[GateAgreement] | None:
+    own = _minor(cluster.version.raw_id)
+    ahead = {_minor(each) for each in cluster.version.available_upgrades} - {own}
+    return await manager.agreements(cluster.id) if ahead & minors else None
+
+
+def _minor(version: str) -> str:
+    """The part of a version that gates are for: 4.12.17 is 4.12."""
+    return ".".join(version.split(".")[:2])
+
+
+def _doubt(readings: Iterable[Reading[Any]]) -> str:
+    """Why what was read of a cluster cannot be relied on; empty: it can."""
+    for reading in readings:
+        for each in reading.set_aside:
+            return f"{each.kind} {each.id}: {each.why}"
+        if not reading.complete:
+            return "a list changed while it was read"
+    return ""

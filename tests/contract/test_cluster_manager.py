@@ -1,0 +1,386 @@
+"""The client of OpenShift Cluster Manager against the simulated one, over HTTP, with faults."""
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.test_simulated_ocm import world
+from tidegate.adapters.cluster_manager.asking import Limits
+from tidegate.adapters.cluster_manager.client import ClusterManagerClient
+from tidegate.adapters.cluster_manager.token import (
+    AccessToken,
+    Credentials,
+    OfflineToken,
+    ServiceAccount,
+)
+from tidegate.adapters.system_clock import SystemClock
+from tidegate.core.errors import OutsideError
+from tidegate.core.model.time import format_instant, parse_duration
+from tidegate.engine.upgrades.survey import survey
+from tidegate.ports.cluster_manager import LabelType, Owner, RefusedError, Upgradable
+from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.simulation.cluster_manager.founding import found
+from tidegate.simulation.cluster_manager.server import ManagerServer
+from tidegate.simulation.cluster_manager.timing import OwnClock
+from tidegate.simulation.cluster_manager.tokens import Tokens
+from tidegate.wire.cluster_manager import LogEntry
+from tidegate.wire.cluster_manager_doc import read_world
+
+PREFIX = "sre-capabilities.aus."
+# Everything goes wrong, and passes at once.
+STORM = Troubles(
+    {Fault.TOO_MANY: 60, Fault.ERROR: 60, Fault.CUT: 60, Fault.LOST: 120}, retry_after_s=0
+)
+PATIENT = Limits(tries_max=10, pause_s=0.001, timeout_s=5, page=7)
+Story = Callable[[str, ManagerServer], Awaitable[None]]
+# Whoever was asked with in a story; closed at its end.
+_OPEN: list[ClusterManagerClient] = []
+
+
+def play(
+    story: Story,
+    document: dict[str, Any] | None = None,
+    troubles: Troubles = Troubles(),  # noqa: B008  it is frozen
+    token_lasts_s: float = 900,
+) -> None:
+    """A story told to a simulation that is served."""
+
+    async def played() -> None:
+        read = read_world(document or world())
+        server = ManagerServer(
+            found(read),
+            OwnClock(SystemClock(), read.now),
+            Tokens(read.credentials, token_lasts_s),
+            Luck(troubles),
+        )
+        with socket.create_server(("127.0.0.1", 0)) as ear:
+            serving = asyncio.create_task(server.serve(ear))
+            try:
+                async with asyncio.timeout(60):
+                    await story(f"http://127.0.0.1:{ear.getsockname()[1]}", server)
+            finally:
+                while _OPEN:
+                    await _OPEN.pop().close()
+                server.stop()
+                await serving
+
+    asyncio.run(played())
+
+
+def client(
+    url: str, credentials: Credentials | None = None, limits: Limits = PATIENT, addons: int = 2
+) -> ClusterManagerClient:
+    """A client of a simulation."""
+    usual = ServiceAccount(f"{url}/token", "tidegate", "simulated")
+    made = ClusterManagerClient(url, credentials or usual, limits, addons)
+    _OPEN.append(made)
+    return made
+
+
+def many(number: int, **more: Any) -> dict[str, Any]:
+    """A world of many clusters of one organisation, with ids as long as real ones."""
+    clusters = [
+        {
+            "name": f"c{i:04d}-" + "x" * 21,
+            "org": "o1",
+            "version": "4.16.3",
+            "labels": {"soak-days": "0", "workloads": "w"},
+            **more,
+        }
+        for i in range(number)
+    ]
+    return world(clusters=clusters)
+
+
+def ahead(server: ManagerServer, duration: str = "10m") -> str:
+    """A moment of the simulation, on a whole second."""
+    now = server.clock.now() // 10**9 * 10**9
+    return format_instant(now + parse_duration(duration))
+
+
+@pytest.mark.parametrize("troubles", [Troubles(), STORM], ids=["calm", "storm"])
+def test_everything_is_read_as_it_is_there(troubles: Troubles) -> None:
+    """In pages of seven, whatever goes wrong meanwhile."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url)
+        labels = await ours.labels(PREFIX, LabelType.SUBSCRIPTION)
+        assert len(labels.items) == 100
+        assert labels.complete
+        subscriptions = await ours.subscriptions({each.subscription_id for each in labels.items})
+        assert len(subscriptions.items) == 50
+        clusters = await ours.clusters([each.id for each in subscriptions.items], ready=True)
+        assert {each.id for each in clusters.items} == set(server.state.declared)
+        assert clusters.items[0].version.available_channels is None
+        one = await ours.cluster(clusters.items[0].id)
+        assert one is not None
+        assert one.version.available_channels
+        assert await ours.cluster("nobody's") is None
+        (org,) = (await ours.organizations(["o1"])).items
+        assert org.id == "o1"
+        of_org = await ours.labels(PREFIX, LabelType.ORGANIZATION, ["o1", "o2"])
+        assert [each.key for each in of_org.items] == [f"{PREFIX}blocked-versions"]
+        assert {each.label for each in (await ours.gates()).items} == {"api.openshift.com/gate-ocp"}
+        assert {each.raw_id for each in (await ours.versions()).items} >= {"4.16.3", "4.17.0"}
+        assert (await ours.account()).id
+
+    play(story, many(50), troubles)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_lost_answer_never_makes_a_second_of_anything(seed: int) -> None:
+    """Policies, plans, agreements, logs and labels: each once, however often it was asked for."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        server.luck = Luck(STORM, seed)
+        ours = client(url, limits=Limits(tries_max=25, pause_s=0.001, timeout_s=5))
+        moment, since = ahead(server), server.clock.now()
+        keys = sorted(server.state.declared)
+
+        async def all_of(key: str) -> None:
+            name = server.state.declared[key].name
+            policy = await ours.create_policy(Upgradable(key), "4.16.4", moment)
+            assert (policy.version, policy.next_run) == ("4.16.4", moment)
+            await ours.agree(key, "g")
+            entry = LogEntry(f"{name}-uuid", "tidegate", "it's", "a 'b'\n- c")
+            await ours.tell(entry, since)
+            assert await ours.tell(entry, since) is None
+            owner = Owner(LabelType.SUBSCRIPTION, f"{name}-sub")
+            assert (await ours.set_label(owner, f"{PREFIX}sector", "x/y")).value == "x/y"
+            assert (await ours.create_addon_plan(key, "log", "1.1.0", moment)).addon_id == "log"
+
+        await asyncio.gather(*map(all_of, keys))
+        made = Counter(each.path for each in server.state.writes if each.status == 201)
+        logs = made.pop("/api/service_logs/v1/cluster_logs")
+        assert logs == len(keys)
+        assert set(made.values()) == {1}
+        assert len(made) == 4 * len(keys)
+        assert server.luck.met["lost"] > 5
+
+    play(story, many(12, addons=[{"id": "log", "version": "1.0.0"}]))
+
+
+def test_who_was_stopped_and_asks_again_gets_the_same_policy() -> None:
+    """What stands in the way is ours; what is another's is a refusal, in their words."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours, moment = client(url), ahead(server)
+        first = await ours.create_policy(Upgradable("a-id"), "4.16.4", moment)
+        assert await ours.create_policy(Upgradable("a-id"), "4.16.4", moment) == first
+        with pytest.raises(RefusedError, match="already an upgrade policy") as caught:
+            await ours.create_policy(Upgradable("a-id"), "4.16.4", ahead(server, "2h"))
+        assert (caught.value.status, caught.value.code) == (400, "CLUSTERS-MGMT-400")
+        await ours.delete_policy(Upgradable("a-id"), first.id)
+        await ours.delete_policy(Upgradable("a-id"), first.id)
+        assert (await ours.policies(Upgradable("a-id"))).items == ()
+
+    play(story)
+
+
+def test_hosted_control_planes_and_their_pools_have_policies_with_states() -> None:
+    """The three kinds of policies are asked for with what each needs, and read with states."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url)
+        plane, pool = Upgradable("h-id", hosted=True), Upgradable("h-id", pool="np")
+        for of, version in ((plane, "4.16.4"), (Upgradable("a-id"), "4.16.4"), (pool, "4.16.4")):
+            made = await ours.create_policy(of, version, ahead(server))
+            (read,) = (await ours.policies(of)).items
+            assert (read.id, read.state and read.state.value) == (made.id, "pending")
+            server.clock.skip(parse_duration("2h"))
+        types = [each.body.get("upgrade_type") for each in server.state.writes]
+        assert types == ["ControlPlane", None, "NodePool"]
+        (np,) = (await ours.node_pools("h-id")).items
+        assert np.version.raw_id == "4.16.4"
+        assert (await ours.switch_channel("a-id", "stable-4.17")).channel == "stable-4.17"
+
+    play(story)
+
+
+@pytest.mark.parametrize("service", [1, 2])
+def test_addons_are_upgraded_by_either_service(service: int) -> None:
+    """Found, planned, and called off."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url, addons=service)
+        (addon,), (installed,) = (
+            (await ours.addons()).items,
+            (await ours.installed_addons("h-id")).items,
+        )
+        assert (addon.version.id, installed.addon_version.id) == ("1.1.0", "1.0.0")
+        plan = await ours.create_addon_plan("h-id", "log", "1.1.0", ahead(server))
+        (read,) = (await ours.addon_plans("h-id")).items
+        assert (read.id, read.state and read.state.value) == (plan.id, "pending")
+        await ours.delete_addon_plan("h-id", plan.id)
+        assert (await ours.addon_plans("h-id")).items == ()
+
+    play(story)
+
+
+def test_labels_are_set_anew_changed_and_deleted() -> None:
+    """Whether they were there or not."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours, owner = client(url), Owner(LabelType.ORGANIZATION, "o1")
+        for value in ("a", "b"):
+            await ours.set_label(owner, f"{PREFIX}sector-deps.x", value)
+            found_ = (await ours.labels(f"{PREFIX}sector-deps.")).items
+            assert [each.value for each in found_] == [value]
+        await ours.delete_label(owner, f"{PREFIX}sector-deps.x")
+        await ours.delete_label(owner, f"{PREFIX}sector-deps.x")
+        assert (await ours.labels(f"{PREFIX}sector-deps.")).items == ()
+
+    play(story)
+
+
+def test_a_long_text_is_told_once_though_no_address_holds_it() -> None:
+    """What was told is compared here then."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours, since = client(url), server.clock.now()
+        entry = LogEntry("a-uuid", "tidegate", "errors", "- it's wrong\n" * 1000)
+        assert await ours.tell(entry, since) is not None
+        assert await ours.tell(entry, since) is None
+        other = LogEntry("a-uuid", "tidegate", "errors", entry.description + "!")
+        assert await ours.tell(other, since) is not None
+
+    play(story)
+
+
+def test_one_malformed_cluster_is_set_aside_and_the_others_are_used() -> None:
+    """It is told which, and why."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url)
+        reading = await ours.clusters(["a-sub", "h-sub"])
+        assert [each.id for each in reading.items] == ["h-id"]
+        assert reading.complete
+        (aside,) = reading.set_aside
+        assert (aside.kind, aside.id) == ("Cluster", "a-id")
+        assert "channel" in aside.why
+
+    broken = world()
+    broken["clusters"][0]["omit"] = ["channel"]
+    play(story, broken)
+
+
+def test_many_ids_are_asked_for_in_pieces_that_fit() -> None:
+    """The simulation refuses lines beyond 8,190 bytes, as proxies do."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url, limits=Limits())
+        wanted = [f"{each.name}-sub" for each in server.state.declared.values()]
+        assert len((await ours.clusters(wanted)).items) == 600
+        assert ours.calls()["GET"] == 3
+
+    play(story, many(600))
+
+
+def test_all_who_need_a_token_ask_for_one_together() -> None:
+    """One token for fifty calls; another early, and after one was refused."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url)
+        await asyncio.gather(*(ours.gates() for _ in range(50)))
+        assert server.tokens.number == 1
+        # As if somebody had taken it back.
+        server.tokens = Tokens(())
+        await asyncio.gather(*(ours.gates() for _ in range(50)))
+        assert server.tokens.number == 1
+
+    play(story)
+
+
+def test_a_token_that_ends_is_renewed_before() -> None:
+    """Nobody is refused in between."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url)
+        await ours.gates()
+        await asyncio.sleep(1.7)
+        await ours.gates()
+        # Nothing was asked twice: two tokens, two questions.
+        assert ours.calls() == {"POST": 2, "GET": 2}
+        assert server.tokens.number == 2
+
+    play(story, token_lasts_s=2.0)
+
+
+def test_a_person_sees_their_own_organisation() -> None:
+    """With an offline token, or one that is used as it is."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        for credentials in (OfflineToken(f"{url}/token", "own"), AccessToken("own")):
+            ours = client(url, credentials)
+            account = await ours.account()
+            assert account.organization is not None
+            assert account.organization.id == "o2"
+            labels = (await ours.labels(PREFIX)).items
+            assert {each.subscription_id for each in labels} == {"h-sub"}
+
+    play(story, world(credentials=[{"token": "own", "org": "o2"}]))
+
+
+def test_secrets_are_in_no_text() -> None:
+    """Not in what stands for an object, not in an error, not where the other side repeats them."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        wrong = ServiceAccount(f"{url}/token", "tidegate", "s3cret-wrong")
+        for credentials in (
+            wrong,
+            OfflineToken(f"{url}/token", "s3cret-off"),
+            AccessToken("s3cret"),
+        ):
+            ours = client(url, credentials)
+            assert "s3cret" not in f"{ours!r} {credentials!r} {credentials}"
+            with pytest.raises(OutsideError, match=r"40[13]") as caught:
+                await ours.labels("it said s3cret")
+            assert "s3cret" not in str(caught.value)
+            assert "check" in str(caught.value)
+
+    play(story)
+
+
+def test_a_survey_asks_only_what_can_matter() -> None:
+    """Classic clusters have no pools, pools at their control plane no upgrade, patches no gates."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url, limits=Limits())
+        seen = await survey(ours)
+        assert seen.complete
+        assert set(seen.details) == {"a-id", "h-id"}
+        assert all(not each.error for each in seen.details.values())
+        # Labels, gates, versions, subscriptions, clusters; two policies, one list of pools.
+        assert ours.calls() == {"POST": 1, "GET": 8}
+        await ours.switch_channel("a-id", "stable-4.17")
+        await ours.create_policy(Upgradable("h-id", hosted=True), "4.16.4", ahead(server))
+        server.clock.skip(parse_duration("3h"))
+        before = ours.calls()["GET"]
+        seen = await survey(ours)
+        # Also: the agreements of the one, and the policies of the pool that is behind.
+        assert ours.calls()["GET"] - before == 10
+        assert seen.details["a-id"].agreements == ()
+        assert seen.details["h-id"].agreements is None
+        assert seen.details["h-id"].pool_policies == {"np": ()}
+        assert {
+            each.organization_id for each in (await survey(ours, PREFIX, ["o1"])).subscriptions
+        } == {"o1"}
+
+    play(story)
+
+
+def test_a_survey_in_a_storm_is_the_same_as_in_calm() -> None:
+    """Whatever goes wrong, what is read is what is there."""
+    seen: list[Any] = []
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url)
+        seen.append(await survey(ours))
+
+    play(story, many(20))
+    play(story, many(20), STORM)
+    assert seen[0] == seen[1]
