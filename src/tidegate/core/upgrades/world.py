@@ -1,7 +1,6 @@
 """One reading of OCM: organisations, their clusters, gates, and what was kept of them."""
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import msgspec
 
@@ -49,7 +48,7 @@ class NodePool(msgspec.Struct, frozen=True):
     upgrade_policies: tuple[Upgrade, ...] = ()
 
 
-class Cluster(msgspec.Struct, frozen=True, dict=True):
+class Cluster(msgspec.Struct, frozen=True):
     """A cluster; its subscription's labels stand without their prefix."""
 
     name: str
@@ -72,27 +71,27 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
     subscription: str = ""
     omit: tuple[str, ...] = ()  # fields that OCM left out
 
-    @cached_property
+    @property
     def ident(self) -> str:
         """Its id in OCM."""
         return self.id or f"{self.name}-id"
 
-    @cached_property
+    @property
     def uuid(self) -> str:
         """Its id everywhere else."""
         return self.external_id or f"{self.name}-uuid"
 
-    @cached_property
+    @property
     def subscribed_as(self) -> str:
         """Its subscription."""
         return self.subscription or f"{self.name}-sub"
 
-    @cached_property
+    @property
     def is_hosted(self) -> bool:
         """Whether its control plane is hosted apart from its node pools."""
         return self.product == "rosa" and self.hypershift
 
-    @cached_property
+    @property
     def updates_from(self) -> str:
         """Its channel."""
         if self.channel is not None:
@@ -102,7 +101,7 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         except VersionError:
             return "stable"
 
-    @cached_property
+    @property
     def upgrades(self) -> tuple[Upgrade, ...]:
         """Every upgrade OCM knows of, those of node pools included."""
         if not self.is_hosted:

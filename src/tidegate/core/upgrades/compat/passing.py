@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.model.time import SECOND, format_second
+from tidegate.core.model.time import SECOND, Instant, format_second
 from tidegate.core.upgrades.channels import next_channel
 from tidegate.core.upgrades.compat.gates import missing_gates
 from tidegate.core.upgrades.compat.record import AbortError, Record, cluster_path
@@ -48,6 +48,7 @@ class Pass:
         self._blocked: dict[tuple[tuple[str, ...] | None, str], bool] = {}
         self._population: dict[str, Counter[str]] = {}
         self._lowest: dict[tuple[str, str], str | None] = {}
+        self._runs: dict[str, Instant | None] = {}
 
     def decide(self) -> None:
         """Look at every cluster in turn; AbortError ends it, and then nothing is done."""
@@ -76,10 +77,7 @@ class Pass:
         if cluster.upgrades:
             self._skip(one, " with existing upgrade policy")
             return
-        try:
-            starts_at = next_run(one.wants.cron, self.record.world.now)
-        except NeverFiresError as error:
-            raise AbortError("CroniterBadDateError", str(error)) from None
+        starts_at = self._next_run(one)
         if starts_at is None:
             self._switch(cluster)
             self._skip(one, " with no upcoming upgrade")
@@ -89,6 +87,16 @@ class Pass:
                 self._switch(cluster)
             elif not self._misses_gates(one, version):
                 self._start(one, version, format_second(starts_at))
+
+    def _next_run(self, one: Spec) -> Instant | None:
+        """When its window opens; worked out once for all that have the same schedule."""
+        schedule = one.wants.schedule
+        if schedule not in self._runs:
+            try:
+                self._runs[schedule] = next_run(one.wants.cron, self.record.world.now)
+            except NeverFiresError as error:
+                raise AbortError("CroniterBadDateError", str(error)) from None
+        return self._runs[schedule]
 
     def _skip(self, one: Spec, why: str) -> None:
         org = self.spec.org
