@@ -50,11 +50,13 @@ def commit(
     return git(folder, "rev-parse", "HEAD")
 
 
-def remote(folder: Path, files: Mapping[str, str | bytes], kind: str = "sha1") -> Path:
+def remote(
+    folder: Path, files: Mapping[str, str | bytes], kind: str = "sha1", at: str = ""
+) -> Path:
     """A bare repository whose branch `main` has these files, as a forge keeps it."""
     seed = folder / "seed"
     git(folder, "init", "-q", f"--object-format={kind}", str(seed))
-    commit(seed, files, "first")
+    commit(seed, files, "first", at=at)
     bare = folder / "remote.git"
     git(folder, "clone", "-q", "--bare", str(seed), str(bare))
     git(bare, "remote", "remove", "origin")

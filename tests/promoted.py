@@ -43,7 +43,8 @@ class Source(msgspec.Struct, frozen=True):
 def make_source(folder: Path) -> Source:
     """Commits by three people over some days."""
     folder.mkdir(parents=True, exist_ok=True)
-    bare = remote(folder, {"README": "reconcile\n"})
+    # The same commits each time: by chance one may read as a number.
+    bare = remote(folder, {"README": "reconcile\n"}, at="2026-11-01T08:00:00Z")
     seed = clone(bare, folder / "work")
     first = commit(seed, {"a": "1"}, "begin", at="2026-11-01T09:00:00Z")
     second = commit(seed, {"b": "2"}, "mend the thing", BOB, at="2026-11-02T09:00:00Z")

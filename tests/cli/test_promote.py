@@ -239,8 +239,8 @@ def test_a_promotion_is_offered_once_and_a_newer_one_takes_its_place(
     diff = git(play.bare, "diff", "--numstat", "main", branch)
     assert diff.split() == ["1", "1", "resources/jenkins/global/defaults.yaml"]
     assert git(play.bare, "rev-parse", "main") == before
-    journal = play.run("journal", "show", "--partition", "by-hand/promotions")
-    assert "jenkins" in journal.stdout, journal.stderr
+    journal = play.run("journal", "show", "--partition", "by-hand/promotions", "-o", "json")
+    assert "promotions/jenkins" in journal.stdout, journal.stderr
 
 
 def test_merged_and_verified_it_is_there(tmp_path: Path, source: Source) -> None:
