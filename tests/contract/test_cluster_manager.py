@@ -21,7 +21,7 @@ from tidegate.adapters.system_clock import SystemClock
 from tidegate.core.errors import OutsideError
 from tidegate.core.model.time import format_instant, parse_duration
 from tidegate.engine.upgrades.survey import survey
-from tidegate.ports.cluster_manager import LabelType, Owner, RefusedError, Upgradable
+from tidegate.ports.cluster_manager import LabelType, Owner, Upgradable
 from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
 from tidegate.simulation.cluster_manager.founding import found
 from tidegate.simulation.cluster_manager.server import ManagerServer
@@ -164,43 +164,6 @@ def test_a_lost_answer_never_makes_a_second_of_anything(seed: int) -> None:
     play(story, many(12, addons=[{"id": "log", "version": "1.0.0"}]))
 
 
-def test_who_was_stopped_and_asks_again_gets_the_same_policy() -> None:
-    """What stands in the way is ours; what is another's is a refusal, in their words."""
-
-    async def story(url: str, server: ManagerServer) -> None:
-        ours, moment = client(url), ahead(server)
-        first = await ours.create_policy(Upgradable("a-id"), "4.16.4", moment)
-        assert await ours.create_policy(Upgradable("a-id"), "4.16.4", moment) == first
-        with pytest.raises(RefusedError, match="already an upgrade policy") as caught:
-            await ours.create_policy(Upgradable("a-id"), "4.16.4", ahead(server, "2h"))
-        assert (caught.value.status, caught.value.code) == (400, "CLUSTERS-MGMT-400")
-        await ours.delete_policy(Upgradable("a-id"), first.id)
-        await ours.delete_policy(Upgradable("a-id"), first.id)
-        assert (await ours.policies(Upgradable("a-id"))).items == ()
-
-    play(story)
-
-
-def test_hosted_control_planes_and_their_pools_have_policies_with_states() -> None:
-    """The three kinds of policies are asked for with what each needs, and read with states."""
-
-    async def story(url: str, server: ManagerServer) -> None:
-        ours = client(url)
-        plane, pool = Upgradable("h-id", hosted=True), Upgradable("h-id", pool="np")
-        for of, version in ((plane, "4.16.4"), (Upgradable("a-id"), "4.16.4"), (pool, "4.16.4")):
-            made = await ours.create_policy(of, version, ahead(server))
-            (read,) = (await ours.policies(of)).items
-            assert (read.id, read.state and read.state.value) == (made.id, "pending")
-            server.clock.skip(parse_duration("2h"))
-        types = [each.body.get("upgrade_type") for each in server.state.writes]
-        assert types == ["ControlPlane", None, "NodePool"]
-        (np,) = (await ours.node_pools("h-id")).items
-        assert np.version.raw_id == "4.16.4"
-        assert (await ours.switch_channel("a-id", "stable-4.17")).channel == "stable-4.17"
-
-    play(story)
-
-
 @pytest.mark.parametrize("service", [1, 2])
 def test_addons_are_upgraded_by_either_service(service: int) -> None:
     """Found, planned, and called off."""
@@ -221,22 +184,6 @@ def test_addons_are_upgraded_by_either_service(service: int) -> None:
     play(story)
 
 
-def test_labels_are_set_anew_changed_and_deleted() -> None:
-    """Whether they were there or not."""
-
-    async def story(url: str, server: ManagerServer) -> None:
-        ours, owner = client(url), Owner(LabelType.ORGANIZATION, "o1")
-        for value in ("a", "b"):
-            await ours.set_label(owner, f"{PREFIX}sector-deps.x", value)
-            found_ = (await ours.labels(f"{PREFIX}sector-deps.")).items
-            assert [each.value for each in found_] == [value]
-        await ours.delete_label(owner, f"{PREFIX}sector-deps.x")
-        await ours.delete_label(owner, f"{PREFIX}sector-deps.x")
-        assert (await ours.labels(f"{PREFIX}sector-deps.")).items == ()
-
-    play(story)
-
-
 def test_a_long_text_is_told_once_though_no_address_holds_it() -> None:
     """What was told is compared here then."""
 
@@ -249,23 +196,6 @@ def test_a_long_text_is_told_once_though_no_address_holds_it() -> None:
         assert await ours.tell(other, since) is not None
 
     play(story)
-
-
-def test_one_malformed_cluster_is_set_aside_and_the_others_are_used() -> None:
-    """It is told which, and why."""
-
-    async def story(url: str, server: ManagerServer) -> None:
-        ours = client(url)
-        reading = await ours.clusters(["a-sub", "h-sub"])
-        assert [each.id for each in reading.items] == ["h-id"]
-        assert reading.complete
-        (aside,) = reading.set_aside
-        assert (aside.kind, aside.id) == ("Cluster", "a-id")
-        assert "channel" in aside.why
-
-    broken = world()
-    broken["clusters"][0]["omit"] = ["channel"]
-    play(story, broken)
 
 
 def test_many_ids_are_asked_for_in_pieces_that_fit() -> None:

@@ -251,8 +251,17 @@ def test_whoever_belongs_to_an_organisation_sees_no_other() -> None:
     labels = asker.get(f"{ACCOUNTS}/labels")["items"]
     assert {each.get("subscription_id") for each in labels} == {"a-sub", None}
     assert asker.get(f"{ACCOUNTS}/current_account")["organization"]["id"] == "o1"
-    for method, path in (("GET", H), ("POST", f"{H}/control_plane/upgrade_policies")):
+    for method, path in (
+        ("GET", H),
+        ("POST", f"{H}/control_plane/upgrade_policies"),
+        ("GET", f"{ADDONS}/clusters/h-id/addons"),
+        ("GET", f"{ACCOUNTS}/organizations/o2"),
+        ("POST", f"{ACCOUNTS}/subscriptions/h-sub/labels"),
+    ):
         assert asker.ask(method, path, {})[0] == 404
+    log = {"service_name": "s", "summary": "x", "severity": "Low"}
+    assert asker.ask("POST", f"{LOGS}/cluster_logs", {**log, "cluster_uuid": "h-uuid"})[0] == 404
+    assert asker.ask("POST", f"{LOGS}/cluster_logs", {**log, "cluster_uuid": "a-uuid"})[0] == 201
 
 
 def test_pages_are_the_whole_list_in_order() -> None:

@@ -20,6 +20,7 @@ from tidegate.simulation.cluster_manager.lives import live
 from tidegate.simulation.cluster_manager.rules import WRITES
 from tidegate.simulation.cluster_manager.state import (
     ACCOUNTS,
+    ADDONS,
     ALL_CLUSTERS,
     CLUSTER_LOGS,
     LABELS,
@@ -47,6 +48,13 @@ _LISTS = {
     "upgrade_plans": "UpgradePlan",
     "cluster_logs": "ClusterLog",
 }
+# What is below whom: a path, and the collection in which its next part is looked up.
+_BELOW = (
+    (ALL_CLUSTERS, ALL_CLUSTERS),
+    (f"{ADDONS}/clusters", ALL_CLUSTERS),
+    (SUBSCRIPTIONS, SUBSCRIPTIONS),
+    (ORGANIZATIONS, ORGANIZATIONS),
+)
 _WITHOUT_STATE = ("UpgradePolicy", "AddonUpgradePolicy")
 
 
@@ -173,13 +181,20 @@ def _need_seen(state: State, request: Request, path: str) -> None:
     """Nobody reaches below what they do not see: to them it is not there."""
     if not request.org:
         return
-    for above in (ALL_CLUSTERS, SUBSCRIPTIONS, ORGANIZATIONS):
+    for above, among in _BELOW:
         if not path.startswith(f"{above}/"):
             continue
         key = path.removeprefix(f"{above}/").split("/")[0]
-        document = state.collections[above].get(key)
-        if document is None or not _sees(state, request.org, above, document):
+        document = state.collections[among].get(key)
+        if document is None or not _sees(state, request.org, among, document):
             raise _missing(path)
+    if path == CLUSTER_LOGS and isinstance(request.body, dict):
+        uuid = request.body.get("cluster_uuid")
+        for cluster in state.collections[ALL_CLUSTERS].values():
+            if cluster.get("external_id") == uuid and not _sees(
+                state, request.org, ALL_CLUSTERS, cluster
+            ):
+                raise _missing(path)
 
 
 def _sees(state: State, org: str, path: str, document: Json) -> bool:
