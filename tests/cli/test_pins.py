@@ -78,6 +78,17 @@ def test_the_many_are_pinned_and_the_one_is_left(folder: Path) -> None:
     assert (folder / FILE).read_bytes() == before
 
 
+def test_others_are_counted_by_what_they_want(folder: Path) -> None:
+    """In several environments a name stands for several shards: numbers and names add up."""
+    done = invoked("pin", "terraform-users", "--shard", "app-sre", "--wanted", *WHY)
+    (line,) = [each for each in done.stdout.splitlines() if "without a pin" in each]
+    first, second = line.split("; ")
+    assert first.startswith("24 shards without a pin want f929a38: terraform-users/app-sre-ci, ")
+    assert first.endswith(" and 19 more")
+    assert second.startswith("23 want ed21267: terraform-users/app-sre-ci, ")
+    assert second.endswith(" and 18 more")
+
+
 def test_one_tries_what_the_others_do_not_have(folder: Path) -> None:
     """The other way: a default that stays, and one shard with the new image, which restarts."""
     done = invoked(

@@ -4,10 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.git_repos import git
 from tests.promoted import JENKINS, Play, Source, make_source
+from tidegate.core.promotions.proposal import Facts, branch, title
 
 DOCUMENT = """---
 $schema: /tidegate/promotion-1.yml
@@ -173,3 +175,23 @@ def test_with_stdout_closed_nothing_is_a_bug(untouched: Play) -> None:
     )
     assert "bug" not in done.stderr
     assert done.returncode == 0
+
+
+def test_a_path_that_is_none_is_found_before_anybody_promotes(play: Play) -> None:
+    """`validate` and `promote` read documents by the same rules, and name file and line."""
+    place = '{file: .env, at: "a[b"}'
+    text = DOCUMENT.format(name="mine", environment="first", place=place)
+    play.edit({"data/promotion.yml": text})
+    problem = 'environments[0].places[0].at: "a[b" is no path'
+    for command in ("validate", "pending"):
+        done = play.run(command)
+        (line,) = [each for each in (done.stdout + done.stderr).splitlines() if problem in each]
+        assert "data/promotion.yml:6:" in line
+
+
+def test_schemas_are_promoted_without_saying_it_twice() -> None:
+    """They go nowhere else: what moves is where it moves to."""
+    facts = Facts(name="schemas", version="a" * 40, environments=("schemas",), edits=(), authors=())
+    assert (title(facts), branch(facts)) == ("promote schemas", "tidegate/promote-schemas")
+    facts = msgspec.structs.replace(facts, name="reconcile", environments=("one", "two"))
+    assert title(facts) == "promote reconcile to one, two"

@@ -49,7 +49,7 @@ WRONG = [
     ),
     (
         {"environments": [{"name": "a", "places": [{"file": "x", "key": "k", "line": "l"}]}]},
-        "environments[0].places[0]: key, line is there",
+        "environments[0].places[0]: key and line are there",
     ),
     ({"environments": [{"name": "a", "places": [{"key": "k"}]}]}, "places[0].file: missing"),
     (

@@ -91,10 +91,14 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
         if not self.others:
             return ""
         wants = Counter(image for _, image in self.others)
-        now = ", ".join(image for image, _ in wants.most_common())
-        names = listed(sorted({name for name, _ in self.others}, key=in_order))
-        count = len(self.others)
-        return f"{shards(count)} without a pin {_verb(count, 'want')} {now}: {names}"
+        told: list[str] = []
+        for image, count in wants.most_common():
+            names = listed(
+                sorted((name for name, own in self.others if own == image), key=in_order)
+            )
+            who = str(count) if told else f"{shards(count)} without a pin"
+            told.append(f"{who} {_verb(count, 'want')} {image}: {names}")
+        return "; ".join(told)
 
     def document(self) -> dict[str, Any]:
         """The same for programs; these names are API."""

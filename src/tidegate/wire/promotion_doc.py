@@ -130,9 +130,9 @@ def _saas(reader: Reader) -> SaasPlace:
 def _file(reader: Reader) -> FilePlace:
     ways = {way: reader.text(way) or "" for way in _WAYS}
     if sum(map(bool, ways.values())) != 1:
-        given = ", ".join(way for way, value in ways.items() if value) or "none of them"
-        remedy = f"write exactly one of {', '.join(_WAYS)}"
-        reader.problems.add(reader.path, f"{given} is there", remedy)
+        given = [way for way, value in ways.items() if value]
+        told = f"{' and '.join(given)} are there" if given else "none of them is there"
+        reader.problems.add(reader.path, told, f"write exactly one of {', '.join(_WAYS)}")
     return FilePlace(
         file=_needed(reader, "file", "name a file, or a pattern: data/**/*.yml"),
         without=tuple(reader.texts("without")),

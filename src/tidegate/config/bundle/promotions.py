@@ -6,8 +6,8 @@ from tidegate.config.bundle.finding import Fault
 from tidegate.config.bundle.leaf import Leaf
 from tidegate.config.bundle.places import Place
 from tidegate.config.bundle.rollouts import faults_of
+from tidegate.config.promotion.reading import read_declared
 from tidegate.core.model.problem import Problems, shown
-from tidegate.wire.promotion_doc import read_promotion
 
 
 def promotion_faults(leaves: Mapping[str, Leaf]) -> Iterator[tuple[Place, Fault]]:
@@ -18,7 +18,7 @@ def promotion_faults(leaves: Mapping[str, Leaf]) -> Iterator[tuple[Place, Fault]
             if doc.kind != "promotion" or doc.data is None:
                 continue
             problems = Problems()
-            name = read_promotion(doc.data, problems).name
+            name = read_declared(doc.data, problems).name
             if name in seen:
                 what = f"another promotion {shown(name)} is in {seen[name]}"
                 problems.add("name", what, "give it another name")

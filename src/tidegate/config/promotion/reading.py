@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files as resources
 
+from tidegate.config.edit.place import parse_path
 from tidegate.config.promotion.files import Files
 from tidegate.config.promotion.patterns import literal
 from tidegate.config.strict_yaml import Document, read_yaml
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, Problems, nearest_or_all, shown
-from tidegate.core.promotions.model import Promotion, SaasPlace
+from tidegate.core.promotions.model import FilePlace, Promotion, SaasPlace
 from tidegate.wire.promotion_doc import SCHEMA, read_promotion
 
 READY_MADE = "app-interface.yml"
@@ -73,10 +74,28 @@ def named(
     raise UserError((Problem("", f"no promotion {shown(name)}", nearest_or_all(name, names)),))
 
 
+def read_declared(data: object, problems: Problems, where: str = "") -> Promotion:
+    """A document, and every path in it: one that is none would be told only when one promotes."""
+    promotion = read_promotion(data, problems, where)
+    for i, environment in enumerate(promotion.environments):
+        for j, place in enumerate(environment.places):
+            if isinstance(place, FilePlace) and place.at:
+                _check_path(place.at, f"environments[{i}].places[{j}].at", problems)
+    return promotion
+
+
+def _check_path(path: str, where: str, problems: Problems) -> None:
+    try:
+        parse_path(path)
+    except UserError as error:
+        for each in error.problems:
+            problems.add(where, each.message, each.remedy)
+
+
 def _read(document: Document, *, declared: bool = True) -> Promotion:
     problems = Problems()
     line = document.where("").partition(":")[0]
-    promotion = read_promotion(document.data, problems, line if declared else "")
+    promotion = read_declared(document.data, problems, line if declared else "")
     if problems.errors:
         raise UserError(document.located(problems.errors))
     return promotion

@@ -34,13 +34,18 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 def title(facts: Facts) -> str:
     """The same for every version, so that a newer one takes the place of an older one."""
-    return f"promote {facts.name} to {', '.join(facts.environments)}"
+    return f"promote {facts.name}{_where(facts, ', ', ' to ')}"
 
 
 def branch(facts: Facts) -> str:
     """The branch it is offered on."""
-    text = "-".join((facts.name, "to", *facts.environments))
-    return f"tidegate/promote-{plain(text)}"
+    return f"tidegate/promote-{plain(facts.name + _where(facts, '-', '-to-'))}"
+
+
+def _where(facts: Facts, between: str, to: str) -> str:
+    """Where it goes; empty for schemas, which are what they are moved to."""
+    alone = facts.environments == (facts.name,)
+    return "" if alone else to + between.join(facts.environments)
 
 
 def plain(text: str) -> str:
