@@ -361,8 +361,8 @@ _FORGE = (
         flag="--forge-token",
         form=Form.TOKEN,
         default="",
-        help="Where its token is: env:NAME or file:PATH; else GITLAB_TOKEN, GITHUB_TOKEN, GH_TOKEN or "
-        "GITEA_TOKEN.",
+        help="Where its token is, env:NAME or file:PATH; else GITLAB_TOKEN, GITHUB_TOKEN, GH_TOKEN "
+        "or GITEA_TOKEN.",
     ),
 )
 
