@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.unit.test_simulated_ocm import world
@@ -21,7 +22,7 @@ from tidegate.adapters.system_clock import SystemClock
 from tidegate.core.errors import OutsideError
 from tidegate.core.model.time import format_instant, parse_duration
 from tidegate.engine.upgrades.survey import survey
-from tidegate.ports.cluster_manager import LabelType, Owner, Upgradable
+from tidegate.ports.cluster_manager import LabelType, Owner, RefusedError, Upgradable
 from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
 from tidegate.simulation.cluster_manager.founding import found
 from tidegate.simulation.cluster_manager.server import ManagerServer
@@ -314,3 +315,29 @@ def test_a_survey_in_a_storm_is_the_same_as_in_calm() -> None:
     play(story, many(20))
     play(story, many(20), STORM)
     assert seen[0] == seen[1]
+
+
+def test_an_outage_begins_and_ends_as_the_simulation_is_told() -> None:
+    """Nothing is had in between, and everything afterwards; clusters change their states too."""
+
+    async def story(url: str, server: ManagerServer) -> None:
+        ours = client(url, limits=Limits(tries_max=2, pause_s=0.001))
+
+        async def told(**asked: Any) -> int:
+            post = aiohttp.request("POST", f"{url}/simulation", json=asked)
+            async with post as response:
+                return response.status
+
+        assert await told(faults={"500": 1000}) == 200
+        with pytest.raises(OutsideError, match="no token"):
+            await ours.gates()
+        assert await told(faults={}, clusters={"a-id": "hibernating"}, latency="1ms") == 200
+        assert (await ours.gates()).items
+        ready = await ours.clusters(["a-sub", "h-sub"], ready=True)
+        assert [each.id for each in ready.items] == ["h-id"]
+        with pytest.raises(RefusedError, match="hibernating"):
+            await ours.create_policy(Upgradable("a-id"), "4.16.4", ahead(server))
+        for wrong in ({"skip": "soon"}, {"clusters": {"x": "ready"}}, {"faults": {"no": 1}}):
+            assert await told(**wrong) == 400
+
+    play(story)

@@ -198,15 +198,24 @@ def test_an_addon_is_upgraded_by_its_plan() -> None:
 
 
 def test_an_automatic_policy_comes_back() -> None:
-    """Back to pending for the next week, at the newest patch of its minor."""
-    policy = {"id": "p", "version": "", "schedule_type": "automatic", "state": "pending"}
-    fleet = world()
-    fleet["clusters"][0]["upgrade_policies"] = [policy]
-    asker = Asker(fleet)
-    before = asker.get(f"{A}/upgrade_policies/p")["next_run"]
+    """When its cron says so, each time to the newest patch of its minor."""
+    asker = Asker(world())
+    body = {"schedule_type": "automatic", "schedule": "0 9 * * 1"}
+    status, made = asker.ask("POST", f"{A}/upgrade_policies", body)
+    assert (status, made["next_run"]) == (201, "2026-03-02T09:00:00Z")
     asker.wait("3h")
     assert asker.get(A)["version"]["raw_id"] == "4.16.4"
-    assert asker.get(f"{A}/upgrade_policies/p")["next_run"] > before
+    assert asker.get(made["href"])["next_run"] == "2026-03-09T09:00:00Z"
+    asker.wait("192h")
+    assert asker.get(A)["version"]["raw_id"] == "4.16.5"
+
+
+@pytest.mark.parametrize("schedule", ["whenever", "0 0 31 2 *"])
+def test_a_schedule_that_is_none_is_refused(schedule: str) -> None:
+    """Not a cron, or one that never fires."""
+    body = {"schedule_type": "automatic", "schedule": schedule}
+    status, error = Asker(world()).ask("POST", f"{A}/upgrade_policies", body)
+    assert (status, schedule in error["reason"]) == (400, True)
 
 
 def test_service_logs_are_found_by_any_text() -> None:
@@ -316,10 +325,18 @@ def test_a_world_with_mistakes_is_refused_with_all_of_them() -> None:
     broken = world(pace={"takes": "soon"}, versions=[{"version": "4.1.1", "end_of_life": "May"}])
     broken["clusters"][0]["org"] = "o3"
     broken["clusters"][1]["versoin"] = "4"
+    policy = {"id": "p", "version": "", "schedule": "0 0 31 2 *"}
+    broken["clusters"][0]["upgrade_policies"] = [policy]
     with pytest.raises(UserError) as caught:
         read_world(broken)
     text = str(caught.value)
-    for part in ("pace.takes", "versions[0].end_of_life", "clusters[1].versoin", "did you mean"):
+    for part in (
+        "never fires",
+        "pace.takes",
+        "versions[0].end_of_life",
+        "clusters[1].versoin",
+        "did you mean",
+    ):
         assert part in text
 
 

@@ -26,6 +26,8 @@ from tidegate.core.model.time import (
     parse_duration,
     parse_instant,
 )
+from tidegate.core.upgrades.cron import next_after
+from tidegate.core.upgrades.cron_text import parse_cron
 from tidegate.wire.reader import Reader
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -301,6 +303,7 @@ def _check(world: World, problems: Problems) -> None:
         policies += (policy for pool in cluster.node_pools for policy in pool.upgrade_policies)
         for policy in policies:
             _instant(f"clusters[{i}].upgrade_policies", policy.next_run, problems)
+            _schedule(f"clusters[{i}].upgrade_policies", policy.schedule, problems)
     for i, version in enumerate(world.versions):
         _instant(f"versions[{i}].released_at", version.released_at, problems)
         _instant(f"versions[{i}].end_of_life", version.end_of_life, problems)
@@ -314,6 +317,14 @@ def _instant(path: str, text: str | None, problems: Problems) -> None:
         parse_instant(text or "2026-01-01T00:00:00Z")
     except ValueError as error:
         problems.add(path, f"{shown(text)}: {error}", 'write "2026-01-31T12:00:00Z"')
+
+
+def _schedule(path: str, text: str, problems: Problems) -> None:
+    try:
+        if text and next_after(parse_cron(text), _START) is None:
+            problems.add(path, f"schedule {shown(text)} never fires", 'write "0 9 * * 1"')
+    except ValueError as error:
+        problems.add(path, f"schedule {shown(text)}: {error}", 'write "0 9 * * 1"')
 
 
 def _duration(path: str, text: str | None, problems: Problems) -> None:

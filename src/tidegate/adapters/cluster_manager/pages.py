@@ -36,10 +36,14 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 async def listed(
-    asking: Asking, path: str, kind: type[T], query: Mapping[str, str], order: str = "order"
+    asking: Asking, path: str, kind: type[T], query: Mapping[str, str], order: str = ""
 ) -> Reading[T]:
-    """All items of a list, by their ids in order; OutsideError if a page cannot be had."""
-    asked = {**query, order: "id"}
+    """All items of a list, each once; OutsideError if a page cannot be had.
+
+    Long lists are read in the order of their ids, so that no page tells what another did: `order`
+    is what the service calls that.
+    """
+    asked = {**query, order: "id"} if order else query
     reading: Reading[T] = Reading()
     for _ in range(asking.limits.rereads_max + 1):
         reading = await _read(asking, path, kind, asked)
@@ -57,7 +61,7 @@ async def listed_by(
     *,
     search: str = "",
     query: Mapping[str, str] | None = None,
-    order: str = "order",
+    order: str,
 ) -> Reading[T]:
     """The items whose field is one of many values, asked for in as many pieces as it takes."""
     taken = len(asking.address(path, query)) + len(encoded(both(search, key))) + _ROOM

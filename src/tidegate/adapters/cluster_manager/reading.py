@@ -36,8 +36,8 @@ ADDONS = "/api/addons_mgmt/v1"
 # Subscriptions that are in use, and the products that are upgraded.
 _STATUSES = ("Active", "Reserved")
 _PRODUCTS = ("osd", "rosa")
-# Accounts call the order of a list so.
-_ORDER_BY = "orderBy"
+# What clusters and accounts call the order of a list.
+_ORDER, _ORDER_BY = "order", "orderBy"
 
 
 class ReadingClient:
@@ -100,8 +100,9 @@ class ReadingClient:
             equals("state", "ready") if ready else "",
         )
         path = f"{CLUSTERS}/clusters"
+        key = "subscription.id"
         return await listed_by(
-            self.asking, path, Cluster, "subscription.id", subscriptions, search=search
+            self.asking, path, Cluster, key, subscriptions, search=search, order=_ORDER
         )
 
     async def cluster(self, cluster: str) -> Cluster | None:
@@ -137,7 +138,7 @@ class ReadingClient:
 
     async def versions(self) -> Reading[Version]:
         """All versions, with the end of their lives."""
-        return await listed(self.asking, f"{CLUSTERS}/versions", Version, {})
+        return await listed(self.asking, f"{CLUSTERS}/versions", Version, {}, _ORDER)
 
     async def organizations(self, ids: Iterable[str]) -> Reading[Organization]:
         """Organisations by their ids."""

@@ -3,12 +3,15 @@
     pending ─(1 m)─▶ scheduled ─(next_run)─▶ started ─(takes)─▶ completed ─(kept)─▶ gone
                                    └▶ delayed ─┘         └────▶ failed, until it is deleted
 
-An automatic policy goes back to pending and comes again in a week: its cron is not worked out here.
+An automatic policy goes back to pending, and comes again when its cron says so; without one, in a
+week.
 """
 
 from collections.abc import Mapping
 
 from tidegate.core.model.time import SECOND, Duration, Instant, format_second, parse_instant
+from tidegate.core.upgrades.cron import next_after
+from tidegate.core.upgrades.cron_text import parse_cron
 from tidegate.simulation.cluster_manager.state import (
     ADDONS,
     ALL_CLUSTERS,
@@ -159,8 +162,18 @@ def _end(state: State, path: str, policy: Json) -> None:
         state.remove(path, policy["id"])
         return
     _turn(state, policy, "pending")
-    policy["next_run"] = format_second(parse_instant(policy["next_run"]) + _WEEK)
+    policy["next_run"] = format_second(next_time(policy.get("schedule", ""), state.now))
     state.foresee(state.now + state.world.pace.pending, path, policy["id"])
+
+
+def next_time(schedule: str, now: Instant) -> Instant:
+    """When an automatic policy runs next; ValueError if its schedule is none."""
+    if not schedule:
+        return Instant(now + _WEEK)
+    found = next_after(parse_cron(schedule), now)
+    if found is None:
+        raise ValueError("it never fires")
+    return found
 
 
 def _upgrade(state: State, path: str, policy: Json) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from tidegate.core.model.time import SECOND, Instant, format_instant, parse_instant
 from tidegate.simulation.cluster_manager.answers import RefusedError
 from tidegate.simulation.cluster_manager.founding import hosted_plane, put_agreement, put_label
-from tidegate.simulation.cluster_manager.lives import begin, refresh_cluster
+from tidegate.simulation.cluster_manager.lives import begin, next_time, refresh_cluster
 from tidegate.simulation.cluster_manager.state import (
     ACCOUNTS,
     ADDONS,
@@ -207,16 +207,23 @@ def _policy(state: State, path: str, body: Json) -> Json:
     if state.collections[path]:
         raise RefusedError(400, "There is already an upgrade policy for this cluster or node pool")
     asked = _run(body).get("next_run")
-    if asked is None:
-        if kind == "manual":
-            raise RefusedError(400, "The field 'next_run' is required")
-        asked = format_instant(state.now + LEAD_MIN)
+    if kind == "automatic":
+        asked = format_instant(_automatic(state, str(body.get("schedule", ""))))
+    elif asked is None:
+        raise RefusedError(400, "The field 'next_run' is required")
     if _moment(asked) < state.now + LEAD_MIN:
         raise RefusedError(400, f"The next run '{asked}' must be at least 5 minutes from now")
     fields = {"version": body.get("version", ""), "schedule_type": kind, "next_run": asked}
     if kind == "automatic":
         fields["schedule"] = str(body.get("schedule", ""))
     return {"id": _new_id(state), **fields}
+
+
+def _automatic(state: State, schedule: str) -> Instant:
+    try:
+        return next_time(schedule, Instant(state.now + LEAD_MIN))
+    except ValueError as error:
+        raise RefusedError(400, f"Schedule '{schedule}' is not valid: {error}") from None
 
 
 def _need_agreements(state: State, cluster: Mapping[str, Any], version: str) -> None:

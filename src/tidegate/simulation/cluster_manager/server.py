@@ -1,7 +1,7 @@
 """A simulated OpenShift Cluster Manager over HTTP: a thin layer that lets in, errs and is slow.
 
 Beside the interface of the real one there is one of the simulation: `GET /simulation` tells its
-time and what was written, `POST /simulation {"skip": "6h"}` lets time pass at once.
+time and what was written; `POST /simulation` lets time pass, things go wrong, and clusters change.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 from aiohttp import web
 
-from tidegate.core.model.time import Duration, format_instant, parse_duration
+from tidegate.core.model.time import SECOND, Duration, format_instant, parse_duration
 from tidegate.simulation.cluster_manager.answers import Answer, Request, refusal, told
 from tidegate.simulation.cluster_manager.faults import Fault, Luck
 from tidegate.simulation.cluster_manager.lives import live
@@ -128,18 +128,40 @@ class ManagerServer:
 
     async def _control(self, request: web.Request) -> web.StreamResponse:
         try:
-            asked = msgspec.json.decode(await request.read(), type=_Control)
-            skip = parse_duration(asked.skip)
+            self._heed(msgspec.json.decode(await request.read(), type=_Control))
         except (msgspec.DecodeError, ValueError) as error:
             return _response(refusal(CONTROL_PATH, 400, f'{error}; write {{"skip": "6h"}}'))
-        self.clock.skip(Duration(max(0, skip)))
         return await self._tell(request)
+
+    def _heed(self, asked: "_Control") -> None:
+        """Do what the simulation is told; ValueError if there is no such cluster or time."""
+        strangers = sorted(asked.clusters.keys() - self.state.declared.keys())
+        if strangers:
+            raise ValueError(f"no cluster {strangers[0]}")
+        skip = parse_duration(asked.skip)
+        troubles = self.luck.troubles
+        if asked.faults is not None:
+            troubles = msgspec.structs.replace(troubles, permille=asked.faults)
+        if asked.latency is not None:
+            latency_s = parse_duration(asked.latency) / SECOND
+            troubles = msgspec.structs.replace(troubles, latency_s=latency_s)
+        self.luck.troubles = troubles
+        live(self.state, self.clock.now())
+        for key, value in asked.clusters.items():
+            self.state.cluster(key)["state"] = value
+        self.state.touch()
+        self.clock.skip(Duration(max(0, skip)))
 
 
 class _Control(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a simulation is told."""
+    """What a simulation is told: any of these."""
 
-    skip: str
+    skip: str = "0s"
+    # Of a thousand calls, in place of what was; None: as before.
+    faults: dict[Fault, int] | None = None
+    latency: str | None = None
+    # The states of clusters, by their ids.
+    clusters: dict[str, str] = {}
 
 
 def _response(found: Answer, headers: dict[str, str] | None = None) -> web.Response:
