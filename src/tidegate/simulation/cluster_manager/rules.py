@@ -74,17 +74,21 @@ def create_plan(
     state: State, path: str, names: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """An add-on's upgrade, to its newest version."""
-    addon = body.get("addon_id", "")
+    addon, version = _text(body, "addon_id"), _text(body, "version")
     installed = state.collections[f"{ADDONS}/clusters/{names[0]}/addons"].get(addon)
     if installed is None:
         raise RefusedError(400, f"Add-on '{addon}' is not installed on cluster '{names[0]}'")
-    if body.get("version") != state.collections[f"{ADDONS}/addons"][addon]["version"]["id"]:
-        raise RefusedError(400, f"Version '{body.get('version')}' of '{addon}' does not exist")
+    newest = state.collections[f"{ADDONS}/addons"].get(addon)
+    if newest is None or version != newest["version"]["id"]:
+        raise RefusedError(400, f"Version '{version}' of '{addon}' does not exist")
     for other in state.collections[path].values():
         if other.get("addon_id") == addon:
             raise RefusedError(400, f"There is already an upgrade of add-on '{addon}'")
-    soon = format_instant(state.now + LEAD_MIN)
-    return 201, begin(state, path, {**body, "id": _new_id(state), "next_run": soon, **_run(body)})
+    next_run = _text(body, "next_run", format_instant(state.now + LEAD_MIN))
+    _moment(next_run)
+    kinds: Json = {each: _text(body, each) for each in ("type", "schedule_type") if each in body}
+    plan = {"id": _new_id(state), "addon_id": addon, "version": version, "next_run": next_run}
+    return 201, begin(state, path, {**plan, **kinds})
 
 
 def delete_policy(
@@ -103,7 +107,8 @@ def delete_policy(
 
 def agree(state: State, path: str, names: tuple[str, ...], body: Json) -> tuple[int, Json | None]:
     """Agree to a gate; once."""
-    gate = (body.get("version_gate") or {}).get("id", "")
+    link = body.get("version_gate")
+    gate = _text(link, "id") if isinstance(link, dict) else ""
     if gate not in state.collections[GATES]:
         raise RefusedError(404, f"Version gate '{gate}' not found")
     if any(each["version_gate"]["id"] == gate for each in state.collections[path].values()):
@@ -119,7 +124,7 @@ def change_cluster(
     odd = sorted(body.keys() - {"channel"})
     if odd:
         raise RefusedError(400, f"Attribute '{odd[0]}' can not be changed in a simulation")
-    channel = body.get("channel", "")
+    channel = _text(body, "channel")
     if channel not in cluster["version"]["available_channels"]:
         raise RefusedError(400, f"Channel '{channel}' is not available for the cluster's version")
     cluster["channel"] = channel
@@ -132,7 +137,7 @@ def change_cluster(
 def write_log(state: State, _: str, __: tuple[str, ...], body: Json) -> tuple[int, Json | None]:
     """A service log of a cluster."""
     for name in ("service_name", "summary", "severity"):
-        if not body.get(name):
+        if not _text(body, name):
             raise RefusedError(400, f"The field '{name}' is required")
     if body["severity"] not in SEVERITIES:
         raise RefusedError(400, f"Severity '{body['severity']}' is not known")
@@ -161,12 +166,12 @@ def create_label(
     state: State, path: str, _: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """A label of a subscription or an organisation; a key is there once."""
-    key = body.get("key", "")
-    if not isinstance(key, str) or not _LABEL_KEY.fullmatch(key):
+    key = _text(body, "key")
+    if not _LABEL_KEY.fullmatch(key):
         raise RefusedError(400, f"Label key '{key}' is not valid")
     if key in state.collections[path]:
         raise RefusedError(409, f"Label '{key}' already exists")
-    return 201, put_label(state, path.removesuffix("/labels"), key, str(body.get("value", "")))
+    return 201, put_label(state, path.removesuffix("/labels"), key, _text(body, "value"))
 
 
 def change_label(
@@ -174,7 +179,7 @@ def change_label(
 ) -> tuple[int, Json | None]:
     """Another value for a label."""
     label = _label(state, path, names)
-    label["value"] = str(body.get("value", ""))
+    label["value"] = _text(body, "value")
     label["updated_at"] = state.stamp()
     state.touch()
     return 200, label
@@ -199,23 +204,23 @@ def _label(state: State, path: str, names: tuple[str, ...]) -> Json:
 
 def _policy(state: State, path: str, body: Json) -> Json:
     """A policy that is well formed, early enough, and the only one."""
-    kind = body.get("schedule_type", "manual")
+    kind, version = _text(body, "schedule_type", "manual"), _text(body, "version")
     if kind not in ("manual", "automatic"):
         raise RefusedError(400, f"Schedule type '{kind}' is not known")
-    if kind == "manual" and not isinstance(body.get("version"), str):
+    if kind == "manual" and not version:
         raise RefusedError(400, "The field 'version' is required")
     if state.collections[path]:
         raise RefusedError(400, "There is already an upgrade policy for this cluster or node pool")
-    asked = _run(body).get("next_run")
+    asked = _text(body, "next_run")
     if kind == "automatic":
-        asked = format_instant(_automatic(state, str(body.get("schedule", ""))))
-    elif asked is None:
+        asked = format_instant(_automatic(state, _text(body, "schedule")))
+    elif not asked:
         raise RefusedError(400, "The field 'next_run' is required")
     if _moment(asked) < state.now + LEAD_MIN:
         raise RefusedError(400, f"The next run '{asked}' must be at least 5 minutes from now")
-    fields = {"version": body.get("version", ""), "schedule_type": kind, "next_run": asked}
+    fields = {"version": version, "schedule_type": kind, "next_run": asked}
     if kind == "automatic":
-        fields["schedule"] = str(body.get("schedule", ""))
+        fields["schedule"] = _text(body, "schedule")
     return {"id": _new_id(state), **fields}
 
 
@@ -246,13 +251,17 @@ def _need_agreements(state: State, cluster: Mapping[str, Any], version: str) -> 
         )
 
 
-def _run(body: Json) -> Json:
-    return {"next_run": body["next_run"]} if body.get("next_run") else {}
+def _text(body: Json, name: str, default: str = "") -> str:
+    """A field that is a text, or not there."""
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise RefusedError(400, f"The field '{name}' is not a text")
+    return value
 
 
-def _moment(text: object) -> Instant:
+def _moment(text: str) -> Instant:
     try:
-        return parse_instant(str(text))
+        return parse_instant(text)
     except ValueError:
         raise RefusedError(400, f"'{text}' is not a time") from None
 
