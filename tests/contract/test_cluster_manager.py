@@ -285,15 +285,17 @@ def test_a_survey_asks_only_what_can_matter() -> None:
         assert seen.complete
         assert set(seen.details) == {"a-id", "h-id"}
         assert all(not each.error for each in seen.details.values())
-        # Labels, gates, versions, subscriptions, clusters; two policies, one list of pools.
-        assert ours.calls() == {"POST": 1, "GET": 8}
+        # Labels, gates, versions, subscriptions, clusters; two policies, one list of pools, and the
+        # channels of the one version.
+        assert ours.calls() == {"POST": 1, "GET": 9}
+        assert "stable-4.17" in seen.channels["openshift-v4.16.3"]
         await ours.switch_channel("a-id", "stable-4.17")
         await ours.create_policy(Upgradable("h-id", hosted=True), "4.16.4", ahead(server))
         server.clock.skip(parse_duration("3h"))
         before = ours.calls()["GET"]
         seen = await survey(ours)
-        # Also: the agreements of the one, and the policies of the pool that is behind.
-        assert ours.calls()["GET"] - before == 10
+        # Also: the agreements of the one, the policies of the pool that is behind, another version.
+        assert ours.calls()["GET"] - before == 12
         assert seen.details["a-id"].agreements == ()
         assert seen.details["h-id"].agreements is None
         assert seen.details["h-id"].pool_policies == {"np": ()}

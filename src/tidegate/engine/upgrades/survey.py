@@ -6,6 +6,7 @@ matter.
     node pools                               only where a control plane is hosted
     policies of node pools                   only of those behind their control plane
     agreements to gates                      only where a way leads to a minor that has gates
+    channels                                 of one cluster a version: they are the version's
 
 A node pool goes no further than its control plane, so one that is there has no upgrade to come. A
 cluster that cannot be read is told of, and the others are used.
@@ -59,6 +60,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     clusters: tuple[Cluster, ...]
     # By the id of the cluster.
     details: Mapping[str, Details]
+    # The channels that clusters of a version may be put on, by its id; absent: nobody could tell.
+    channels: Mapping[str, tuple[str, ...]]
     gates: tuple[VersionGate, ...]
     versions: tuple[Version, ...]
     set_aside: tuple[SetAside, ...]
@@ -84,7 +87,10 @@ async def survey(
     )
     clusters = await manager.clusters([each.id for each in ours])
     minors = frozenset(each.version_raw_id_prefix for each in gates.items)
-    details = await asyncio.gather(*(_details(manager, each, minors) for each in clusters.items))
+    details, channels = await asyncio.gather(
+        asyncio.gather(*(_details(manager, each, minors) for each in clusters.items)),
+        _channels(manager, clusters.items),
+    )
     readings: tuple[Reading[Any], ...] = (labels, gates, versions, subscriptions, clusters)
     aside = [item for reading in readings for item in reading.set_aside]
     return Survey(
@@ -92,11 +98,36 @@ async def survey(
         subscriptions=ours,
         clusters=clusters.items,
         details={cluster.id: found for cluster, found in zip(clusters.items, details, strict=True)},
+        channels=channels,
         gates=gates.items,
         versions=versions.items,
         set_aside=tuple(aside),
         complete=all(reading.complete for reading in readings),
     )
+
+
+async def _channels(
+    manager: ManagedClusters, clusters: Iterable[Cluster]
+) -> dict[str, tuple[str, ...]]:
+    """The channels of each version, told by the oldest of its clusters."""
+    oldest: dict[str, Cluster] = {}
+    for each in sorted(clusters, key=made_order):
+        oldest.setdefault(each.version.id, each)
+
+    async def told(cluster: Cluster) -> tuple[str, ...] | None:
+        try:
+            found = await manager.cluster(cluster.id)
+        except OutsideError:
+            return None
+        return found.version.available_channels if found else None
+
+    answers = await asyncio.gather(*map(told, oldest.values()))
+    return {key: found for key, found in zip(oldest, answers, strict=True) if found is not None}
+
+
+def made_order(cluster: Cluster) -> tuple[str, str]:
+    """The order in which clusters were made."""
+    return cluster.creation_timestamp, cluster.id
 
 
 def _of(label: Label, type_: LabelType) -> bool:

@@ -1,0 +1,106 @@
+"""From what was read of OpenShift Cluster Manager to the world that upgrades are decided in.
+
+Clusters come in the order in which they were made, as the predecessor meets them; labels lose the
+prefix that all of them have.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades import world as decided
+from tidegate.core.upgrades.history import History
+from tidegate.engine.upgrades.survey import PREFIX, Survey, made_order
+from tidegate.ports.cluster_manager import LabelType
+from tidegate.wire.cluster_manager import Cluster, Label, UpgradePolicy
+
+
+def world_of(
+    survey: Survey,
+    orgs: Iterable[decided.Org],
+    now: Instant,
+    kept: Mapping[str, History] | None = None,
+    prefix: str = PREFIX,
+) -> decided.World:
+    """The world of a survey, with the organisations that are served, each with its labels.
+
+    A cluster that could not be read in full is left out: whoever decides must know of it from the
+    survey, and hold what depends on it.
+    """
+    labels = _labels(survey.labels, prefix)
+    subscribed = {each.id: each.organization_id for each in survey.subscriptions}
+    made = sorted(survey.clusters, key=made_order)
+    return decided.World(
+        now=now,
+        orgs=tuple(
+            msgspec.structs.replace(org, labels=labels[LabelType.ORGANIZATION.value, org.id])
+            for org in orgs
+        ),
+        clusters=tuple(
+            _cluster(each, subscribed[each.subscription.id], labels, survey)
+            for each in made
+            if not survey.details[each.id].error
+        ),
+        gates=tuple(
+            decided.Gate(each.id, each.version_raw_id_prefix, each.label, each.sts_only)
+            for each in survey.gates
+        ),
+        kept=kept or {},
+    )
+
+
+Labels = Mapping[tuple[str, str], dict[str, str]]
+
+
+def _labels(labels: Iterable[Label], prefix: str) -> Labels:
+    """The labels of each owner, by type and id."""
+    found: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for each in labels:
+        owner = each.subscription_id or each.organization_id
+        found[each.type, owner][each.key.removeprefix(prefix)] = each.value
+    return found
+
+
+def _cluster(cluster: Cluster, org: str, labels: Labels, survey: Survey) -> decided.Cluster:
+    version, details = cluster.version, survey.details[cluster.id]
+    return decided.Cluster(
+        name=cluster.name,
+        org=org,
+        version=version.raw_id,
+        available_upgrades=version.available_upgrades,
+        labels=labels[LabelType.SUBSCRIPTION.value, cluster.subscription.id],
+        product=cluster.product.id,
+        hypershift=cluster.hypershift.enabled,
+        sts=cluster.sts,
+        channel=cluster.channel,
+        available_channels=survey.channels.get(version.id, ()),
+        node_pools=tuple(
+            decided.NodePool(
+                pool.id, pool.version.raw_id, _upgrades(details.pool_policies.get(pool.id, ()))
+            )
+            for pool in details.pools
+        ),
+        upgrade_policies=_upgrades(details.policies),
+        gate_agreements=tuple(each.version_gate.id for each in details.agreements or ()),
+        state=cluster.state,
+        id=cluster.id,
+        external_id=cluster.external_id,
+        subscription=cluster.subscription.id,
+    )
+
+
+def _upgrades(policies: Iterable[UpgradePolicy]) -> tuple[decided.Upgrade, ...]:
+    return tuple(
+        decided.Upgrade(
+            id=each.id,
+            version=each.version,
+            schedule_type=each.schedule_type,
+            schedule=each.schedule or None,
+            state=each.state.value if each.state else None,
+            next_run=each.next_run or None,
+            upgrade_type=each.upgrade_type or None,
+        )
+        for each in policies
+    )

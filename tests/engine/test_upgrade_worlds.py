@@ -1,0 +1,103 @@
+"""A world, simulated, read through the port and decided on: as if it had been written down."""
+
+import asyncio
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.unit.test_simulated_ocm import world as small_world
+from tidegate.core.model.problem import Problems
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades import compat
+from tidegate.core.upgrades.world import Org, World
+from tidegate.engine.upgrades.survey import Survey, survey
+from tidegate.engine.upgrades.worlds import world_of
+from tidegate.simulation.cluster_manager.founding import found
+from tidegate.simulation.cluster_manager.inside import ClustersInside
+from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.wire.reader import Reader
+from tidegate.wire.upgrade_line import decode
+
+VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
+# All of the random worlds.
+FUZZ = 900
+
+
+class _Still(msgspec.Struct, frozen=True):
+    """A clock that stands."""
+
+    at: Instant
+
+    def now(self) -> Instant:
+        return self.at
+
+
+def surveyed(document: dict[str, Any]) -> Survey:
+    """What is read of a simulated world."""
+    read = read_world(document)
+    return asyncio.run(survey(ClustersInside(found(read), _Still(read.now))))
+
+
+def _simulable(world: World) -> bool:
+    """Whether all that the decision needs is in OpenShift Cluster Manager, and in one of them."""
+    outside = world.approver or world.fail or world.health_fails
+    odd = any(cluster.alerts or cluster.omit for cluster in world.clusters)
+    # Nobody can have a node pool upgraded that is where its control plane is.
+    idle = any(
+        pool.upgrade_policies and pool.version == cluster.version
+        for cluster in world.clusters
+        for pool in cluster.node_pools
+    )
+    return not (outside or odd or idle) and len({org.env for org in world.orgs}) == 1
+
+
+def _alike(world: World) -> bool:
+    """Whether clusters of one version may be put on the same channels, as real ones may."""
+    channels = defaultdict(set)
+    for cluster in world.clusters:
+        channels[cluster.version].add(cluster.available_channels)
+    return all(len(several) == 1 for several in channels.values())
+
+
+def _written(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".gz":
+        with gzip.open(path, "rt") as lines:
+            return [json.loads(line) for _, line in zip(range(FUZZ), lines, strict=False)]
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name, least", [("worlds.jsonl", 30), ("fuzz.jsonl.gz", 200)])
+def test_what_is_read_decides_as_what_was_written(name: str, least: int) -> None:
+    """The existing service's writes are the same, through simulator, port and survey."""
+    tried = 0
+    for line in _written(VECTORS / name):
+        document = line.get("world") or line
+        whole = decode(Reader(document, "", Problems()))
+        if not _simulable(whole):
+            continue
+        read = world_of(surveyed(document), whole.orgs, whole.now, whole.kept)
+        flags = {"dry_run": whole.dry_run, "ignore_sts": whole.ignore_sts}
+        decided = compat.run(msgspec.structs.replace(read, **flags)).writes
+        expected = compat.run(whole).writes
+        if not _alike(whole):
+            decided = [each for each in decided if each[0] != "PATCH"]
+            expected = [each for each in expected if each[0] != "PATCH"]
+        assert decided == expected, line.get("name", document)
+        tried += 1
+    assert tried >= least
+
+
+def test_a_cluster_that_could_not_be_read_is_left_out() -> None:
+    """It is still in the survey, with why."""
+    seen = surveyed(small_world())
+    broken = msgspec.structs.replace(seen.details["a-id"], error="no answer")
+    seen = msgspec.structs.replace(seen, details={**seen.details, "a-id": broken})
+    orgs = [Org("o1", "one"), Org("o2", "two")]
+    world = world_of(seen, orgs, Instant(0))
+    assert [each.name for each in world.clusters] == ["h"]
+    assert [each.labels for each in world.orgs] == [{"blocked-versions": "x"}, {}]
