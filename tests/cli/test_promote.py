@@ -70,7 +70,9 @@ def test_an_older_version_is_refused_unless_told(play: Play, source: Source) -> 
     """Tekton has a newer one at one of its places."""
     plan = play.promote("--to", "tekton", "--ref", source.first, code=1)
     assert reasons(plan, "tekton") == {"Backward"}
-    assert not plan["edits"]
+    # What it would change is shown all the same.
+    assert plan["edits"]
+    assert not any(each["moves"] for each in plan["edits"])
     again = play.promote("--to", "tekton", "--ref", source.first, "--allow-backward")
     assert states(again) == {"tekton": "moves"}
     assert any("would be lost" in warning for warning in again["warnings"])
@@ -113,6 +115,8 @@ def test_a_missing_image_is_waited_for(tmp_path: Path, source: Source) -> None:
         assert states(play.told(*asked)) == {"check": "moves"}
         waiting = play.told(*asked, "--ref", source.second, code=1)
         assert reasons(waiting, "check") == {"ImageMissing"}
+        assert [each["file"] for each in waiting["edits"]] == [".env"]
+        assert waiting["authors"]
     assert reasons(play.told(*asked, code=1), "check") == {"ImageUnknown"}
 
 
@@ -253,9 +257,14 @@ def test_merged_and_verified_it_is_there(tmp_path: Path, source: Source) -> None
     git(play.clone, "merge", "-q", "--no-edit", f"origin/{branch}")
     git(play.clone, "push", "-q", "origin", "HEAD:main")
     assert states(play.told(*asked)) == {"pr-check": "there"}
-    rows = play.told("get", "promotions", "--no-forge")["items"]
+    rows = play.told("get", "promotions")["items"]
     (row,) = [each for each in rows if each["environment"] == "pr-check"]
     assert (row["version"], row["behind"]) == (source.newest[:7], 0)
+    # Nobody told the forge: what is in its target is merged.
+    assert row["mergeRequest"]["number"] == 1
+    older = play.run(*asked, "--ref", source.second, "--allow-backward", "--open-mr", "--yes")
+    assert "merge request opened" in older.stdout, older.stderr
+    assert len(merge_requests(play)) == 2
 
 
 def test_written_files_are_those_that_would_be_committed(tmp_path: Path, source: Source) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.folders import Folder, git
@@ -48,6 +49,13 @@ def test_the_base_is_where_the_head_left_it_and_not_its_tip(folder: Folder) -> N
     assert (compared.base.commit, compared.head.commit) == (parted, mine)
     assert compared.told == f"{parted[:7]} (where change left main) … {mine[:7]}"
     assert compared.changed == ("integrations/dns.yml",)
+
+
+def test_a_folder_without_any_integration_is_the_wrong_one(folder: Folder) -> None:
+    """A job in the wrong folder would tell everybody for ever that nothing is affected."""
+    compared = Revisions(load({}, {}).settings(), folder.root / "aws", "main", None)
+    with pytest.raises(click.UsageError, match="no integration is declared"):
+        compared.check_folder()
 
 
 def test_a_working_tree_is_compared_with_what_is_not_committed_yet(folder: Folder) -> None:

@@ -78,6 +78,7 @@ def check(
         raise click.UsageError("--plan runs nothing, so there is no --status to tell")
     with _faults():
         click.echo(f"comparing {compared.told}", err=True)
+        compared.check_folder()
         meant = _Meant(integrations, environments)
         if not status:
             _exit(_check(compared, meant, plan, output)[0])

@@ -21,7 +21,6 @@ FORMATS = ("table", "json", "yaml")
     tidegate pending --older-than 8h        exit 1 if something has waited for longer
     """,
 )
-@settings_options(*SETTINGS)
 @click.option("--to", "to", multiple=True, metavar="ENV", help="Only in this environment.")
 @click.option("--author", default="", metavar="TEXT", help="Whose name or address has this in it.")
 @click.option("--older-than", metavar="TIME", help="Only what was merged so long ago; exit 1.")
@@ -29,6 +28,7 @@ FORMATS = ("table", "json", "yaml")
 @click.option("--base", default="", metavar="REF", help="Look at this revision of the bundle.")
 @click.option("--no-fetch", is_flag=True, help="Go by what was fetched before.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@settings_options(*SETTINGS)
 def pending(merged: Merged, author: str, older_than: str | None, output: str, **asked: Any) -> None:
     """List commits that are merged and not promoted: whose, how old, and where they are missing.
 

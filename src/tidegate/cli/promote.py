@@ -46,12 +46,12 @@ def promotion_options(function: Function) -> Function:
     tidegate promote schemas --open-mr        the schemas first, where something needs them
     """,
 )
-@settings_options(*SETTINGS)
 @click.option("--to", "to", multiple=True, metavar="ENV", help="Only this environment; repeatable.")
 @promotion_options
 @click.option("--no-registry-check", is_flag=True, help="Do not look whether the image is there.")
 @proposing_options
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@settings_options(*SETTINGS)
 def promote(merged: Merged, proposing: Proposing, output: str, **asked: Any) -> None:
     """Show what a promotion changes: lines, shards, and whose work goes out; then offer it.
 

@@ -21,10 +21,10 @@ from tidegate.config.settings import Merged
     tidegate promote schemas --ref 5d3e2f1 --open-mr
     """,
 )
-@settings_options(*SETTINGS)
 @promotion_options
 @proposing_options
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@settings_options(*SETTINGS)
 def schemas(merged: Merged, proposing: Proposing, output: str, **asked: Any) -> None:
     """Show what moving the schemas changes, then offer it on its own.
 

@@ -1,6 +1,6 @@
 """A promotion planned: what every gate says, which lines change, which shards, whose work."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 import click
@@ -24,6 +24,7 @@ from tidegate.config.settings import Settings
 from tidegate.core.errors import StaleError, UserError
 from tidegate.core.journal.facts import HandledObject
 from tidegate.core.model.problem import Problem, nearest_or_all
+from tidegate.core.model.reasons import Reason
 from tidegate.core.model.verdict import all_pass
 from tidegate.core.promotions.authors import authors_of
 from tidegate.core.promotions.decide import KIND, Built, decide
@@ -56,6 +57,18 @@ class Planned:
         self.edited: dict[str, Edited] = rewritten(
             ground.files, ground.standing.spots, self.versions
         )
+        # What waits is shown as well: what it would change is what somebody waits for.
+        asked = zip(self.plan.options, self.world.asked(), strict=True)
+        self.meant = tuple(
+            environment.name
+            for option, environment in asked
+            if any(each.reason is Reason.PlacesFound for each in option.verdicts)
+        )
+        self.would: dict[str, Edited] = rewritten(
+            ground.files,
+            ground.standing.spots,
+            dict.fromkeys(self.meant, self.world.version),
+        )
 
     @property
     def waiting(self) -> bool:
@@ -67,19 +80,25 @@ class Planned:
 
     @cached_property
     def changes(self) -> tuple[Held, ...]:
-        """The values that change, in the order of environments."""
+        """The values that change, or would, in the order of environments."""
+        return self._changes_in(self.meant)
+
+    def _changes_in(self, environments: tuple[str, ...]) -> tuple[Held, ...]:
         version = self.world.version
         return tuple(
             held
             for held in self.world.held
-            if held.environment in self.versions and held.is_commit and not held.has(version)
+            if held.environment in environments and held.is_commit and not held.has(version)
         )
 
     @cached_property
     def facts(self) -> Facts:
-        """What the merge request is told of."""
-        version = self.world.version
-        held = dict.fromkeys(each.value for each in self.changes)
+        """What there is to say of everything that was asked for."""
+        return self._facts_of(self.meant, self.would)
+
+    def _facts_of(self, environments: tuple[str, ...], edited: Mapping[str, Edited]) -> Facts:
+        version, changes = self.world.version, self._changes_in(environments)
+        held = dict.fromkeys(each.value for each in changes)
         commits = [commit for value in held for commit in self.seen.brings[value]]
         names = {value: self.seen.names[value] for value in held if self.seen.names[value]}
         address = self.ground.public_address
@@ -91,11 +110,11 @@ class Planned:
         return Facts(
             name=self.world.promotion.name,
             version=version,
-            environments=self.moved,
-            edits=self.changes,
+            environments=environments,
+            edits=changes,
             authors=authors_of(commits),
             links=links,
-            reached=self.reached,
+            reached=self._reached(edited),
             warnings=tuple(self.warnings()),
         )
 
@@ -104,10 +123,10 @@ class Planned:
         if self.world.promotion.name == SCHEMAS:
             for name, where in self.pinned:
                 yield f"{name} has an image of its own ({where}): it must read the new schemas"
-        if self.before.errors and self.edited:
+        if self.before.errors and self.would:
             wrong = f"{self.before.errors} errors" if self.before.errors > 1 else "an error"
             yield f"the bundle has {wrong}: shards it concerns are not counted (`validate`)"
-        for name in self.moved:
+        for name in self.meant:
             for wrong in self.ground.standing.unread.get(name, ()):
                 yield f"{wrong}: a version that stands there stays as it is"
             values = {held.value: held for held in self.world.moving(name)}
@@ -124,11 +143,10 @@ class Planned:
         """The bundle as it is."""
         return read_bundle(self._tree(), wiring.bundle_cache())
 
-    @cached_property
-    def after(self) -> Bundle:
+    def after(self, edited: Mapping[str, Edited]) -> Bundle:
         """The bundle as it would be."""
         root = self.ground.root
-        new = {f"{root}{path}": each.data for path, each in self.edited.items()}
+        new = {f"{root}{path}": each.data for path, each in edited.items()}
         return read_bundle(EditedTree(self._tree(), new), wiring.bundle_cache())
 
     def _tree(self) -> Tree:
@@ -145,22 +163,21 @@ class Planned:
         prefix = self._tree().prefix
         return tuple((name, f"{prefix}{where}") for name, where in pinned)
 
-    @cached_property
-    def reached(self) -> tuple[Reached, ...]:
+    def _reached(self, edited: Mapping[str, Edited]) -> tuple[Reached, ...]:
         """The shards that get another image, by environment, and those that keep their own."""
-        if not self.edited:
+        if not edited:
             return ()
         site = site_of(self.ground.settings)
-        found = reached_by(estate_in(self.before, site), estate_in(self.after, site))
+        found = reached_by(estate_in(self.before, site), estate_in(self.after(edited), site))
         return tuple(
             msgspec.structs.replace(each, pinned=self._located(each.pinned)) for each in found
         )
 
     def check(self) -> None:
         """UserError if the bundle would have errors that it does not have."""
-        if not self.edited:
+        if not self.would:
             return
-        new = unmatched(self.after.findings, self.before.findings)
+        new = unmatched(self.after(self.would).findings, self.before.findings)
         wrong = [each for each in new if each.severity == "error"]
         if wrong:
             problems = (Problem(f"{e.file}:{e.line}", e.message, e.remedy) for e in wrong)
@@ -177,7 +194,10 @@ class Planned:
 
     def offer(self, reason: str) -> Offer:
         """The change, as it is offered."""
-        facts = msgspec.structs.replace(self.facts, reason=reason)
+        facts = self.facts
+        if self.moved != self.meant:
+            facts = self._facts_of(self.moved, self.edited)
+        facts = msgspec.structs.replace(facts, reason=reason)
 
         async def described(forge: Forge) -> str:
             mentions = {

@@ -37,7 +37,7 @@ def plan_lines(planned: "Planned", width: int | None) -> Iterator[str]:
     yield from _alone(planned)
     yield from _people(planned)
     yield from planned.facts.links.values()
-    yield from _shards(planned.reached, new)
+    yield from _shards(planned.facts.reached, new)
     for warning in planned.facts.warnings:
         yield f"warning: {warning}"
 
@@ -189,7 +189,7 @@ def plan_doc(planned: "Planned") -> dict[str, Any]:
                 "clusters": list(each.clusters),
                 "pinned": [{"shard": name, "where": where} for name, where in each.pinned],
             }
-            for each in planned.reached
+            for each in planned.facts.reached
         ],
         "warnings": list(facts.warnings),
     }
@@ -198,6 +198,7 @@ def plan_doc(planned: "Planned") -> dict[str, Any]:
 def _edit_doc(planned: "Planned", held: Held) -> dict[str, Any]:
     return {
         "environment": held.environment,
+        "moves": held.environment in planned.versions,
         "file": f"{planned.ground.root}{held.file}",
         "line": held.line,
         "old": held.value,

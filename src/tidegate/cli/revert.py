@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     tidegate revert 1a2b3c4 --here            a commit of the bundle, a promotion for one
     """,
 )
-@settings_options(*SETTINGS)
 @click.argument("sha")
 @click.option("--here", is_flag=True, help="A commit of the bundle, and not of the artifact.")
 @click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
 @click.option("--no-fetch", is_flag=True, help="Go by what was fetched before.")
 @proposing_options
+@settings_options(*SETTINGS)
 def revert(
     merged: Merged, sha: str, here: bool, name: str | None, no_fetch: bool, proposing: Proposing
 ) -> None:

@@ -105,6 +105,13 @@ class Revisions:
             raise click.UsageError(f"{self.folder}: no YAML file; name the directory of a bundle")
         return side
 
+    def check_folder(self) -> None:
+        """A usage error where nothing can be affected: "nothing is" would be green for ever."""
+        if any(side.bundle.kinds.get("integration") for side in (self.head, self.base)):
+            return
+        what = "no integration is declared, before or after"
+        raise click.UsageError(f"{self.folder}: {what}; name the directory of a bundle")
+
     def _side(self, revision: str | None, *, must_exist: bool = True) -> Side:
         from tidegate import wiring
         from tidegate.cli.progress import Progress

@@ -91,7 +91,25 @@ class Keeping:
             files[name] = about.split()[2]
         wanted = [(name, blob) for name, blob in files.items() if _REQUEST.fullmatch(name)]
         kept = [_decoded(text, Kept, name) for name, text in self.git.contents(wanted)]
-        return State(commit, files, {each.number: each for each in kept})
+        return State(commit, files, {each.number: self._arrived(each) for each in kept})
+
+    def _arrived(self, kept: Kept) -> Kept:
+        """Whoever merges with git alone tells no forge: what is in the target is merged."""
+        if kept.state is not RequestState.OPEN:
+            return kept
+        # What was offered, and not what somebody has put on the branch since.
+        offered = self.tip(f"refs/merge-requests/{kept.number}/head")
+        head = offered or self.tip(f"refs/heads/{kept.source}")
+        target = self.tip(f"refs/heads/{kept.target}")
+        if not (head and target and self.holds(head, target)):
+            return kept
+        way = ("rev-list", "--first-parent", "--ancestry-path", "--reverse", f"{head}..{target}")
+        # Merged by moving the target to it, there is no commit of the merge.
+        merged_as = next(iter(self.git.line(*way).splitlines()), head)
+        onto = self.tip(f"{merged_as}^1")
+        return msgspec.structs.replace(
+            kept, state=RequestState.MERGED, head=head, onto=onto, merged_as=merged_as
+        )
 
     def statuses(self, state: State, sha: str) -> dict[str, KeptStatus]:
         """What checks said of a commit, by their names."""

@@ -43,6 +43,7 @@ def preview(
     images move, and which brakes are in the way; findings that are new. No cluster is asked. Exits
     1 if the change brings new errors.
     """
+    compared.check_folder()
     found = _previewed(compared, at, apply_time)
     _show(found, output)
     _comment(compared, found, commenting)
