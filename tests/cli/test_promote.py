@@ -302,3 +302,26 @@ def test_what_would_break_the_bundle_is_refused(tmp_path: Path, source: Source) 
     assert "the bundle would not be sound any more" in done.stderr
     assert "saas-qontract-manager-int.yaml:17" in done.stderr
     assert merge_requests(play) == []
+
+
+def test_several_promotions_are_listed_together(tmp_path: Path, source: Source) -> None:
+    """Each with its name; whoever promotes has to say which, unless the environment does."""
+    play = Play(tmp_path, source)
+    other = DECLARED.format(image="").replace("name: mine", "name: other")
+    play.edit(
+        {
+            "data/promotion.yml": DECLARED.format(image=""),
+            "data/other.yml": other.replace("RECONCILE_IMAGE_TAG", "SCHEMAS_IMAGE_TAG"),
+            ".env": (play.clone / ".env").read_text().replace("aaaaaaa", source.second[:7]),
+        }
+    )
+    items = play.told("get", "promotions", "--no-forge")["items"]
+    assert {(each["promotion"], each["version"]) for each in items} == {
+        ("mine", source.first[:7]),
+        ("other", source.second[:7]),
+    }
+    assert "PROMOTION" in play.run("get", "promotions", "--no-forge").stdout
+    missing = {each["sha"]: each["missing"] for each in play.told("pending")["items"]}
+    assert missing[source.second] == ["mine/check"]
+    assert missing[source.newest] == ["mine/check", "other/check"]
+    assert "several promotions are declared" in play.run("promote").stderr

@@ -38,18 +38,16 @@ class Ground:
         to: tuple[str, ...] = (),
         fetch: bool = True,
         of_schemas: bool = False,
+        repository: "Repository | None" = None,
     ) -> None:
-        from tidegate import wiring
+        """`repository`: the bundle's, if it is open and fetched already."""
         from tidegate.cli.site import bundle_folder
         from tidegate.config.promotion.reading import named, promotions
 
         self.settings = settings
         self.folder = bundle_folder(settings)
-        self.repository = wiring.repository(self.folder)
+        self.repository = repository or bundle_repository(settings, fetch=fetch)
         self.fetches, self._of_schemas = fetch, of_schemas
-        if fetch:
-            with _or("--no-fetch goes by what was fetched before"):
-                _fetched(self.repository, "the bundle's repository")
         self.base = self.repository.resolve(base) if base else self.repository.tip()
         self.root = root_in(self.repository.prefix)
         self.files = self.files_at(self.base)
@@ -164,6 +162,41 @@ class Ground:
             registry = wiring.registry((image.partition("/")[0],), self.settings.registry_auth)
             assert registry is not None
         return asyncio.run(is_built(registry, image))
+
+
+def bundle_repository(settings: Settings, *, fetch: bool = True) -> "Repository":
+    """The repository a bundle is in, as it is now."""
+    from tidegate import wiring
+    from tidegate.cli.site import bundle_folder
+
+    found = wiring.repository(bundle_folder(settings))
+    if fetch:
+        with _or("--no-fetch goes by what was fetched before"):
+            _fetched(found, "the bundle's repository")
+    return found
+
+
+def every_ground(
+    settings: Settings,
+    name: str | None = None,
+    base: str = "",
+    *,
+    to: tuple[str, ...] = (),
+    fetch: bool = True,
+) -> "list[Ground]":
+    """One for the promotion that is named, or for each that is declared."""
+    from tidegate.config.promotion.files import Files
+    from tidegate.config.promotion.reading import promotions
+
+    repository = bundle_repository(settings, fetch=fetch)
+    names: list[str | None] = [name]
+    if name is None and not to:
+        commit = repository.resolve(base) if base else repository.tip()
+        every = promotions(Files(repository, commit, root_in(repository.prefix)))
+        names = [each.name for each in every]
+    return [
+        Ground(settings, each, base, to=to, fetch=fetch, repository=repository) for each in names
+    ]
 
 
 def opened(address: str, option: str, *, fetch: bool = True) -> "Repository":

@@ -9,7 +9,7 @@ import msgspec
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit, terminal_width
-from tidegate.cli.promotion_ground import SETTINGS, Ground
+from tidegate.cli.promotion_ground import SETTINGS, Ground, every_ground
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.config.settings import Merged, Settings
@@ -29,6 +29,7 @@ FORMATS = ("table", "wide", "json", "yaml", "name")
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One version in one environment, and every place it stands at."""
 
+    promotion: str
     environment: str
     version: str  # as it is written
     places: tuple[Held, ...] = ()
@@ -68,32 +69,35 @@ def get_promotions(
 
     Exits 1 if a version is not known: not in the artifact's repository, or not where it should be.
     """
-    ground = Ground(merged.settings(), name, base, fetch=not no_fetch)
-    rows = _rows(ground)
+    grounds = every_ground(merged.settings(), name, base, fetch=not no_fetch)
+    rows = [row for ground in grounds for row in _rows(ground)]
     if not no_forge:
-        rows = asyncio.run(_with_requests(ground, rows))
+        rows = asyncio.run(_with_requests(grounds[0], rows))
     if output == "name":
         for environment in dict.fromkeys(row.environment for row in rows):
             click.echo(f"env/{environment}")
     elif output in ("json", "yaml"):
-        emit({"kind": "PromotionList", "items": [_item(ground, row) for row in rows]}, output)
+        items = [_item(grounds[0].root, row) for row in rows]
+        emit({"kind": "PromotionList", "items": items}, output)
     else:
         _table(rows, wide=output == "wide", headed=not no_headers)
-    if warned_of_unseen(ground) or any(row.behind is None for row in rows):
+    unseen = [warned_of_unseen(ground) for ground in grounds]
+    if any(unseen) or any(row.behind is None for row in rows):
         raise click.exceptions.Exit(FAILURE)
 
 
 def _rows(ground: Ground) -> list[Row]:
     history = History(ground.source(), ground.promotion.artifact.branch)
     newest = history.version("")
+    of = ground.promotion.name
     rows: list[Row] = []
     for environment in ground.promotion.environments:
         if environment.follows:
             branch = history.branch if environment.follows == HEAD else environment.follows
-            rows.append(Row(environment=environment.name, version=branch))
+            rows.append(Row(promotion=of, environment=environment.name, version=branch))
         held = [h for h in ground.standing.held if h.environment == environment.name]
         if not held and environment.name in ground.unseen:
-            rows.append(Row(environment=environment.name, version="-", behind=None))
+            rows.append(Row(promotion=of, environment=environment.name, version="-", behind=None))
         for version in dict.fromkeys(each.value for each in held):
             places = tuple(each for each in held if each.value == version)
             rows.append(_row(ground, history, newest, places))
@@ -113,6 +117,7 @@ def _row(ground: Ground, history: History, newest: str, places: tuple[Held, ...]
         for each in places
     ]
     return Row(
+        promotion=ground.promotion.name,
         environment=first.environment,
         version=first.value,
         places=places,
@@ -148,14 +153,18 @@ HEADS = ("ENVIRONMENT", "VERSION", "SINCE", "BY", "BEHIND", "PLACES")
 
 def _table(rows: list[Row], *, wide: bool, headed: bool) -> None:
     now = clock().now()
-    cells = []
+    cells: list[tuple[str, ...]] = []
     for row in rows:
         since = format_age(now - row.since.at) if row.since is not None else "-"
         places = [f"{each.file}:{each.line}" for each in row.places]
         shown = ", ".join(places) if wide or len(places) == 1 else str(len(places) or "-")
         version = row.version if wide or not row.places else row.version[:SHORT]
         cells.append((row.environment, version, since, _by(row), _behind(row), shown))
-    for line in layout(HEADS, cells, terminal_width(), headed=headed):
+    heads: tuple[str, ...] = HEADS
+    if len({row.promotion for row in rows}) > 1:
+        heads = ("PROMOTION", *HEADS)
+        cells = [(row.promotion, *cell) for row, cell in zip(rows, cells, strict=True)]
+    for line in layout(heads, cells, terminal_width(), headed=headed):
         click.echo(line)
 
 
@@ -171,9 +180,10 @@ def _behind(row: Row) -> str:
     return str(row.behind) if row.behind else "-"
 
 
-def _item(ground: Ground, row: Row) -> dict[str, Any]:
+def _item(root: str, row: Row) -> dict[str, Any]:
     since, request = row.since, row.request
     return {
+        "promotion": row.promotion,
         "environment": row.environment,
         "version": row.version,
         "since": None if since is None else format_second(since.at),
@@ -181,7 +191,7 @@ def _item(ground: Ground, row: Row) -> dict[str, Any]:
         "author": None if since is None else since.author,
         "mergeRequest": None if request is None else {"number": request.number, "url": request.url},
         "behind": row.behind,
-        "places": [f"{ground.root}{each.file}:{each.line}" for each in row.places],
+        "places": [f"{root}{each.file}:{each.line}" for each in row.places],
     }
 
 
@@ -192,7 +202,19 @@ def lacking(
 
     Those that cannot be told are said to be.
     """
-    ground = Ground(settings, name, base, to=to, fetch=not no_fetch)
+    grounds = every_ground(settings, name, base, to=to, fetch=not no_fetch)
+    lacks: dict[str, tuple[Commit, ...]] = {}
+    whole = True
+    for ground in grounds:
+        found, all_of_it = _lacking(ground, to)
+        # Environments of several promotions may be called alike.
+        before = f"{ground.promotion.name}/" if len(grounds) > 1 else ""
+        lacks |= {f"{before}{environment}": some for environment, some in found.items()}
+        whole = whole and all_of_it
+    return lacks, whole
+
+
+def _lacking(ground: Ground, to: tuple[str, ...]) -> tuple[dict[str, tuple[Commit, ...]], bool]:
     known = [each.name for each in ground.promotion.environments]
     for each in to:
         if each not in known:
