@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import os
 import re
 import subprocess
 import time
@@ -72,7 +73,8 @@ def needed_gitea() -> Path:
     if looked.returncode == 0:
         return Path(looked.stdout.strip())
     how = "`make e2e` builds one (dev/gitea/build), or set GITEA"
-    if WANTED:
+    # CI on two cores has no time to build one, and says so (.ci/run).
+    if WANTED and not os.environ.get("GITEA_LEFT_OUT"):
         pytest.fail(f"no Gitea here: {how}", pytrace=False)
     pytest.skip(f"no Gitea here: {how}")
 
