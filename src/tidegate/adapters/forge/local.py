@@ -154,6 +154,7 @@ class LocalForge:
                 source=proposal.source,
                 target=proposal.target,
                 labels=_joined((), proposal.labels),
+                onto=self._keeping.tip(f"refs/heads/{proposal.target}"),
             )
 
         return self._seen(self._settle(f"open {proposal.source}", opened))

@@ -35,8 +35,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     # Whatever was said, in order: by which key, and what.
     comments: tuple[tuple[str, str], ...] = ()
-    # Once it is merged or closed: what its branch was at, what it was merged into, as what.
+    # Once it is merged or closed: what its branch was at, and what it was merged as.
     head: str = ""
+    # What its target was at when it was opened; once it is merged, right before.
     onto: str = ""
     merged_as: str = ""
 
@@ -102,6 +103,9 @@ class Keeping:
         head = offered or self.tip(f"refs/heads/{kept.source}")
         target = self.tip(f"refs/heads/{kept.target}")
         if not (head and target and self.holds(head, target)):
+            return kept
+        # Who offered nothing new has nothing that could be merged.
+        if kept.onto and self.holds(head, kept.onto):
             return kept
         way = ("rev-list", "--first-parent", "--ancestry-path", "--reverse", f"{head}..{target}")
         # Merged by moving the target to it, there is no commit of the merge.
