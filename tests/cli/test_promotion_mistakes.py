@@ -79,7 +79,7 @@ def test_an_environment_is_found_in_whichever_promotion_has_it(play: Play) -> No
         play.edit({f"data/{name}.yml": text})
     done = play.run("promote", "--no-registry-check", "--to", "env-two")
     assert done.stdout.startswith("promote two to"), done.stderr
-    assert "--promotion" in play.run("get", "promotions").stderr
+    assert "--promotion" in play.run("promote").stderr
 
 
 def test_what_a_repository_does_not_know_is_not_taken_for_nothing(
