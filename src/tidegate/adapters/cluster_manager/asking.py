@@ -1,8 +1,7 @@
 """One request to OpenShift Cluster Manager with all its tries; all of it is bounded and counted.
 
-What may be asked twice is asked again when its answer is lost. What may not (a POST that makes
-something) is a LostError then, and whoever asked looks whether it is there before it asks again.
-Asked to stay away (429 with Retry-After), everybody does.
+What becomes of a lost answer is in `json_asking.py`. Asked to stay away (429 with Retry-After),
+everybody does.
 """
 
 import asyncio
@@ -20,15 +19,8 @@ from aiolimiter import AsyncLimiter
 from yarl import URL
 
 from tidegate.adapters.cluster_manager.token import Credentials, TokenDesk
-from tidegate.adapters.http_asking import (
-    PASSING,
-    PassingError,
-    bounded,
-    passing,
-    plain_session,
-    proxy_for,
-    tries,
-)
+from tidegate.adapters.http_asking import PassingError, plain_session, proxy_for, tries
+from tidegate.adapters.json_asking import Answer, delivered, sent, settled
 from tidegate.core.errors import OutsideError
 from tidegate.ports.cluster_manager import RefusedError
 from tidegate.wire.cluster_search import ADDRESS_MAX, encoded
@@ -40,10 +32,6 @@ _SAID_MAX = 300
 # This part of a second's calls may go at once, and the rest evenly, so that no second sees more
 # than its share. Worked numbers: of 1,000 a second 20 go at once and 980 follow.
 _PARTS = 50
-
-
-class LostError(Exception):
-    """Nobody knows whether what was asked for was done."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -67,14 +55,6 @@ class Limits(msgspec.Struct, frozen=True):
     pages_max: int = 2000
     # How often a list is read again that changed while its pages were read.
     rereads_max: int = 2
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What was said."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -191,21 +171,12 @@ class Asking:
         raise AssertionError("a retry context returns or raises")
 
     async def _try(self, method: str, url: str, body: object, *, again: bool) -> Answer:
-        try:
-            with passing(self.limits.timeout_s):
-                answer = await self._let_in(method, url, body)
-        except PassingError as error:
-            if again or isinstance(error.__context__, aiohttp.ClientConnectorError):
-                raise
-            raise LostError(f"{method}: {error}") from None
+        sending = self._let_in(method, url, body)
+        answer = await delivered(sending, f"{method}:", self.limits, again=again)
         if answer.status == 429:
             self._rest(answer)
             raise PassingError("HTTP 429: asked too often")
-        if answer.status in PASSING:
-            if again:
-                raise PassingError(f"HTTP {answer.status}")
-            raise LostError(f"{method}: HTTP {answer.status}")
-        return answer
+        return settled(answer, f"{method}:", again=again)
 
     async def _let_in(self, method: str, url: str, body: object) -> Answer:
         """An answer, with another token if ours was refused."""
@@ -221,29 +192,10 @@ class Asking:
     async def _send(
         self, session: aiohttp.ClientSession, method: str, url: str, body: object, token: str
     ) -> Answer:
-        headers = {
-            "User-Agent": "tidegate",
-            "Accept": "application/json",
-            "Authorization": f"Bearer {token}",
-        }
-        data = None
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-            data = msgspec.json.encode(body)
         await self._turn()
         self._count(method)
-        # A redirect could lead our token elsewhere: it is an answer, and the wrong one.
-        async with session.request(
-            method,
-            URL(url, encoded=True),
-            data=data,
-            headers=headers,
-            proxy=self._proxy,
-            allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=self.limits.timeout_s),
-        ) as response:
-            read = await bounded(response, self.limits.bytes_max)
-            return Answer(response.status, response.headers, read)
+        headers, address = {"Authorization": f"Bearer {token}"}, URL(url, encoded=True)
+        return await sent(session, method, address, body, headers, self.limits, self._proxy)
 
     async def _turn(self) -> None:
         """Wait until we may ask: everybody stays away for as long as we are told to."""

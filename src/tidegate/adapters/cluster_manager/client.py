@@ -5,14 +5,12 @@ refusal too, for what is in the way may be ours, made by a try that seemed lost 
 was stopped before he could tell.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
 
-from tidegate.adapters.cluster_manager.asking import LostError
 from tidegate.adapters.cluster_manager.pages import listed
 from tidegate.adapters.cluster_manager.reading import (
     ACCOUNTS,
@@ -21,7 +19,7 @@ from tidegate.adapters.cluster_manager.reading import (
     below,
     policies_of,
 )
-from tidegate.core.errors import OutsideError
+from tidegate.adapters.json_asking import once
 from tidegate.core.model.time import Instant, format_instant, parse_instant
 from tidegate.ports.cluster_manager import LabelType, Owner, RefusedError, Upgradable
 from tidegate.wire.cluster_manager import (
@@ -176,22 +174,17 @@ class ClusterManagerClient(ReadingClient):
     async def _once(
         self, make: Callable[[], Awaitable[T]], find: Callable[[], Awaitable[T | None]]
     ) -> T:
-        """What a request makes, made once."""
-        limits, why = self.asking.limits, ""
-        for i in range(limits.tries_max):
-            if i:
-                await asyncio.sleep(limits.pause_s * i)
-                if (found := await find()) is not None:
-                    return found
+        """What a request makes, made once; one that is in the way is the one."""
+
+        async def made() -> T:
             try:
                 return await make()
-            except LostError as error:
-                why = str(error)
             except RefusedError as error:
                 if error.status in _IN_THE_WAY and (found := await find()) is not None:
                     return found
                 raise
-        raise OutsideError(f"{self.asking.host}: {why} ({limits.tries_max} tries)")
+
+        return await once(made, find, self.asking.limits, self.asking.host)
 
 
 def _labels_of(owner: Owner) -> str:

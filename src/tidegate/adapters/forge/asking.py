@@ -1,8 +1,7 @@
 """One request to a forge with all its tries; everything about it is bounded, and its token is in
 no text anybody reads.
 
-What may be asked twice is asked again when its answer is lost. What may not (a POST that makes
-something) is a LostError then, and whoever asked looks whether it is there before it asks again.
+What becomes of a lost answer is in `json_asking.py`.
 """
 
 import asyncio
@@ -15,15 +14,8 @@ from urllib.parse import urlencode, urlsplit
 import aiohttp
 import msgspec
 
-from tidegate.adapters.http_asking import (
-    PASSING,
-    PassingError,
-    bounded,
-    passing,
-    plain_session,
-    proxy_for,
-    tries,
-)
+from tidegate.adapters.http_asking import PassingError, plain_session, proxy_for, tries
+from tidegate.adapters.json_asking import Answer, delivered, once, sent, settled
 from tidegate.core.errors import OutsideError
 
 T = TypeVar("T")
@@ -35,10 +27,6 @@ _TOO_FAST = (403, 429)
 _LONG_S = 1e9
 # Of a text a forge gives as the reason of an error.
 _SAID_MAX = 200
-
-
-class LostError(Exception):
-    """Nobody knows whether what was asked for was done."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -60,14 +48,6 @@ class Limits(msgspec.Struct, frozen=True):
     pages_max: int = 100
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What a forge said."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class Access(msgspec.Struct, frozen=True):
     """How a forge wants to be asked; the headers may hold a token, and are never shown."""
 
@@ -84,6 +64,10 @@ class Access(msgspec.Struct, frozen=True):
         return f"Access({self.api!r})"
 
 
+class _Account(msgspec.Struct):
+    id: int
+
+
 class Asking:
     """Requests to one forge."""
 
@@ -93,6 +77,7 @@ class Asking:
         self.limits = limits
         self._session: aiohttp.ClientSession | None = None
         self._host = urlsplit(access.api).netloc
+        self._me: int | None = None
 
     async def get(self, path: str, kind: type[T], query: Query | None = None) -> T | None:
         """Something by its path; None: there is no such thing, or it is not for us to see."""
@@ -124,21 +109,19 @@ class Asking:
         answer = await self.ask(method, path, body=body, again=again)
         return self.read(answer, kind, f"{method} {path}")
 
+    async def me(self, untold: tuple[int, ...] = ()) -> int:
+        """Who we are there; 0 where that is answered with one of these statuses."""
+        if self._me is None:
+            answer = await self.ask("GET", "/user")
+            told = answer.status not in untold
+            self._me = self.read(answer, _Account, "GET /user").id if told else 0
+        return self._me
+
     async def once(
         self, make: Callable[[], Awaitable[T]], find: Callable[[], Awaitable[T | None]]
     ) -> T:
         """What a request makes, made once: after a lost answer it is looked for first."""
-        why = ""
-        for i in range(self.limits.tries_max):
-            if i:
-                await asyncio.sleep(self.limits.pause_s * i)
-                if (found := await find()) is not None:
-                    return found
-            try:
-                return await make()
-            except LostError as error:
-                why = str(error)
-        raise OutsideError(f"{self._host}: {why} ({self.limits.tries_max} tries)")
+        return await once(make, find, self.limits, self._host)
 
     async def ask(
         self,
@@ -189,13 +172,7 @@ class Asking:
 
     async def _request(self, method: str, url: str, body: object, *, again: bool) -> Answer:
         limits = self.limits
-        try:
-            with passing(limits.timeout_s):
-                answer = await self._send(method, url, body)
-        except PassingError as error:
-            if again or isinstance(error.__context__, aiohttp.ClientConnectorError):
-                raise
-            raise LostError(f"{method} {error}") from None
+        answer = await delivered(self._send(method, url, body), method, limits, again=again)
         wait_s = _wait_s(answer)
         if wait_s is not None:
             if wait_s > limits.wait_max_s:
@@ -206,32 +183,14 @@ class Asking:
                 )
             await asyncio.sleep(wait_s)
             raise PassingError(f"HTTP {answer.status}: asked too often")
-        if answer.status in PASSING:
-            if again:
-                raise PassingError(f"HTTP {answer.status}")
-            raise LostError(f"{method} HTTP {answer.status}")
-        return answer
+        return settled(answer, method, again=again)
 
     async def _send(self, method: str, url: str, body: object) -> Answer:
         if self._session is None:
             self._session = plain_session()
-        headers = {"User-Agent": "tidegate", "Accept": "application/json", **self._access.headers}
-        data = None
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-            data = msgspec.json.encode(body)
-        # A redirect could lead our token elsewhere: it is an answer, and the wrong one.
-        async with self._session.request(
-            method,
-            url,
-            data=data,
-            headers=headers,
-            proxy=proxy_for(url),
-            allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=self.limits.timeout_s),
-        ) as response:
-            read = await bounded(response, self.limits.bytes_max)
-            return Answer(response.status, response.headers, read)
+        return await sent(
+            self._session, method, url, body, self._access.headers, self.limits, proxy_for(url)
+        )
 
     def _clean(self, text: str) -> str:
         """A text without the token, should a forge repeat it."""

@@ -76,7 +76,6 @@ class GiteaForge:
         self._owner = owner
         self._repo = f"/repos/{quote(owner, safe='')}/{quote(name, safe='')}"
         self._host = urlsplit(api).hostname or ""
-        self._me: int | None = None
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
@@ -141,7 +140,7 @@ class GiteaForge:
         path = f"{self._repo}/issues/{number}/comments"
 
         async def ours() -> list[Said]:
-            me = await self._who()
+            me = await self._asking.me()
             found = await self._asking.get(path, list[_Comment])
             return [
                 Said(each.id, each.body)
@@ -239,13 +238,6 @@ class GiteaForge:
         async for label in self._asking.pages(f"{self._repo}/labels", _Label, {}):
             found[label.name] = label.id
         return found
-
-    async def _who(self) -> int:
-        """Who we are there."""
-        if self._me is None:
-            answer = await self._asking.ask("GET", "/user")
-            self._me = self._asking.read(answer, _User, "GET /user").id
-        return self._me
 
 
 def _seen(found: _Request) -> MergeRequest:

@@ -77,7 +77,6 @@ class GithubForge:
         self._repo = f"/repos/{quote(self._owner, safe='')}/{quote(name, safe='')}"
         self._host = (urlsplit(api).hostname or "").removeprefix("api.")
         # 0: somebody without a name, as a program that is installed there is.
-        self._me: int | None = None
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
@@ -138,7 +137,8 @@ class GithubForge:
         path = f"{self._repo}/issues/{number}/comments"
 
         async def ours() -> list[Said]:
-            me = await self._who()
+            # A program that is installed may not ask who it is.
+            me = await self._asking.me(untold=(403, 404))
             return [
                 Said(each.id, each.body or "")
                 async for each in self._asking.pages(path, _Comment, {})
@@ -201,14 +201,6 @@ class GithubForge:
             return request
         await self.label(request.number, add=missing)
         return msgspec.structs.replace(request, labels=(*request.labels, *missing))
-
-    async def _who(self) -> int:
-        """Who we are there; 0 for a program that is installed, which may not ask."""
-        if self._me is None:
-            answer = await self._asking.ask("GET", "/user")
-            refused = answer.status in (403, 404)
-            self._me = 0 if refused else self._asking.read(answer, _User, "GET /user").id
-        return self._me
 
 
 def _by(user: _User | None, me: int) -> bool:

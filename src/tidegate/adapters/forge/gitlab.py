@@ -69,7 +69,6 @@ class GitlabForge:
         self._asking = Asking(Access(api, headers, REMEDY), token, limits or Limits())
         self._project = f"/projects/{quote(project, safe='')}"
         self._host = urlsplit(api).hostname or ""
-        self._me: int | None = None
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
@@ -133,7 +132,7 @@ class GitlabForge:
         path = f"{self._requests(number)}/notes"
 
         async def ours() -> list[Said]:
-            me = await self._who()
+            me = await self._asking.me()
             query = {"sort": "asc", "order_by": "created_at"}
             return [
                 Said(note.id, note.body)
@@ -188,13 +187,6 @@ class GitlabForge:
 
     def _requests(self, number: int | None = None) -> str:
         return f"{self._project}/merge_requests" + (f"/{number}" if number is not None else "")
-
-    async def _who(self) -> int:
-        """Who we are there."""
-        if self._me is None:
-            answer = await self._asking.ask("GET", "/user")
-            self._me = self._asking.read(answer, _User, "GET /user").id
-        return self._me
 
 
 def _seen(found: _Request) -> MergeRequest:
