@@ -14,7 +14,6 @@ from tidegate.cli.braking import (
     Reach,
     add,
     common,
-    counted,
     find_brakes,
     lift,
     read_one,
@@ -31,6 +30,7 @@ from tidegate.core.journal.brake_state import PARTITION
 from tidegate.core.journal.facts import Braked
 from tidegate.core.model.target import bare
 from tidegate.core.model.time import format_instant, format_second
+from tidegate.core.why.counted import counted
 from tidegate.wiring import clock
 
 # How many of the times to come `freeze add` shows.

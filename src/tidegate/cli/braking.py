@@ -216,8 +216,3 @@ def _age(brake: Brake, now: Instant) -> str:
 
 def _until(document: dict[str, Any]) -> str:
     return f" until {document['expires']}" if "expires" in document else ""
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: 1 target, 2 targets."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

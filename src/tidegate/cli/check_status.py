@@ -60,11 +60,9 @@ class CommitStatus:
             click.echo(f"warning: the commit's status is not set: {error}", err=True)
 
     async def _tell(self, status: Status) -> None:
-        from tidegate import wiring
+        from tidegate.cli.proposing import forge_of
 
-        settings = self._settings
-        where = (settings.forge, settings.forge_url, settings.forge_token)
-        forge = wiring.forge(self._url, *where)
+        forge = forge_of(self._settings, self._url)
         try:
             await forge.status(self._commit, status)
         finally:

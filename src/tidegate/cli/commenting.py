@@ -72,9 +72,9 @@ class Commenting:
         import os
 
         from tidegate import wiring
+        from tidegate.cli.proposing import forge_of
 
-        where = settings.forge, settings.forge_url, settings.forge_token
-        forge = wiring.forge(wiring.repository(folder).url, *where)
+        forge = forge_of(settings, wiring.repository(folder).url)
         try:
             number = self._number or number_in(os.environ)
             if number is None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from tidegate.cli.braking import counted
 from tidegate.cli.shards import in_order
 from tidegate.config.edit.edits import Edited
 from tidegate.core.integrations.images import is_same
 from tidegate.core.integrations.pinning import Aim, At
+from tidegate.core.why.counted import counted
 
 # So many names are listed in a sentence.
 NAMES_SHOWN = 5

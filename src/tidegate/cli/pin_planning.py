@@ -14,6 +14,7 @@ import msgspec
 from tidegate import wiring
 from tidegate.cli.estate import Asked
 from tidegate.cli.pin_plan import Doing, Line, PinPlan, Said, Wish, changed_lines, listed, shards
+from tidegate.cli.revisions import new_errors
 from tidegate.cli.shards import UNREAD, inventory
 from tidegate.cli.site import settled, site_of
 from tidegate.config.bundle.joining import Bundle
@@ -240,14 +241,8 @@ def _after(asked: Asked, edited: Iterable[Edited]) -> Estate:
     """What the bundle comes to once these are written; UserError if something is wrong then."""
     files = {asked.tree.prefix + each.name: each.data for each in edited}
     bundle = read_bundle(EditedTree(asked.tree, files), wiring.bundle_cache())
-    known = {(each.file, each.message) for each in asked.bundle.findings}
-    new = [
-        Problem(f"{each.file}:{each.line}", each.message, each.remedy)
-        for each in bundle.findings
-        if each.severity == "error" and (each.file, each.message) not in known
-    ]
-    if new:
-        raise UserError(tuple(new))
+    if new := new_errors(asked.bundle, bundle):
+        raise UserError(new)
     site = site_of(asked.settings)
     problems = Problems()
     plain = estate_of(bundle.integrations, bundle.inventories, problems, site=site)

@@ -206,10 +206,11 @@ def plan_lines(plan: "PinPlan") -> Iterator[str]:
 
 def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     """The brake: targets stay where they are."""
-    from tidegate.cli.braking import add, common, counted, scope_document
+    from tidegate.cli.braking import add, common, scope_document
     from tidegate.cli.live import opened
     from tidegate.core.integrations.notes import expiry_of
     from tidegate.core.model.time import format_instant
+    from tidegate.core.why.counted import counted
     from tidegate.wiring import clock
 
     now, expires = clock().now(), asked["expires"]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -39,8 +39,9 @@ class Ground:
         fetch: bool = True,
         of_schemas: bool = False,
         repository: "Repository | None" = None,
+        files: "Files | None" = None,
     ) -> None:
-        """`repository`: the bundle's, if it is open and fetched already."""
+        """`repository`: the bundle's, if it is open and fetched already; `files`: at its base."""
         from tidegate.cli.site import bundle_folder
         from tidegate.config.promotion.reading import named, promotions
 
@@ -50,7 +51,7 @@ class Ground:
         self.fetches, self._of_schemas = fetch, of_schemas
         self.base = self.repository.resolve(base) if base else self.repository.tip()
         self.root = root_in(self.repository.prefix)
-        self.files = self.files_at(self.base)
+        self.files = files or self.files_at(self.base)
         self.promotion = named(promotions(self.files), name, to)
         if of_schemas:
             self._turn_to_schemas()
@@ -75,10 +76,11 @@ class Ground:
     def standing_in(self, promotion: "Promotion") -> "Standing":
         """Where its versions stand."""
         from tidegate.config.promotion.finding import standing
+        from tidegate.core.promotions.model import SHORT
 
         found = standing(self.files, promotion)
         if not found.spots:
-            what = f"{self.folder}: no place of {promotion.name} is in {self.base[:7]}"
+            what = f"{self.folder}: no place of {promotion.name} is in {self.base[:SHORT]}"
             remedy = "name the folder of a bundle (--bundle), or declare a Promotion document"
             raise click.UsageError(f"{what}; {remedy}")
         return found
@@ -125,11 +127,12 @@ class Ground:
     def schemas(self) -> "tuple[Repository, str] | None":
         """The schemas' repository and the commit of them the bundle has; None: there are none."""
         from tidegate.config.promotion.finding import spots_at
+        from tidegate.core.promotions.model import SCHEMAS
 
         declared = self.promotion.schemas
         if declared is None:
             return None
-        held = [each.value for each in spots_at(self.files, "schemas", declared.places).held]
+        held = [each.value for each in spots_at(self.files, SCHEMAS, declared.places).held]
         if not held:
             return None
         address = self.settings.schemas_source or declared.repository
@@ -139,17 +142,18 @@ class Ground:
         """Where the bundle's merge requests are; UserError if nobody can tell."""
         from tidegate.cli.proposing import forge_of
 
-        return forge_of(self.settings, self.repository)
+        return forge_of(self.settings, self.repository.url)
 
     def needed(self, source: "Repository", version: str) -> str:
         """The commit of the schemas that a version of the artifact names; empty: it names none."""
         from tidegate.config.promotion.files import Files
         from tidegate.config.promotion.finding import spots_at
+        from tidegate.core.promotions.model import SCHEMAS
 
         declared = self.promotion.schemas
         if declared is None or declared.needed is None:
             return ""
-        found = spots_at(Files(source, version), "schemas", (declared.needed,)).held
+        found = spots_at(Files(source, version), SCHEMAS, (declared.needed,)).held
         return found[0].value if found else ""
 
     def built(self, image: str) -> "Built":
@@ -189,14 +193,13 @@ def every_ground(
     from tidegate.config.promotion.reading import promotions
 
     repository = bundle_repository(settings, fetch=fetch)
+    commit = repository.resolve(base) if base else repository.tip()
+    files = Files(repository, commit, root_in(repository.prefix))
     names: list[str | None] = [name]
     if name is None and not to:
-        commit = repository.resolve(base) if base else repository.tip()
-        every = promotions(Files(repository, commit, root_in(repository.prefix)))
-        names = [each.name for each in every]
-    return [
-        Ground(settings, each, base, to=to, fetch=fetch, repository=repository) for each in names
-    ]
+        names = [each.name for each in promotions(files)]
+    opened: dict[str, Any] = {"repository": repository, "files": files}
+    return [Ground(settings, each, commit, to=to, fetch=fetch, **opened) for each in names]
 
 
 def opened(address: str, option: str, *, fetch: bool = True) -> "Repository":

@@ -12,7 +12,7 @@ from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.promotion_ground import Ground
 from tidegate.cli.promotion_text import finished, plan_doc, plan_lines
 from tidegate.cli.proposing import Offer
-from tidegate.cli.revisions import unmatched
+from tidegate.cli.revisions import new_errors
 from tidegate.cli.site import site_of
 from tidegate.config.bundle.joining import Bundle
 from tidegate.config.bundle.reading import read_bundle
@@ -23,7 +23,7 @@ from tidegate.config.promotion.finding import Spot, rewritten, standing
 from tidegate.config.settings import Settings
 from tidegate.core.errors import StaleError, UserError
 from tidegate.core.journal.facts import HandledObject
-from tidegate.core.model.problem import Problem, nearest_or_all
+from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.verdict import all_pass
 from tidegate.core.promotions.authors import authors_of
@@ -64,11 +64,10 @@ class Planned:
             for option, environment in asked
             if any(each.reason is Reason.PlacesFound for each in option.verdicts)
         )
-        self.would: dict[str, Edited] = rewritten(
-            ground.files,
-            ground.standing.spots,
-            dict.fromkeys(self.meant, self.world.version),
-        )
+        self.would = self.edited
+        if self.meant != self.moved:
+            meant = dict.fromkeys(self.meant, self.world.version)
+            self.would = rewritten(ground.files, ground.standing.spots, meant)
 
     @property
     def waiting(self) -> bool:
@@ -99,12 +98,12 @@ class Planned:
     def _facts_of(self, environments: tuple[str, ...], edited: Mapping[str, Edited]) -> Facts:
         version, changes = self.world.version, self._changes_in(environments)
         held = dict.fromkeys(each.value for each in changes)
-        commits = [commit for value in held for commit in self.seen.brings[value]]
-        names = {value: self.seen.names[value] for value in held if self.seen.names[value]}
+        ways = [self.seen.ways[value] for value in held]
+        commits = [commit for way in ways for commit in way.brings]
         address = self.ground.public_address
         links = {
             name: compare_link(address, name, version)
-            for name in dict.fromkeys(names.values())
+            for name in dict.fromkeys(way.name for way in ways if way.name)
             if name != version and compare_link(address, name, version)
         }
         return Facts(
@@ -130,25 +129,33 @@ class Planned:
             for wrong in self.ground.standing.unread.get(name, ()):
                 yield f"{wrong}: a version that stands there stays as it is"
             values = {held.value: held for held in self.world.moving(name)}
-            whole = {self.seen.names[value] or value for value in values}
+            whole = {self.seen.ways[value].name or value for value in values}
             if len(whole) > 1:
-                where = ", ".join(f"{h.value[:7]} in {h.file}:{h.line}" for h in values.values())
+                where = ", ".join(
+                    f"{h.value[:SHORT]} in {h.file}:{h.line}" for h in values.values()
+                )
                 yield f"the places of {name} do not agree: {where}"
-        for value, lost in sorted(self.seen.loses.items()):
-            if lost and any(held.value == value for held in self.changes):
-                yield f"{len(lost)} commits of {value[:7]} would be lost, {lost[0].subject!r} first"
+        for value in sorted({held.value for held in self.changes}):
+            if lost := self.seen.ways[value].loses:
+                first = f"{lost[0].subject!r} first"
+                yield f"{len(lost)} commits of {value[:SHORT]} would be lost, {first}"
 
     @cached_property
     def before(self) -> Bundle:
         """The bundle as it is."""
-        return read_bundle(self._tree(), wiring.bundle_cache())
+        return read_bundle(self._tree, wiring.bundle_cache())
 
-    def after(self, edited: Mapping[str, Edited]) -> Bundle:
-        """The bundle as it would be."""
+    @cached_property
+    def after(self) -> Bundle:
+        """The bundle as it would be, with everything that was asked for."""
+        return self._after(self.would)
+
+    def _after(self, edited: Mapping[str, Edited]) -> Bundle:
         root = self.ground.root
         new = {f"{root}{path}": each.data for path, each in edited.items()}
-        return read_bundle(EditedTree(self._tree(), new), wiring.bundle_cache())
+        return read_bundle(EditedTree(self._tree, new), wiring.bundle_cache())
 
+    @cached_property
     def _tree(self) -> Tree:
         return wiring.open_tree(self.ground.folder, self.ground.base)
 
@@ -160,7 +167,7 @@ class Planned:
 
     def _located(self, pinned: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """With files as the repository calls them, like all others that are named."""
-        prefix = self._tree().prefix
+        prefix = self._tree.prefix
         return tuple((name, f"{prefix}{where}") for name, where in pinned)
 
     def _reached(self, edited: Mapping[str, Edited]) -> tuple[Reached, ...]:
@@ -168,7 +175,8 @@ class Planned:
         if not edited:
             return ()
         site = site_of(self.ground.settings)
-        found = reached_by(estate_in(self.before, site), estate_in(self.after(edited), site))
+        after = self.after if edited is self.would else self._after(edited)
+        found = reached_by(estate_in(self.before, site), estate_in(after, site))
         return tuple(
             msgspec.structs.replace(each, pinned=self._located(each.pinned)) for each in found
         )
@@ -177,11 +185,8 @@ class Planned:
         """UserError if the bundle would have errors that it does not have."""
         if not self.would:
             return
-        new = unmatched(self.after(self.would).findings, self.before.findings)
-        wrong = [each for each in new if each.severity == "error"]
-        if wrong:
-            problems = (Problem(f"{e.file}:{e.line}", e.message, e.remedy) for e in wrong)
-            raise UserError(tuple(problems), where="the bundle would not be sound any more")
+        if wrong := new_errors(self.before, self.after):
+            raise UserError(wrong, where="the bundle would not be sound any more")
 
     def files_at(self, base: str) -> dict[str, bytes | None]:
         """What to write on a commit; StaleError if that says other things than were read."""

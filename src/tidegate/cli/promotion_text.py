@@ -10,8 +10,8 @@ from tidegate.core.model.verdict import Verdict, all_pass
 from tidegate.core.promotions.authors import Author
 from tidegate.core.promotions.history import Commit
 from tidegate.core.promotions.model import FULL, SHORT, Held
-from tidegate.core.promotions.proposal import count
 from tidegate.core.promotions.reach import Reached
+from tidegate.core.why.counted import counted
 from tidegate.core.why.sentence import MARKS, opens, sentence
 from tidegate.core.why.table import layout
 from tidegate.wire.rollout_answer import verdict_doc
@@ -121,7 +121,7 @@ def _people(planned: "Planned") -> Iterator[str]:
         return
     yield ""
     go = "goes" if total == 1 else "go"
-    yield f"{count(total, 'commit')} by {count(len(authors), 'person', 'people')} {go} out:"
+    yield f"{counted(total, 'commit')} by {counted(len(authors), 'person', 'people')} {go} out:"
     me = planned.ground.repository.user.lower()
     for author in authors:
         you = " (you)" if author.email.lower() == me else ""
@@ -140,9 +140,9 @@ def _shards(reached: tuple[Reached, ...], new: str) -> Iterator[str]:
     if reached:
         yield ""
     for each in reached:
-        clusters = f"{count(len(each.clusters), 'cluster')} ({some(each.clusters)})"
+        clusters = f"{counted(len(each.clusters), 'cluster')} ({some(each.clusters)})"
         gets = "gets" if len(each.shards) == 1 else "get"
-        yield f"{each.environment}: {count(len(each.shards), 'shard')} on {clusters} {gets} {new}"
+        yield f"{each.environment}: {counted(len(each.shards), 'shard')} on {clusters} {gets} {new}"
         yield f"  {some(each.shards)}"
         for name, where in each.pinned:
             yield f"  stays: {name}, pinned by {where}"

@@ -108,8 +108,8 @@ def _row(ground: Ground, history: History, newest: str, places: tuple[Held, ...]
     first = places[0]
     behind: int | None = 0
     if first.is_commit:
-        stand, brings, _ = history.stand(first.value, newest)
-        behind = None if stand.ancestry is Ancestry.UNKNOWN else len(brings)
+        way = history.way(first.value, newest)
+        behind = None if way.stand.ancestry is Ancestry.UNKNOWN else len(way.brings)
     if behind is None:
         _warn_of_unknown(ground, first)
     changes = [
@@ -224,11 +224,11 @@ def _lacking(ground: Ground, to: tuple[str, ...]) -> tuple[dict[str, tuple[Commi
     lacks: dict[str, tuple[Commit, ...]] = {}
     whole = not warned_of_unseen(ground, to)
     for held in _moved_by_promotions(ground, to):
-        stand, brings, _ = history.stand(held.value, newest)
-        if stand.ancestry is Ancestry.UNKNOWN:
+        way = history.way(held.value, newest)
+        if way.stand.ancestry is Ancestry.UNKNOWN:
             _warn_of_unknown(ground, held)
             whole = False
-        lacks[held.environment] = (*lacks.get(held.environment, ()), *brings)
+        lacks[held.environment] = (*lacks.get(held.environment, ()), *way.brings)
     return lacks, whole
 
 

@@ -177,7 +177,7 @@ class Proposing:
         key = offer.key.removeprefix(PREFIX)
         forge = None
         if upto is Upto.OPEN:
-            forge = forge_of(settings, repository)
+            forge = forge_of(settings, repository.url)
         try:
             words = offer.description if isinstance(offer.description, str) else ""
             if forge is not None and not isinstance(offer.description, str):
@@ -204,16 +204,15 @@ class Proposing:
                 await forge.close()
 
 
-def forge_of(settings: Settings, repository: "Repository") -> "Forge":
-    """Where the merge requests of a repository are; UserError if nobody can tell."""
+def forge_of(settings: Settings, remote: str) -> "Forge":
+    """Where the merge requests of a remote are; UserError if nobody can tell."""
     from tidegate import wiring
 
-    if not repository.url:
+    if not remote:
         raise click.UsageError(
             "the repository has no remote; run `git remote add origin ADDRESS` in it"
         )
-    where = (settings.forge, settings.forge_url, settings.forge_token)
-    return wiring.forge(repository.url, *where)
+    return wiring.forge(remote, settings.forge, settings.forge_url, settings.forge_token)
 
 
 def _written(repository: "Repository", offer: Offer, folder: Path) -> Iterator[str]:

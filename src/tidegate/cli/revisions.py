@@ -16,6 +16,7 @@ import msgspec
 
 from tidegate.cli.setting_options import settings_options
 from tidegate.config.settings import Merged, Settings
+from tidegate.core.promotions.model import SHORT
 
 if TYPE_CHECKING:
     from tidegate.config.bundle.finding import Finding
@@ -29,7 +30,6 @@ Function = Callable[..., Any]
 
 SETTINGS = ("bundle", "image", "parameters", "overlay", "registry", "registryAuth", "color")
 WORKING_TREE = "the working tree"
-SHORT = 7
 # Where a bundle has its data if it has other folders beside them; one has what they name.
 DATA, RESOURCES = "data/", "resources/"
 # A place in a file within what a finding says.
@@ -237,6 +237,17 @@ class Revisions:
             wiring.root_file(self.folder, side.commit, name) for side in (self.base, self.head)
         )
         return old, new
+
+
+def new_errors(before: "Bundle", after: "Bundle") -> tuple["Problem", ...]:
+    """What makes a part of a bundle unusable, and did not before."""
+    from tidegate.core.model.problem import Problem
+
+    return tuple(
+        Problem(f"{each.file}:{each.line}", each.message, each.remedy)
+        for each in unmatched(after.findings, before.findings)
+        if each.severity == "error"
+    )
 
 
 def unmatched(some: Iterable["Finding"], others: Iterable["Finding"]) -> tuple["Finding", ...]:

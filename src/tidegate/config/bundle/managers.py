@@ -6,30 +6,29 @@ that follows a branch names no image.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from tidegate.config.bundle.leaf import Leaf
+from tidegate.config.bundle.leaf import Doc
 
 # What the template of a manager is called, in whatever folder of its repository.
 TEMPLATE = "qontract-manager"
 HASH_LENGTH = 7
+# From `{$ref: …}` to what the file says that it names; nothing where there is none.
+Lookup = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def managers(leaves: Mapping[str, Leaf]) -> tuple[tuple[str, str, str], ...]:
+def managers(docs: Iterable[Doc], data_of: Lookup) -> tuple[tuple[str, str, str], ...]:
     """For each manager, the files of its environment and its cluster, and the tag it hands on."""
-    files = {f"/{path}": leaf.docs[0].data for path, leaf in leaves.items() if len(leaf.docs) == 1}
-    docs = [doc for leaf in leaves.values() for doc in leaf.docs]
-    lengths = [doc.data.get("hashLength") for doc in docs if doc.kind == "settings" and doc.data]
+    kept = [doc for doc in docs if doc.kind in ("settings", "saas-file") and doc.data is not None]
+    lengths = [(doc.data or {}).get("hashLength") for doc in kept if doc.kind == "settings"]
     length = next((each for each in lengths if isinstance(each, int)), HASH_LENGTH)
     found: dict[tuple[str, str, str], None] = {}
-    for doc in docs:
-        if doc.kind != "saas-file" or doc.data is None:
-            continue
-        for target, own in _targets(doc.data, files):
-            ref, space = str(target.get("ref")), _data(files, target.get("namespace"))
+    for doc in kept:
+        for target, own in _targets(doc.data or {}, data_of) if doc.kind == "saas-file" else ():
+            ref, space = str(target.get("ref")), data_of(target.get("namespace") or {})
             own_length = own if isinstance(own, int) else length
             if _COMMIT.fullmatch(ref) and space:
                 environment, cluster = (_named(space, at) for at in ("environment", "cluster"))
@@ -41,18 +40,11 @@ def _named(space: Mapping[str, Any], field: str) -> str:
     return str((space.get(field) or {}).get("$ref"))
 
 
-def _targets(
-    saas: Mapping[str, Any], files: Mapping[str, Any]
-) -> Iterator[tuple[Mapping[str, Any], Any]]:
+def _targets(saas: Mapping[str, Any], data_of: Lookup) -> Iterator[tuple[Mapping[str, Any], Any]]:
     for template in saas.get("resourceTemplates") or ():
         if PurePosixPath(str(template.get("path"))).stem != TEMPLATE:
             continue
         for written in template.get("targets") or ():
-            target = _data(files, written) if "$ref" in written else written
+            target = data_of(written) if "$ref" in written else written
             if not (target.get("disable") or target.get("delete")):
                 yield target, template.get("hash_length")
-
-
-def _data(files: Mapping[str, Any], reference: Any) -> Mapping[str, Any]:
-    named = files.get(str(reference.get("$ref"))) if isinstance(reference, dict) else None
-    return named or {}

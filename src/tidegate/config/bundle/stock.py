@@ -34,12 +34,14 @@ class Stock:
     """Everything of a bundle that others name."""
 
     def __init__(self, leaves: Mapping[str, Leaf]) -> None:
-        self._managers = managers(leaves)
         self.faults: list[tuple[Place, Fault]] = []
         # The only document of each file that has one, by the name others use for the file.
         self._files = {
             f"/{path}": leaf.docs[0] for path, leaf in leaves.items() if len(leaf.docs) == 1
         }
+        self._managers = managers(
+            (doc for leaf in leaves.values() for doc in leaf.docs), self._data
+        )
         # Items by the file they stand in.
         self._items: dict[str, tuple[str, Key]] = {}
         listed: dict[str, dict[str, Key]] = {strategy: {} for strategy in STRATEGIES}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tidegate.config.edit.edit import read_original
 from tidegate.config.edit.edits import Original
-from tidegate.config.edit.tree import documents
+from tidegate.config.edit.tree import Node, documents
 from tidegate.config.promotion.patterns import matches
 from tidegate.core.errors import UserError
 from tidegate.ports.repository import Contents
@@ -27,6 +27,7 @@ class Files:
         self._read: dict[str, Original] = {}
         self._holding: dict[str, tuple[str, ...]] = {}
         self._problems: dict[str, str] = {}
+        self._documents: dict[str, list[Node]] = {}
 
     def matching(self, pattern: str, without: Iterable[str] = ()) -> tuple[str, ...]:
         """The paths a pattern means, in order."""
@@ -62,13 +63,20 @@ class Files:
             self._read[path] = read_original(path, data)
         return self._read[path]
 
+    def documents(self, path: str) -> list[Node]:
+        """The YAML documents of a file, read once; none where it is not there, or is no YAML."""
+        self.read(path)
+        self.problem(path)
+        return self._documents[path]
+
     def problem(self, path: str) -> str:
         """Why a file cannot be read as YAML, and where; empty: it can."""
         if path not in self._problems:
+            self._problems[path], self._documents[path] = "", []
             try:
                 original = self.read(path)
-                documents(path, original.text if original is not None else "")
-                self._problems[path] = ""
+                if original is not None:
+                    self._documents[path] = documents(path, original.text)
             except UserError as error:
                 self._problems[path] = str(error)
         return self._problems[path]

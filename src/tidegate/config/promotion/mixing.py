@@ -11,9 +11,8 @@ import msgspec
 from tidegate.config.promotion.files import Files
 from tidegate.config.promotion.finding import spots_at, standing
 from tidegate.config.promotion.reading import promotions
-from tidegate.core.promotions.model import Held
+from tidegate.core.promotions.model import SCHEMAS, Held
 
-SCHEMAS = "schemas"
 # So many places are named of each.
 NAMED = 3
 

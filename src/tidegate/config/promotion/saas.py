@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import msgspec
 
 from tidegate.config.edit.place import YamlPlace
-from tidegate.config.edit.tree import Node, documents
+from tidegate.config.edit.tree import Node
 from tidegate.config.promotion.files import Files
 from tidegate.config.promotion.patterns import literal, matches
-from tidegate.core.errors import UserError
 from tidegate.core.promotions.model import SaasPlace
 
 SAAS_SCHEMA = "/app-sre/saas-file-2.yml"
@@ -39,7 +38,7 @@ def targets(files: Files, place: SaasPlace) -> Iterator[SaasTarget]:
     for path in files.holding(literal(place.saas)):
         if not path.endswith((".yml", ".yaml")):
             continue
-        for at, root in enumerate(_documents(files, path)):
+        for at, root in enumerate(files.documents(path)):
             name = text(root, "name")
             is_saas = text(root, "$schema") == SAAS_SCHEMA
             if is_saas and name and matches(place.saas, name):
@@ -56,7 +55,7 @@ def _in_file(
             reference = text(target, "$ref")
             if reference:
                 where = files.referred(reference), "", 0
-                standing = next(iter(_documents(files, where[0])), None)
+                standing = next(iter(files.documents(where[0])), None)
             found = _meant(files, place, standing) if standing is not None else None
             if found is not None:
                 yield SaasTarget(
@@ -84,22 +83,11 @@ def _meant(files: Files, place: SaasPlace, target: Node) -> str | None:
 
 
 def _environment_of(files: Files, namespace: str) -> str:
-    for root in _documents(files, files.referred(namespace)) if namespace else ():
+    for root in files.documents(files.referred(namespace)) if namespace else ():
         reference = text(field(root, "environment"), "$ref")
-        for environment in _documents(files, files.referred(reference)) if reference else ():
+        for environment in files.documents(files.referred(reference)) if reference else ():
             return text(environment, "name")
     return ""
-
-
-def _documents(files: Files, path: str) -> list[Node]:
-    original = files.read(path)
-    if original is None:
-        return []
-    try:
-        return documents(path, original.text)
-    except UserError:
-        # Whatever it is, it is none that we could edit; `validate` tells of it.
-        return []
 
 
 def field(node: Node | None, name: str) -> Node | None:

@@ -9,6 +9,7 @@ import msgspec
 from tidegate.core.promotions.authors import Author
 from tidegate.core.promotions.model import SHORT, Held
 from tidegate.core.promotions.reach import Reached
+from tidegate.core.why.counted import counted
 from tidegate.core.why.markup import code, table
 
 # So many lines of one list are written; forges cut long descriptions, and nobody reads them.
@@ -98,11 +99,11 @@ def _lines(facts: Facts) -> Iterator[str]:
 def _reached(reached: Sequence[Reached]) -> Iterator[str]:
     for each in reached:
         clusters = ", ".join(code(name) for name in each.clusters)
-        yield f"**{code(each.environment)}**: {count(len(each.shards), 'shard')} on {clusters}"
+        yield f"**{code(each.environment)}**: {counted(len(each.shards), 'shard')} on {clusters}"
         yield ""
         if each.pinned:
             whose = "its own stays" if len(each.pinned) == 1 else "their own stay"
-            yield f"{count(len(each.pinned), 'shard')} with an image of {whose}:"
+            yield f"{counted(len(each.pinned), 'shard')} with an image of {whose}:"
             yield from _some([f"- {code(name)} ({code(where)})" for name, where in each.pinned])
             yield ""
 
@@ -111,8 +112,8 @@ def _authors(facts: Facts) -> Iterator[str]:
     total = {commit.sha for author in facts.authors for commit in author.commits}
     if not total:
         return
-    people = count(len(facts.authors), "person", "people")
-    yield f"{count(len(total), 'commit')} by {people} go out; nobody's word is waited for:"
+    people = counted(len(facts.authors), "person", "people")
+    yield f"{counted(len(total), 'commit')} by {people} go out; nobody's word is waited for:"
     yield ""
     for author in facts.authors:
         yield f"- {facts.mentions.get(author.email) or code(author.name)}"
@@ -125,8 +126,3 @@ def _some(lines: list[str]) -> Iterator[str]:
     yield from lines[:LINES_MAX]
     if len(lines) > LINES_MAX:
         yield f"- and {len(lines) - LINES_MAX} more"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"

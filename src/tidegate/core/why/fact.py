@@ -22,6 +22,7 @@ from tidegate.core.journal.facts import (
 )
 from tidegate.core.model.reasons import Outcome
 from tidegate.core.model.time import Instant, format_second
+from tidegate.core.why.counted import counted
 
 # A line names this many; the others are counted.
 NAMES_MAX = 3
@@ -42,7 +43,7 @@ def fact_line(fact: AnyFact, target: str = "", gate: str = "") -> str:
 def _declared(fact: Declared) -> str:
     targets = len({name for group in fact.groups for name in group.clusters})
     what = f"revision {fact.revision}" if fact.revision is not None else "a revision without a name"
-    over = f"{_count(targets, 'target')} in {_count(len(fact.groups), 'group')}"
+    over = f"{counted(targets, 'target')} in {counted(len(fact.groups), 'group')}"
     return f"{what} for {over}, {fact.strategy.type.value}"
 
 
@@ -132,7 +133,7 @@ def _handled(fact: Handled) -> str:
 
 
 def _folded(fact: Folded) -> str:
-    return f"the state after {_count(fact.facts, 'fact')}"
+    return f"the state after {counted(fact.facts, 'fact')}"
 
 
 _LINES: dict[type, Callable[[Any], str]] = {
@@ -160,10 +161,6 @@ def _names(names: Iterable[str]) -> str:
     every = list(names)
     named = ", ".join(every[:NAMES_MAX])
     return named if len(every) <= NAMES_MAX else f"{named} and {len(every) - NAMES_MAX} more"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _because(reason: str) -> str:

@@ -20,16 +20,22 @@ _TRAILER = re.compile(r"^(?:Requires|Needs|Depends-On)[-: ]+\S*schemas\S*?[:/ ]+
 HEAD = "HEAD"
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """A world, and the history behind its numbers."""
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """The way from what is held to a version."""
+
+    # The whole name of what is held; empty: nobody knows it.
+    name: str
+    stand: Stand
+    # What the version brings, and what would be lost where it goes back or aside; newest first.
+    brings: tuple[Commit, ...] = ()
+    loses: tuple[Commit, ...] = ()
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A world, and the way from each value that is held, behind its numbers."""
 
     world: World
-    # By the value that is held: what a promotion brings there, the newest first.
-    brings: Mapping[str, tuple[Commit, ...]]
-    # By the value that is held: what would be lost, where it goes back or aside.
-    loses: Mapping[str, tuple[Commit, ...]]
-    # The whole name of each value that is held, where it is known.
-    names: Mapping[str, str]
+    ways: Mapping[str, Way]
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +72,7 @@ class History:
         except UserError:
             return ""
 
-    def stand(self, old: str, new: str) -> tuple[Stand, tuple[Commit, ...], tuple[Commit, ...]]:
+    def way(self, old: str, new: str) -> Way:
         """How a commit stands to what is held, what it brings, and what would be lost."""
         name = self.name_of(old)
         ancestry = self._source.ancestry(name, new) if name else Ancestry.UNKNOWN
@@ -77,7 +83,7 @@ class History:
         if ancestry in (Ancestry.BEHIND, Ancestry.APART):
             loses = self._source.between(new, name)
         commits = len(loses) if ancestry is Ancestry.BEHIND else len(brings)
-        return Stand(ancestry, commits), brings, loses
+        return Way(name=name, stand=Stand(ancestry, commits), brings=brings, loses=loses)
 
 
 def look(
@@ -95,11 +101,7 @@ def look(
     history = History(source, asked.promotion.artifact.branch)
     promotion = _following(asked.promotion, history.branch)
     version = history.version(asked.ref)
-    stands: dict[str, Stand] = {}
-    brings: dict[str, tuple[Commit, ...]] = {}
-    loses: dict[str, tuple[Commit, ...]] = {}
-    for value in _values(asked.held, promotion):
-        stands[value], brings[value], loses[value] = history.stand(value, version)
+    ways = {value: history.way(value, version) for value in _values(asked.held, promotion)}
     image = promotion.artifact.image
     image = f"{image}:{version[: _tag_length(asked.held)]}" if image else ""
     world = World(
@@ -107,17 +109,16 @@ def look(
         held=asked.held,
         version=version,
         to=asked.to,
-        stands=stands,
+        stands={value: way.stand for value, way in ways.items()},
         image=image,
         built=built(image) if image else Built.UNASKED,
-        schemas=_need(brings.values(), schemas, needed(version)),
+        schemas=_need((way.brings for way in ways.values()), schemas, needed(version)),
         brakes=asked.brakes,
         backward=asked.backward,
         missing=asked.missing,
         unread=asked.unread,
     )
-    names = {value: history.name_of(value) for value in stands}
-    return Seen(world=world, brings=brings, loses=loses, names=names)
+    return Seen(world, ways)
 
 
 def _tag_length(held: Iterable[Held]) -> int:
@@ -173,7 +174,7 @@ def _need(
     repository, has = there
     history = History(repository)
     for each in wanted:
-        stand, _, _ = history.stand(has, history.name_of(each) or each)
-        if stand.ancestry not in (Ancestry.SAME, Ancestry.BEHIND):
-            return SchemasNeed(each, has, stand.ancestry)
+        ancestry = history.way(has, history.name_of(each) or each).stand.ancestry
+        if ancestry not in (Ancestry.SAME, Ancestry.BEHIND):
+            return SchemasNeed(each, has, ancestry)
     return SchemasNeed(next(iter(wanted)), has, Ancestry.SAME)
