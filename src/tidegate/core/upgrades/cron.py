@@ -36,6 +36,7 @@ class Cron(msgspec.Struct, frozen=True, gc=False):
     seconds: tuple[int, ...] | None = None  # None: whole minutes
     years: frozenset[int] | None = None  # None: every year
     drawn: bool = False  # written with R: the predecessor draws lots, we take the first
+    whole: bool = False  # written with a range of one, `12-12`, which is the whole column
 
 
 def next_after(cron: Cron, instant: int) -> Instant | None:

@@ -96,6 +96,7 @@ def parse_cron(text: str) -> Cron:
         seconds=tuple(sorted(read[5].values)) if len(read) >= _WITH_SECONDS else None,
         years=frozenset(read[6].values) if len(read) == _WITH_YEARS else None,
         drawn=any(each.drawn for each in read),
+        whole=any(each.whole for each in read),
     )
 
 
@@ -112,6 +113,7 @@ class _Reading:
         self.counted: dict[int, list[int]] = {}
         self.nearest: int | None = None
         self.drawn = False
+        self.whole = False
 
     def read(self) -> None:
         """Take every item, the last one first, as the predecessor does: it names the last error."""
@@ -226,6 +228,7 @@ class _Reading:
         if max(first, last) > self.rule.high:
             raise CronError(f"{self.text} is out of bands")
         if first == last:
+            self.whole = True
             return list(range(self.rule.low, self.rule.high + 1, step))
         if first > last:
             return self._around(first, last, step)

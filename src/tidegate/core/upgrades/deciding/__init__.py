@@ -1,0 +1,1 @@
+"""Upgrades by our own rules: every gate asked of every version, and nobody stopped by another."""

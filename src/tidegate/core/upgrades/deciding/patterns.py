@@ -1,0 +1,60 @@
+"""Patterns that block versions, matched by RE2: in time that grows with the text, never for ever.
+
+Owners of labels write them, so one that another engine would chew on for seconds (`^(\\d+)+$`) must
+cost nothing here. RE2 looks neither ahead nor behind and knows no back-references: such a pattern
+is refused with that reason. A pattern is found anywhere in a version, unless it says `^` or `$`.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+# A fleet has a few dozen patterns, read again on every round.
+_REMEMBERED_MAX = 4096
+# Nobody means a longer one, and it is repeated in messages.
+_LENGTH_MAX = 1000
+# What one compiled pattern may take; a tenth of what RE2 takes unless told.
+_MEMORY_MAX = 1 << 20
+_LOOKS = ("(?=", "(?!", "(?<")
+
+
+class PatternError(ValueError):
+    """A text is no pattern; the text says why."""
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY_MAX
+    return options
+
+
+_OPTIONS = _options()
+
+
+@lru_cache(_REMEMBERED_MAX)
+def read_pattern(text: str) -> Any:
+    """A pattern made ready; PatternError says what is wrong with it."""
+    if len(text) > _LENGTH_MAX:
+        raise PatternError(f"longer than {_LENGTH_MAX} characters")
+    if any(look in text for look in _LOOKS):
+        raise PatternError("looks ahead or behind (`(?=`, `(?!`, `(?<`), which RE2 cannot")
+    try:
+        return re2.compile(text, _OPTIONS)
+    except re2.error as error:
+        what = error.args[0] if error.args else "unreadable"
+        words = what.decode(errors="replace") if isinstance(what, bytes) else str(what)
+        raise PatternError(words) from None
+
+
+@lru_cache(_REMEMBERED_MAX)
+def is_found(pattern: str, version: str) -> bool:
+    """Whether a pattern that can be read is found somewhere in a version."""
+    return read_pattern(pattern).search(version) is not None
+
+
+def first_found(patterns: Iterable[str], version: str) -> str | None:
+    """The first of some patterns that is found in a version; None: none is."""
+    return next((each for each in patterns if is_found(each, version)), None)

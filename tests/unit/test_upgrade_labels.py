@@ -1,0 +1,157 @@
+"""Labels read strictly: every mistake in words its owner understands, a row each."""
+
+import pytest
+
+from tidegate.core.model.time import format_instant, parse_instant
+from tidegate.core.upgrades.deciding.orders import Most, read_orders
+from tidegate.core.upgrades.deciding.patterns import PatternError, is_found, read_pattern
+from tidegate.core.upgrades.deciding.window import fires_after
+from tidegate.core.upgrades.deciding.wishes import read_wishes
+from tidegate.core.upgrades.schedule import read_schedule
+
+GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+
+
+@pytest.mark.parametrize(
+    "labels, label, words",
+    [
+        ({"soak-days": "two"}, "soak-days", '"two" is no whole number of days'),
+        ({"soak-days": "-1"}, "soak-days", '"-1" is no whole number of days'),
+        ({"soak-days": "2.5"}, "soak-days", '"2.5" is no whole number of days'),
+        ({"soak-days": "9" * 5000}, "soak-days", "more than 1000000 days"),
+        ({"workloads": " , "}, "workloads", '" , " names none'),
+        ({"schedule": "nope"}, "schedule", '"nope" is no schedule'),
+        ({"schedule": "0 0 31 2 *"}, "schedule", "fires on no day"),
+        ({"schedule": "R * * * *"}, "schedule", "draws lots"),
+        ({"schedule": "0 12-12 * * *"}, "schedule", "range of one"),
+        ({"schedule-timezone": "Mars/North"}, "schedule-timezone", "is no time zone"),
+        ({"schedule-timezone": "../etc/passwd"}, "schedule-timezone", "is no time zone"),
+        ({"blocked-versions": "["}, "blocked-versions", "missing ]"),
+        ({"blocked-versions": "(?!4)"}, "blocked-versions", "looks ahead or behind"),
+    ],
+)
+def test_a_mistake_names_label_value_and_remedy(
+    labels: dict[str, str], label: str, words: str
+) -> None:
+    """One complaint, about that label, with an example of what to write."""
+    (found,) = read_wishes(GOOD | labels).complaints
+    assert (found.label, words in found.words) == (label, True)
+    assert "; write " in found.text()
+
+
+def test_labels_that_are_missing_are_told_together() -> None:
+    """All at once, and posted in the predecessor's words, so that nobody is told twice."""
+    found = read_wishes({"whatever": "x"}).complaints
+    assert [each.posted().removeprefix("label sre-capabilities.aus.") for each in found] == [
+        "soak-days: Input should be a valid integer",
+        "workloads: Value should have at least 1 item after validation, not 0",
+        "schedule: Input should be a valid string",
+    ]
+
+
+def test_values_are_trimmed_and_repetitions_count_once() -> None:
+    """Blanks make no phantom workloads; a stray comma is a warning."""
+    read = read_wishes(
+        {
+            "soak-days": " 007 ",
+            "workloads": "a, b ,a",
+            "schedule": "  @daily ",
+            "mutexes": "m,,n",
+            "sector": " s ",
+            "blocked-versions": "^4\\.13\\.,",
+        }
+    )
+    assert (read.soak_days, read.workloads, read.schedule) == (7, ("a", "b"), "@daily")
+    assert (read.mutexes, read.sector, read.blocked) == (("m", "n"), "s", ("^4\\.13\\.",))
+    assert not read.complaints
+    assert [text.split(":")[0].rpartition(".")[2] for text in read.warnings] == [
+        "workloads",
+        "mutexes",
+        "blocked-versions",
+    ]
+
+
+def test_a_pattern_that_would_take_for_ever_takes_no_time() -> None:
+    """RE2 reads it in one go; what RE2 cannot do is refused with its reason."""
+    assert not is_found(r"^(\d+)+$", "1" * 200 + ".")
+    for wrong in (r"\1", "(?<=4)", "x" * 2000, "(a{1000}){1000}"):
+        with pytest.raises(PatternError):
+            read_pattern(wrong)
+
+
+@pytest.mark.parametrize(
+    "schedule, zone, after, fires",
+    [
+        ("30 2 * * *", "", "2026-03-28T20:00:00Z", "2026-03-29T02:30:00Z"),
+        # The clock jumps from 02:00 to 03:00: not skipped.
+        ("30 2 * * *", "Europe/Berlin", "2026-03-28T20:00:00Z", "2026-03-29T01:30:00Z"),
+        # It goes back from 03:00 to 02:00: the first 02:30, and then not before the next day.
+        ("30 2 * * *", "Europe/Berlin", "2026-10-24T20:00:00Z", "2026-10-25T00:30:00Z"),
+        ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
+        ("0 3 * * *", "Europe/Berlin", "2026-03-29T00:50:00Z", "2026-03-29T01:00:00Z"),
+        ("0 9 * * *", "America/New_York", "2026-07-01T00:00:00Z", "2026-07-01T13:00:00Z"),
+        ("0 9 * * 1", "Asia/Tokyo", "2026-07-05T12:00:00Z", "2026-07-06T00:00:00Z"),
+    ],
+)
+def test_a_schedule_in_a_zone_fires_once_and_is_never_skipped(
+    schedule: str, zone: str, after: str, fires: str
+) -> None:
+    """In UTC unless a zone is named; summer time loses nothing and doubles nothing."""
+    found = fires_after(read_schedule(schedule), zone, parse_instant(after))
+    assert found is not None
+    assert format_instant(found) == fires
+
+
+@pytest.mark.parametrize(
+    "text, size, most",
+    [
+        ("2", 5, 2),
+        ("0", 5, 0),
+        ("0%", 5, 0),
+        ("50%", 5, 2),
+        ("50%", 3, 2),
+        ("33%", 5, 2),
+        ("2%", 5, 1),
+        ("100%", 7, 7),
+    ],
+)
+def test_limits_of_sectors_are_rounded_as_ever_and_zero_is_none(
+    text: str, size: int, most: int
+) -> None:
+    """Halves go to the even neighbour; anything above 0 % is at least one."""
+    read = read_orders({"sector-max-parallel-upgrades.s": f" {text} "}, "o")
+    assert (read.limits["s"].of(size), read.closed, read.complaints) == (most, frozenset(), ())
+    assert str(Most(5, percent=True)) == "5%"
+
+
+@pytest.mark.parametrize("text", ["abc", "-1", "101%", "1.5", "1e3", "5 %"])
+def test_a_limit_that_is_none_closes_its_sector(text: str) -> None:
+    """And only its sector; the owner is told which label."""
+    read = read_orders({"sector-max-parallel-upgrades.s": text, "sector-deps.t": "s"}, "o")
+    assert read.closed == {"s"}
+    assert [each.label for each in read.complaints] == ["sector-max-parallel-upgrades.s"]
+
+
+def test_a_limit_alone_declares_its_sector() -> None:
+    """So do a key, and being depended on."""
+    labels = {"sector-max-parallel-upgrades.a": "1", "sector-deps.b": "c, ", "sector-deps.d": ""}
+    assert list(read_orders(labels, "o").sectors) == ["a", "b", "c", "d"]
+
+
+def test_sectors_in_a_circle_and_behind_it_are_known() -> None:
+    """Those before it are free; sixty layers of two are gone through once."""
+    circle = {"a": "b", "b": "c", "c": "a", "behind": "a", "before": "", "mid": "before"}
+    labels = {f"sector-deps.{name}": deps for name, deps in circle.items()}
+    read = read_orders(labels, "o")
+    assert read.circling == {"a", "b", "c", "behind"}
+    assert "wait for each other in a circle" in read.complaints[0].words
+    layers = {
+        f"sector-deps.{side}{at}": f"a{at + 1},b{at + 1}" for at in range(60) for side in "ab"
+    }
+    assert not read_orders(layers, "o").circling
+
+
+def test_inheriting_from_oneself_is_a_warning() -> None:
+    """It is not looked at."""
+    read = read_orders({"version-data.inherit": "o, p"}, "o")
+    assert (read.inherit, read.complaints, len(read.warnings)) == (("p",), (), 1)
