@@ -109,25 +109,20 @@ def shards(file: IO[bytes], mode: str) -> None:
     examples="""
     tidegate decide upgrades < worlds.jsonl
     tidegate decide upgrades worlds.jsonl | jq -c '.writes[]'
-    tidegate decide upgrades worlds.jsonl | jq .metrics.aus_cluster_version_remaining_soak_days
+    tidegate decide upgrades --mode compat worlds.jsonl
+    tidegate decide upgrades --mode both worlds.jsonl | jq -c '.differences[]'
     """,
 )
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option(
-    "--mode",
-    type=click.Choice(("compat",)),
-    default="compat",
-    show_default=True,
-    help="The existing service to the letter; our own rules are not offered here yet.",
-)
+@_MODE
 def upgrades(file: IO[bytes], mode: str) -> None:
-    """Say which clusters are upgraded to what, and what is kept of their soak.
+    """Say which clusters are upgraded to what, why every other version waits, and what is kept.
 
     A line is a whole reading of OCM: organisations, clusters with their labels, gates, history.
     """
-    from tidegate.wire import upgrade_line
+    from tidegate.wire import upgrade_line, upgrade_modes
 
-    _filter(file, upgrade_line.MODES[mode], upgrade_line.refusal)
+    _filter(file, upgrade_modes.MODES[mode], upgrade_line.refusal)
 
 
 def _filter(

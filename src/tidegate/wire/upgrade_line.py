@@ -1,6 +1,6 @@
 """Upgrade lines: a reading of OCM in, what is written to it and kept of it out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -24,7 +24,7 @@ def answer_compat(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     record = compat.run(world)
     ident = reader.raw("id")
     # What was not looked at is given back as it stood, readable or not.
-    state = dict(_mapping(reader, "state"))
+    state = dict(mapping(reader, "state"))
     state |= {key: msgspec.to_builtins(record.kept[key]) for key in record.saved}
     return {
         **({} if ident is None else {"id": ident}),
@@ -43,9 +43,6 @@ def refusal(ident: object, error: UserError, where: str = "") -> dict[str, Any]:
         "problems": error.problems,
         "writes": [],
     }
-
-
-MODES: dict[str, Callable[[bytes], Any]] = {"compat": answer_compat}
 
 
 def decode(reader: Reader) -> World:
@@ -72,7 +69,7 @@ def decode(reader: Reader) -> World:
 def _kept(reader: Reader) -> dict[str, History]:
     """Histories by `env/org`; what cannot be read is as if nothing had been kept."""
     found: dict[str, History] = {}
-    for key, value in _mapping(reader, "state").items():
+    for key, value in mapping(reader, "state").items():
         try:
             found[key] = msgspec.convert(value, History)
         except msgspec.ValidationError:
@@ -82,7 +79,7 @@ def _kept(reader: Reader) -> dict[str, History]:
 
 def _fail(reader: Reader) -> dict[str, int]:
     found: dict[str, int] = {}
-    for call, status in _mapping(reader, "fail").items():
+    for call, status in mapping(reader, "fail").items():
         if isinstance(status, int) and not isinstance(status, bool):
             found[call] = status
         else:
@@ -91,7 +88,8 @@ def _fail(reader: Reader) -> dict[str, int]:
     return found
 
 
-def _mapping(reader: Reader, name: str) -> Mapping[str, Any]:
+def mapping(reader: Reader, name: str) -> Mapping[str, Any]:
+    """The fields of an object, whatever they are; none if it is not there."""
     value = reader.raw(name)
     if value is None or isinstance(value, dict):
         return value or {}

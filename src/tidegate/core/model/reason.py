@@ -1,6 +1,7 @@
 """The words a verdict is made of: outcomes, gates, reasons, and what is documented about each.
 
-The tables that fill them in are reasons.py for rollouts and brake_reasons.py for the brakes.
+The tables that fill them in are reasons.py for rollouts, and brake_reasons.py,
+promotion_reasons.py and upgrade_reasons.py for the brakes, promotions and upgrades.
 """
 
 import enum
@@ -38,6 +39,13 @@ class Gate(enum.Enum):
     DIRECTION = "direction"  # the version goes forward
     ARTIFACT = "artifact"  # what the version stands for is there
     SCHEMAS = "schemas"  # what the version needs of others is there
+    LABELS = "labels"  # what its owners wrote can be read
+    WINDOW = "window"  # its schedule fires soon
+    VERSION = "version"  # the version is one it may go to
+    SOAK = "soak"  # the version has run elsewhere for long enough
+    SECTOR = "sector"  # the sectors that go earlier have the version
+    AGREEMENT = "agreement"  # what the minor version asks for was agreed to
+    CHANNEL = "channel"  # there is a channel of the next minor
 
 
 class Kind(enum.Enum):
@@ -178,6 +186,73 @@ class Reason(enum.Enum):
     SchemasNotNamed = "SchemasNotNamed"
     SchemasSuffice = "SchemasSuffice"
     SchemasNeeded = "SchemasNeeded"
+    # labels
+    LabelsRead = "LabelsRead"
+    LabelsUnreadable = "LabelsUnreadable"
+    OrgLabelsUnreadable = "OrgLabelsUnreadable"
+    # reading, of a cluster
+    ClusterUnreadable = "ClusterUnreadable"
+    # progress, of an upgrade
+    NothingUnderWay = "NothingUnderWay"
+    ClusterNotReady = "ClusterNotReady"
+    UpgradeUnderWay = "UpgradeUnderWay"
+    UpgradeFailed = "UpgradeFailed"
+    UpgradedByOwner = "UpgradedByOwner"
+    TwoUpgrades = "TwoUpgrades"
+    PoolsBehind = "PoolsBehind"
+    EarlierPoolFirst = "EarlierPoolFirst"
+    UpgradeNotStarted = "UpgradeNotStarted"
+    # window
+    InWindow = "InWindow"
+    OutsideWindow = "OutsideWindow"
+    ScheduleOver = "ScheduleOver"
+    # block, of a version
+    VersionNotBlocked = "VersionNotBlocked"
+    VersionBlocked = "VersionBlocked"
+    VersionUnwanted = "VersionUnwanted"
+    # version
+    VersionOffered = "VersionOffered"
+    VersionUnreadable = "VersionUnreadable"
+    VersionNotNewer = "VersionNotNewer"
+    PreReleaseUnwanted = "PreReleaseUnwanted"
+    NewerVersionChosen = "NewerVersionChosen"
+    NothingOffered = "NothingOffered"
+    FollowsControlPlane = "FollowsControlPlane"
+    # soak, of a version
+    NoSoakNeeded = "NoSoakNeeded"
+    VersionSoaked = "VersionSoaked"
+    VersionSoaking = "VersionSoaking"
+    # sector
+    NoSectorBefore = "NoSectorBefore"
+    SectorsHaveIt = "SectorsHaveIt"
+    SectorBehind = "SectorBehind"
+    SectorMemberUnreadable = "SectorMemberUnreadable"
+    SectorCircle = "SectorCircle"
+    InheritedBehind = "InheritedBehind"
+    InheritanceUnverified = "InheritanceUnverified"
+    # slots, of a sector
+    SectorRoom = "SectorRoom"
+    SectorFull = "SectorFull"
+    SectorZero = "SectorZero"
+    SectorLimitUnreadable = "SectorLimitUnreadable"
+    # mutex, of clusters
+    MutexUpgrading = "MutexUpgrading"
+    MutexUpgradeFailed = "MutexUpgradeFailed"
+    # agreement
+    NoAgreementNeeded = "NoAgreementNeeded"
+    AgreementsThere = "AgreementsThere"
+    AgreementMissing = "AgreementMissing"
+    AgreementWanted = "AgreementWanted"
+    AgreementUnasked = "AgreementUnasked"
+    NothingToAgree = "NothingToAgree"
+    # health, of a cluster
+    ClusterHealthy = "ClusterHealthy"
+    AlertsShown = "AlertsShown"
+    AlertsYoung = "AlertsYoung"
+    HealthUnasked = "HealthUnasked"
+    # channel
+    ChannelThere = "ChannelThere"
+    UpgradeFirst = "UpgradeFirst"
 
 
 class Entry(msgspec.Struct, frozen=True):

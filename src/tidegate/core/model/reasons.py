@@ -5,12 +5,14 @@ A gate that passes gives a reason too, so that `why` can show the numbers it pas
 
 `wait` opens as the rollout goes on (time, other targets, an approval that is part of the plan);
 `stop` stays shut until somebody changes something. Here are the reasons of rollouts; those of
-holds, freezes and the other brakes are in brake_reasons.py, of promotions in promotion_reasons.py.
+holds, freezes and the other brakes are in brake_reasons.py, of promotions in promotion_reasons.py,
+of upgrades in upgrade_reasons.py.
 """
 
 from tidegate.core.model.brake_reasons import BRAKE_REASONS
 from tidegate.core.model.promotion_reasons import PROMOTION_REASONS
 from tidegate.core.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.core.model.upgrade_reasons import UPGRADE_REASONS
 
 __all__ = ["REASONS", "Entry", "Gate", "Kind", "Outcome", "Reason"]
 
@@ -234,4 +236,6 @@ _ROLLOUT_REASONS: dict[Reason, Entry] = {
     ),
 }
 
-REASONS: dict[Reason, Entry] = _ROLLOUT_REASONS | BRAKE_REASONS | PROMOTION_REASONS
+REASONS: dict[Reason, Entry] = (
+    _ROLLOUT_REASONS | BRAKE_REASONS | PROMOTION_REASONS | UPGRADE_REASONS
+)

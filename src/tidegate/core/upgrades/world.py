@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tidegate.core.gates.brakes import Brakes
 from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.deciding.soak import Ledger
 from tidegate.core.upgrades.history import History
 from tidegate.core.upgrades.versions import VersionError, minor_of
 
@@ -65,6 +67,7 @@ class Cluster(msgspec.Struct, frozen=True):
     upgrade_policies: tuple[Upgrade, ...] = ()
     gate_agreements: tuple[str, ...] = ()
     alerts: tuple[str, ...] = ()
+    alerts_since: dict[str, str] = {}  # since when each fires; one that is not here does not say
     state: str = "ready"
     id: str = ""
     external_id: str = ""
@@ -132,3 +135,6 @@ class World(msgspec.Struct, frozen=True):
     approver: bool = False  # the other service: agree to gates
     fail: Mapping[str, int] = {}  # "POST /path" -> the status it is answered with
     health_fails: bool = False
+    # What follows is for our own rules only.
+    ledgers: Mapping[str, Ledger] = {}  # by `env/org`
+    brakes: Brakes = Brakes()

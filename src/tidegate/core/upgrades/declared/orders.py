@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.core.upgrades.deciding.complaint import Complaint, Notes
-from tidegate.core.upgrades.deciding.wishes import read_blocked
+from tidegate.core.upgrades.declared.complaint import Complaint, Notes
+from tidegate.core.upgrades.declared.wishes import read_blocked
 from tidegate.core.upgrades.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL
 from tidegate.core.upgrades.sectors import Sector
 

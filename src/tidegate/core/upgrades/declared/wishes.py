@@ -13,11 +13,11 @@ import msgspec
 
 from tidegate.core.upgrades.cron import Cron
 from tidegate.core.upgrades.cron_text import CronError
-from tidegate.core.upgrades.deciding.complaint import Complaint, Notes
-from tidegate.core.upgrades.deciding.patterns import PatternError, read_pattern
-from tidegate.core.upgrades.deciding.window import never_fires
+from tidegate.core.upgrades.declared.complaint import Complaint, Notes
+from tidegate.core.upgrades.declared.patterns import PatternError, read_pattern
 from tidegate.core.upgrades.labels import read_cluster_labels
 from tidegate.core.upgrades.schedule import read_schedule
+from tidegate.core.upgrades.window import never_fires
 
 _WHOLE = re.compile(r"\+?[0-9](?:_?[0-9])*(?:\.0+)?")
 # Three thousand years; a longer text is no number of days anybody waits for.

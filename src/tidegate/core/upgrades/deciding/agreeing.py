@@ -1,0 +1,75 @@
+"""Version gates agreed to for clusters whose own labels say so, and for nobody else.
+
+A list of approvals that is absent or empty approves the first kind of gate, as ever; the one of the
+organisation is the default for clusters that have labels of their own.
+"""
+
+from tidegate.core.model.plan import ChangeKind, Option
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.time import Instant
+from tidegate.core.model.verdict import verdict
+from tidegate.core.upgrades.deciding.fleet import Fleet, Member, gather
+from tidegate.core.upgrades.deciding.gates import OCP, relevant
+from tidegate.core.upgrades.deciding.plan import Doing, Step, UpgradePlan, actions_of
+from tidegate.core.upgrades.declared.complaint import Notes
+from tidegate.core.upgrades.versions import VersionError, minor_of
+from tidegate.core.upgrades.world import World
+
+APPROVER = "version-gate-approver"
+
+
+def agree(world: World, now: Instant) -> UpgradePlan:
+    """Which agreements are given now, and why others are not."""
+    fleets = gather(world, now, APPROVER)
+    options: list[Option] = []
+    members = tuple(member for fleet in fleets for member in fleet.members)
+    at = 0
+    for fleet in fleets:
+        for member in fleet.members:
+            options += _options(world, fleet, member, at)
+            at += 1
+    return UpgradePlan(
+        options=options,
+        actions=actions_of(options, members),
+        recheck_at=None,
+        fleets=tuple(fleets),
+        members=members,
+        ledgers={},
+        warnings=tuple(text for fleet in fleets for text in fleet.warnings),
+    )
+
+
+def _options(world: World, fleet: Fleet, member: Member, at: int) -> list[Option]:
+    if member.aside is not None:
+        return [Option(at, _step("", ""), (member.aside,))]
+    if not member.is_ready:
+        return [Option(at, _step("", ""), (verdict(Reason.ClusterNotReady, member.cluster.state),))]
+    minors = {minor_of(each) for each in member.cluster.available_upgrades if _is_version(each)}
+    wanted = _approved(fleet, member)
+    options: list[Option] = []
+    for gate in sorted(relevant(member.cluster, world.gates), key=lambda one: (one.prefix, one.id)):
+        if gate.prefix in minors and gate.id not in member.cluster.gate_agreements:
+            reason = Reason.AgreementWanted if gate.label in wanted else Reason.AgreementUnasked
+            said = (verdict(reason, gate.prefix, gate.label),)
+            options.append(Option(at, _step(gate.prefix, gate.id), said))
+    if options:
+        return options
+    return [Option(at, _step("", ""), (verdict(Reason.NothingToAgree),))]
+
+
+def _approved(fleet: Fleet, member: Member) -> tuple[str, ...]:
+    name = "version-gate-approvals"
+    of_org = Notes().items(name, fleet.org.labels.get(name))
+    return member.wishes.approvals or of_org or (OCP,)
+
+
+def _step(minor: str, ident: str) -> Step:
+    return Step(kind=ChangeKind.APPLY, revision=minor, doing=Doing.AGREE, ident=ident)
+
+
+def _is_version(text: str) -> bool:
+    try:
+        minor_of(text)
+    except VersionError:
+        return False
+    return True

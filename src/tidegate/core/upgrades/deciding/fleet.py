@@ -1,0 +1,185 @@
+"""The clusters of an organisation, ready to be decided on: who takes part, and who is set aside.
+
+Set aside is who has a label that cannot be read, or whom OpenShift Cluster Manager describes badly:
+alone, with the reason. They still count where others look at them: for their sector, for the
+mutexes they hold. So do clusters that are not ready.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.time import Instant
+from tidegate.core.model.verdict import Verdict, verdict
+from tidegate.core.upgrades.deciding.standing import Standing, standing_of
+from tidegate.core.upgrades.declared.complaint import Complaint
+from tidegate.core.upgrades.declared.orders import Orders, read_orders
+from tidegate.core.upgrades.declared.wishes import Wishes, read_wishes
+from tidegate.core.upgrades.versions import Key, VersionError, key_of
+from tidegate.core.upgrades.world import Cluster, Org, World
+
+SERVICE = "advanced-upgrade-scheduler"
+_PRODUCTS = ("osd", "rosa")
+_READY = "ready"
+_HELP = "https://source.redhat.com/groups/public/sre/wiki/advanced_upgrade_service_aus"
+# What cannot be done without. Others that the predecessor asks for are not looked at here.
+_NEEDED = ("id", "external_id", "name", "state", "product", "version", "channel", "hypershift")
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One cluster that takes part."""
+
+    cluster: Cluster
+    wishes: Wishes
+    unique: bool  # no other cluster of the organisation has its name
+    # Of the older of its control plane and its node pools; None: not readable.
+    key: Key | None
+    standing: Standing
+    sector: str = ""  # empty: none
+    aside: Verdict | None = None  # why it is set aside; None: it is not
+    complaints: tuple[Complaint, ...] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be upgraded at all."""
+        return self.cluster.state == _READY
+
+    @property
+    def called(self) -> str:
+        """Its name; with its external id where the name alone would not tell."""
+        name = self.cluster.name
+        return name if self.unique else f"{name} ({self.cluster.uuid})"
+
+    @property
+    def mutexes(self) -> tuple[str, ...]:
+        """What it alone may have while it is upgraded."""
+        return self.wishes.mutexes
+
+
+class Fleet(msgspec.Struct, frozen=True):
+    """One organisation with its clusters, in the order they are looked at."""
+
+    org: Org
+    orders: Orders
+    members: tuple[Member, ...]
+    sources: tuple[str, ...]  # keys of the ledgers it inherits from
+    unverified: tuple[str, ...]  # organisations that do not publish to it
+    complaints: tuple[Complaint, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """Where its ledger is kept."""
+        return f"{self.org.env}/{self.org.id}"
+
+
+def gather(world: World, now: Instant, service: str = SERVICE) -> list[Fleet]:
+    """Every organisation that is served, by environment and id, with its clusters."""
+    orders = {org.id: read_orders(org.labels, org.id) for org in world.orgs}
+    clusters: dict[str, list[Cluster]] = {}
+    for each in world.clusters:
+        if each.labels and each.product in _PRODUCTS and not (world.ignore_sts and each.sts):
+            clusters.setdefault(each.org, []).append(each)
+    uuids = Counter(each.uuid for each in world.clusters)
+    served = [org for org in world.orgs if org.registered and service not in org.disabled]
+    return [
+        _fleet(world, org, orders, mine, uuids, now)
+        for org in sorted(served, key=lambda one: (one.env, one.id))
+        if (mine := clusters.get(org.id))
+    ]
+
+
+def _fleet(
+    world: World,
+    org: Org,
+    orders: Mapping[str, Orders],
+    clusters: list[Cluster],
+    uuids: Mapping[str, int],
+    now: Instant,
+) -> Fleet:
+    own = orders[org.id]
+    names = Counter(each.name for each in clusters)
+    members = [
+        _member(each, own, names[each.name] == 1, uuids[each.uuid] == 1, now) for each in clusters
+    ]
+    members.sort(key=_priority)
+    envs = {each.id: each.env for each in world.orgs}
+    unverified = tuple(
+        each for each in own.inherit if each not in orders or org.id not in orders[each].publish
+    )
+    complaints = own.complaints
+    if unverified:
+        complaints = (*complaints, _unverified(org.id, unverified))
+    told = [f"organisation {org.id}: {text}" for text in own.warnings]
+    told += [f"cluster {one.called}: {text}" for one in members for text in one.wishes.warnings]
+    return Fleet(
+        org,
+        own,
+        tuple(members),
+        () if unverified else tuple(f"{envs[each]}/{each}" for each in own.inherit),
+        unverified,
+        complaints,
+        tuple(told),
+    )
+
+
+def _priority(member: Member) -> tuple[bool, Key | tuple[()], int, str, str]:
+    """Lowest version, then fewest soak days, then name; whoever is set aside comes last."""
+    cluster = member.cluster
+    try:
+        key: Key | tuple[()] = key_of(cluster.version)
+    except VersionError:
+        key = ()
+    days = member.wishes.soak_days or 0
+    return (member.aside is not None, key, days, cluster.name, cluster.uuid)
+
+
+def _member(cluster: Cluster, orders: Orders, unique: bool, is_one: bool, now: Instant) -> Member:
+    wishes = read_wishes(cluster.labels)
+    complaints = wishes.complaints
+    sector = wishes.sector if wishes.sector in orders.sectors else ""
+    if wishes.sector and not sector:
+        known = f"cluster {cluster.uuid} references unknown sector {wishes.sector}"
+        words = f'"{wishes.sector}" is no sector of the organisation; declare it with sector-deps'
+        complaints = (*complaints, Complaint("sector", words, known))
+    aside: Verdict | None = None
+    if complaints:
+        aside = verdict(Reason.LabelsUnreadable, len(complaints), complaints[0].text())
+    key, wrong = _read_versions(cluster)
+    if missing := [name for name in _NEEDED if name in cluster.omit]:
+        wrong = f"{', '.join(missing)} missing"
+        key = None if "version" in missing else key
+    if not is_one:
+        wrong = f"external id {cluster.uuid} stands there twice"
+    if wrong:
+        aside = verdict(Reason.ClusterUnreadable, wrong)
+    standing = standing_of(cluster, now) if key is not None else Standing()
+    return Member(cluster, wishes, unique, key, standing, sector, aside, complaints)
+
+
+def _read_versions(cluster: Cluster) -> tuple[Key | None, str]:
+    """The lowest version of a cluster and its node pools, or what is wrong."""
+    pools = cluster.node_pools if cluster.is_hosted else ()
+    keys: list[Key] = []
+    for version in (cluster.version, *(pool.version for pool in pools)):
+        try:
+            keys.append(key_of(version))
+        except VersionError:
+            return None, f'"{version}" is no version'
+    return min(keys), ""
+
+
+def _unverified(own: str, orgs: tuple[str, ...]) -> Complaint:
+    """In the predecessor's words, so that nobody is told twice."""
+    known = (
+        f"Version data inheritance from organizations {', '.join(orgs)} are unverified."
+        " Ask the owner of these organizations to publish version data to the organization ID"
+        f" {own}. See {_HELP}"
+    )
+    words = (
+        f"{', '.join(orgs)} do not publish their version data to {own};"
+        " ask their owners to add it to version-data.publish"
+    )
+    return Complaint("version-data.inherit", words, known)

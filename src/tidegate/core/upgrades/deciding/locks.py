@@ -1,0 +1,104 @@
+"""Who holds which mutex, and how many of a sector are being upgraded, while one plan is made.
+
+A cluster holds its mutexes from the moment an upgrade is asked for until its node pools have caught
+up. A mutex has one holder, whatever a sector's limit is: the limit counts clusters of the sector,
+whether they share a mutex or not. Whatever the plan starts is counted at once.
+"""
+
+from collections.abc import Iterable, Mapping
+from heapq import nsmallest
+
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.verdict import Verdict, verdict
+from tidegate.core.upgrades.deciding.fleet import Member
+from tidegate.core.upgrades.declared.orders import Orders
+
+# A verdict names this many clusters; more would not fit on a line.
+_NAMES_MAX = 3
+
+
+class Locks:
+    """The mutexes and sectors of one organisation."""
+
+    def __init__(self, members: Iterable[Member], orders: Orders) -> None:
+        self._orders = orders
+        self._holders: dict[str, Member] = {}
+        self._busy: dict[str, dict[str, Member]] = {}  # by sector, then external id
+        self._sizes: dict[str, int] = {}
+        self._free: dict[str, Verdict] = {}
+        lagging: list[Member] = []
+        for each in members:
+            if each.sector:
+                self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
+            if each.standing.under_way or each.standing.failed:
+                self.take(each)
+            elif each.standing.behind:
+                lagging.append(each)
+        # Between its control plane and its node pools a cluster keeps what it has. Where several
+        # are in between, the first in order goes first, so that they never wait for each other.
+        for each in lagging:
+            self._keep(each)
+
+    def take(self, member: Member) -> None:
+        """The member is upgraded: it has its mutexes, and a place in its sector."""
+        for mutex in (member.cluster.ident, *member.mutexes):
+            self._holders.setdefault(mutex, member)
+        if member.sector:
+            self._busy.setdefault(member.sector, {})[member.cluster.uuid] = member
+
+    def _keep(self, member: Member) -> None:
+        for mutex in (member.cluster.ident, *member.mutexes):
+            self._holders.setdefault(mutex, member)
+        if member.sector and (limit := self._limit(member.sector)) is not None:
+            busy = self._busy.setdefault(member.sector, {})
+            if len(busy) < limit:
+                busy[member.cluster.uuid] = member
+
+    def mutexes(self, member: Member) -> tuple[Verdict, ...]:
+        """Whether it may have its mutexes: one verdict each, and one if its own id is taken."""
+        found: list[Verdict] = []
+        for mutex in member.mutexes:
+            holder = self._holders.get(mutex)
+            if holder is None or holder is member:
+                if mutex not in self._free:
+                    self._free[mutex] = verdict(Reason.MutexFree, mutex)
+                found.append(self._free[mutex])
+            else:
+                found.append(_held(mutex, holder))
+        own = self._holders.get(member.cluster.ident)
+        if own is not None and own is not member:
+            found.append(_held(member.cluster.ident, own))
+        return tuple(found)
+
+    def slots(self, member: Member) -> tuple[Verdict, ...]:
+        """Whether its sector has room for it; nothing where there is no limit."""
+        sector = member.sector
+        if not sector:
+            return ()
+        if sector in self._orders.closed:
+            return (verdict(Reason.SectorLimitUnreadable, sector),)
+        limit = self._limit(sector)
+        if limit is None:
+            return ()
+        if limit == 0:
+            return (verdict(Reason.SectorZero, sector),)
+        busy = self._busy.get(sector, {})
+        used = len(busy) - (member.cluster.uuid in busy)
+        if used < limit:
+            return (verdict(Reason.SectorRoom, sector, used, limit),)
+        names = nsmallest(_NAMES_MAX + 1, (each.called for each in busy.values()))
+        shown = (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
+        return (verdict(Reason.SectorFull, sector, used, limit, shown),)
+
+    def holders(self) -> Mapping[str, Member]:
+        """Who has which mutex."""
+        return self._holders
+
+    def _limit(self, sector: str) -> int | None:
+        limit = self._orders.limits.get(sector)
+        return None if limit is None else limit.of(self._sizes.get(sector, 0))
+
+
+def _held(mutex: str, holder: Member) -> Verdict:
+    reason = Reason.MutexUpgradeFailed if holder.standing.failed else Reason.MutexUpgrading
+    return verdict(reason, mutex, holder.called)

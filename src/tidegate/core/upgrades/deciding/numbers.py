@@ -1,0 +1,155 @@
+"""The numbers of a round, by the names dashboards know: the predecessor's, and the first design's.
+
+`aus_cluster_version_remaining_soak_days` keeps its rounding, its marks below 0 (−1 scheduled, −2
+started, −3 for long, −4 blocked) and what it hides; `aus_remaining_soak_days` has every version
+that is offered, and true numbers.
+"""
+
+from collections.abc import Iterator
+
+from tidegate.core.model.plan import Option
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.time import SECOND, Instant, parse_instant
+from tidegate.core.upgrades.deciding.fleet import SERVICE, Fleet, Member
+from tidegate.core.upgrades.deciding.gates import can_be_asked
+from tidegate.core.upgrades.deciding.plan import Doing, Step, UpgradePlan
+from tidegate.core.upgrades.deciding.soak import DAY, Days, inherited
+from tidegate.core.upgrades.declared.patterns import first_found
+from tidegate.core.upgrades.versions import key_of
+from tidegate.core.upgrades.world import World
+
+Sample = tuple[dict[str, str], float]
+_SCHEDULED, _STARTED, _LONG, _BLOCKED = -1.0, -2.0, -3.0, -4.0
+_HIDES = (0.0, _SCHEDULED, _STARTED, _LONG)
+_LONG_AFTER = 6 * 60 * 60 * SECOND
+
+
+def numbers(world: World, plan: UpgradePlan, now: Instant) -> dict[str, list[Sample]]:
+    """Every number, by name."""
+    found: dict[str, list[Sample]] = {}
+    for fleet in plan.fleets:
+        ledger = plan.ledgers.get(fleet.key)
+        if ledger is None:
+            continue
+        sources = [world.ledgers[key] for key in fleet.sources if key in world.ledgers]
+        soak, _ = inherited(ledger, sources)
+        for name, labels, value in _of_fleet(world, fleet, soak, ledger.days, now):
+            every = {"integration": SERVICE, "ocm_env": fleet.org.env, **labels}
+            plain = name in _PLAIN
+            found.setdefault(name, []).append((labels if plain else every, value))
+    for option in plan.options:
+        _of_option(plan, option, found)
+    return found
+
+
+_PLAIN = frozenset(("aus_cluster_info", "aus_remaining_soak_days"))
+
+
+def _of_fleet(
+    world: World, fleet: Fleet, soak: Days, own: Days, now: Instant
+) -> Iterator[tuple[str, dict[str, str], float]]:
+    org = fleet.org
+    wrong = sum(bool(each.complaints) for each in fleet.members) + len(fleet.complaints)
+    yield "aus_organization_validation_errors", {"org_id": org.id}, wrong
+    for (version, workload), amount in sorted(own.items()):
+        labels = {"org_id": org.id, "version": version, "workload": workload}
+        yield "aus_organization_version_data", labels, amount / DAY
+    for member in fleet.members:
+        if member.aside is None:
+            yield from _of_member(world, fleet, member, soak, now)
+
+
+def _of_member(
+    world: World, fleet: Fleet, member: Member, soak: Days, now: Instant
+) -> Iterator[tuple[str, dict[str, str], float]]:
+    cluster, wishes, org = member.cluster, member.wishes, fleet.org
+    pools = cluster.node_pools if cluster.is_hosted else ()
+    oldest = min((cluster.version, *(pool.version for pool in pools)), key=key_of)
+    shared = {
+        "org_id": org.id,
+        "channel": cluster.updates_from,
+        "cluster_name": cluster.name,
+        "schedule": wishes.schedule or "",
+        "sector": wishes.sector,
+        "mutexes": ",".join(wishes.mutexes),
+        "soak_days": str(wishes.soak_days),
+        "workloads": ",".join(wishes.workloads or ()),
+    }
+    theirs = {
+        "cluster_uuid": cluster.uuid,
+        "org_name": org.name,
+        "current_version": oldest,
+        "product": cluster.product,
+        "hypershift": str(cluster.hypershift).lower(),
+    }
+    yield "aus_cluster_upgrade_policy_info", shared | theirs, 1
+    yield "aus_cluster_info", shared | {"cluster_id": cluster.uuid, "version": oldest}, 1
+    for check in org.health_checks:
+        if can_be_asked(world, check):
+            labels = {"cluster_uuid": cluster.uuid, "health_source": check.provider}
+            yield "aus_cluster_health_state", labels, 0 if cluster.alerts else 1
+    for version, left in _remaining(fleet, member, soak, now):
+        labels = {"cluster_uuid": cluster.uuid, "soaking_version": version}
+        yield "aus_cluster_version_remaining_soak_days", labels, left
+    for version in cluster.available_upgrades:
+        left = max((wishes.soak_days or 0) * DAY - _soaked(member, soak, version), 0) / DAY
+        yield "aus_remaining_soak_days", {"cluster_id": cluster.uuid, "version": version}, left
+
+
+def _soaked(member: Member, soak: Days, version: str) -> int:
+    return min(soak.get((version, each), 0) for each in member.wishes.workloads or ("",))
+
+
+def _remaining(
+    fleet: Fleet, member: Member, soak: Days, now: Instant
+) -> Iterator[tuple[str, float]]:
+    """Days each candidate still soaks, last first; what comes behind a ready one is hidden."""
+    hidden = False
+    for version in reversed(member.cluster.available_upgrades):
+        soaked = round(_soaked(member, soak, version) / DAY, 2)
+        left = max((member.wishes.soak_days or 0) - soaked, 0.0)
+        left = _marked(fleet, member, version, left, now)
+        if not (hidden and left >= 0):
+            yield version, left
+        hidden = hidden or left in _HIDES
+
+
+def _marked(fleet: Fleet, member: Member, version: str, left: float, now: Instant) -> float:
+    current = next((one for one, _ in member.standing.under_way if one.version == version), None)
+    if current is None:
+        patterns = (*member.wishes.blocked, *fleet.orders.blocked)
+        return _BLOCKED if first_found(patterns, version) is not None else left
+    if current.state == "scheduled":
+        return _SCHEDULED
+    if current.state in ("started", "delayed"):
+        return _LONG if _is_long_past(current.next_run, now) else _STARTED
+    return left
+
+
+def _is_long_past(next_run: str | None, now: Instant) -> bool:
+    try:
+        return next_run is not None and now - parse_instant(next_run) >= _LONG_AFTER
+    except ValueError:
+        return False
+
+
+def _of_option(plan: UpgradePlan, option: Option, found: dict[str, list[Sample]]) -> None:
+    """What is missing or done for one cluster."""
+    change, member = option.change, plan.members[option.target]
+    if not isinstance(change, Step) or change.doing is not Doing.UPGRADE:
+        return
+    fleet = next(each for each in plan.fleets if each.org.id == member.cluster.org)
+    for each in option.verdicts:
+        if each.reason is Reason.AgreementMissing:
+            minor, gates = each.facts
+            labels = {
+                "integration": SERVICE,
+                "ocm_env": fleet.org.env,
+                "org_id": fleet.org.id,
+                "cluster_uuid": member.cluster.uuid,
+                "version_prefix": str(minor),
+            }
+            sample = (labels, float(len(gates) if isinstance(gates, tuple) else 1))
+            name = "aus_cluster_missing_version_gate_agreements"
+            if sample not in found.setdefault(name, []):
+                found[name].append(sample)

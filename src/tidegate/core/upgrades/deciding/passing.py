@@ -1,0 +1,222 @@
+"""One organisation gone through, cluster by cluster: their options, and what is chosen of them."""
+
+from collections.abc import Iterator
+
+from tidegate.core.model.plan import Change, ChangeKind, Option
+from tidegate.core.model.reasons import Gate, Outcome, Reason
+from tidegate.core.model.time import Instant
+from tidegate.core.model.verdict import Verdict, all_pass, verdict
+from tidegate.core.upgrades.channels import next_channel
+from tidegate.core.upgrades.deciding.ahead import Ahead
+from tidegate.core.upgrades.deciding.braking import Braking
+from tidegate.core.upgrades.deciding.fleet import Fleet, Member
+from tidegate.core.upgrades.deciding.gates import Asked
+from tidegate.core.upgrades.deciding.locks import Locks
+from tidegate.core.upgrades.deciding.plan import Doing, Step, Telling
+from tidegate.core.upgrades.deciding.soak import Days, Ledger
+from tidegate.core.upgrades.deciding.standing import can_be_taken_back
+from tidegate.core.upgrades.history import Minima
+from tidegate.core.upgrades.versions import VersionError, key_of
+from tidegate.core.upgrades.world import World
+
+GATES_MISSING = "Cluster upgrade waits for version gate agreements"
+_NO_CHANGE = Change(ChangeKind.APPLY)
+
+Verdicts = tuple[Verdict, ...]
+
+
+class Pass:
+    """One organisation, while its clusters are gone through."""
+
+    def __init__(
+        self,
+        world: World,
+        fleet: Fleet,
+        soak: tuple[Days, Minima | None, Ledger],
+        braking: Braking,
+        now: Instant,
+    ) -> None:
+        days, minima, ledger = soak
+        self._asked = Asked(world, fleet, days, ledger, now)
+        self._ahead = Ahead(fleet, minima)
+        self._locks = Locks(fleet.members, fleet.orders)
+        self._braking = braking
+        self.tellings: list[Telling] = []
+
+    def look_at(self, at: int, member: Member) -> list[Option]:
+        """Every option of one cluster, in the order they are tried; at least one."""
+        if member.aside is not None:
+            return [Option(at, _NO_CHANGE, (member.aside,))]
+        options = list(self._cancels(at, member))
+        progress = self._asked.progress(member)
+        options += self._pools(at, member, progress)
+        options += self._candidates(at, member, progress)
+        options += self._channel(at, member, progress, options)
+        if options:
+            return options
+        nothing = verdict(Reason.NothingOffered, member.cluster.version)
+        return [Option(at, _NO_CHANGE, (progress, self._asked.labels(), nothing))]
+
+    def _of_the_cluster(self, member: Member, progress: Verdict) -> Verdicts:
+        """What is said of the cluster, whatever the version."""
+        return (
+            progress,
+            self._asked.labels(),
+            self._asked.window(member)[0],
+            *self._locks.slots(member),
+            *self._locks.mutexes(member),
+            *self._asked.health(member),
+            *self._braking.shares(member),
+        )
+
+    def _start(self, member: Member) -> None:
+        self._locks.take(member)
+        self._braking.take(member)
+
+    def _cancels(self, at: int, member: Member) -> Iterator[Option]:
+        """Upgrades that have not started, to versions that are blocked by now."""
+        for upgrade, pool in member.standing.under_way:
+            if not can_be_taken_back(upgrade) or not upgrade.version:
+                continue
+            said = (
+                self._asked.block(member, upgrade.version),
+                *self._braking.verdicts(member, upgrade.version, None),
+            )
+            shut = [each for each in said if _shuts(each) and each.gate is Gate.BLOCK]
+            if shut:
+                step = Step(
+                    kind=ChangeKind.REMOVE,
+                    revision=upgrade.version,
+                    doing=Doing.CANCEL,
+                    pool=pool,
+                    ident=upgrade.id,
+                )
+                why = shut[0].reason.value
+                verdicts = (
+                    verdict(Reason.UpgradeNotStarted, upgrade.version, upgrade.state or ""),
+                    verdict(Reason.VersionUnwanted, upgrade.version, why),
+                )
+                yield Option(at, step, verdicts)
+
+    def _pools(self, at: int, member: Member, progress: Verdict) -> Iterator[Option]:
+        """Node pools behind their control plane: one at a time, in the order of their ids."""
+        if not member.standing.behind:
+            return
+        version = member.cluster.version
+        starts_at = self._asked.window(member)[1]
+        shared = (
+            *self._of_the_cluster(member, progress),
+            verdict(Reason.FollowsControlPlane, version),
+            self._asked.block(member, version),
+            *self._braking.verdicts(member, version, starts_at),
+        )
+        first = member.standing.behind[0].id
+        for pool in member.standing.behind:
+            step = Step(
+                kind=ChangeKind.APPLY,
+                revision=version,
+                doing=Doing.POOL,
+                pool=pool.id,
+                starts_at=starts_at,
+            )
+            later = () if pool.id == first else (verdict(Reason.EarlierPoolFirst, first),)
+            yield Option(at, step, (*shared, *later))
+        if all_pass(shared):
+            self._start(member)
+
+    def _candidates(self, at: int, member: Member, progress: Verdict) -> list[Option]:
+        """One option a version, newest first; the newest that passes is chosen."""
+        if member.standing.behind:
+            behind = member.standing.behind
+            progress = verdict(Reason.PoolsBehind, len(behind), member.cluster.version)
+        shared = self._of_the_cluster(member, progress)
+        starts_at = self._asked.window(member)[1]
+        chosen: Verdict | None = None
+        options: list[Option] = []
+        for version in _newest_first(member.cluster.available_upgrades):
+            said = (*shared, *self._of_the_version(member, version, starts_at))
+            if chosen is not None:
+                said = (*said, chosen)
+            elif all_pass(said):
+                chosen = verdict(Reason.NewerVersionChosen, version)
+            else:
+                self._tell_of_gates(member, version, said)
+            step = Step(
+                kind=ChangeKind.APPLY, revision=version, doing=Doing.UPGRADE, starts_at=starts_at
+            )
+            options.append(Option(at, step, said))
+        if chosen is not None:
+            self._start(member)
+        return options
+
+    def _of_the_version(self, member: Member, version: str, starts_at: Instant | None) -> Verdicts:
+        offer = self._asked.offer(member.cluster, version)
+        if offer.reason is Reason.VersionUnreadable:
+            return (offer,)
+        return (
+            offer,
+            self._asked.block(member, version),
+            self._asked.soak(member, version),
+            self._ahead.verdict(member, version),
+            self._asked.agreement(member.cluster, version),
+            *self._braking.verdicts(member, version, starts_at),
+        )
+
+    def _tell_of_gates(self, member: Member, version: str, said: Verdicts) -> None:
+        """Where only an agreement is missing, its owner is told once for the newest version."""
+        shut = [each for each in said if _shuts(each)]
+        if len(shut) == 1 and shut[0].reason is Reason.AgreementMissing:
+            minor, gates = shut[0].facts
+            names = ", ".join(gates) if isinstance(gates, tuple) else str(gates)
+            text = f"- {version} waits for agreements to the version gates of {minor}: {names}"
+            telling = Telling(member.cluster.uuid, GATES_MISSING, text)
+            if not any(each.uuid == telling.uuid for each in self.tellings[-1:]):
+                self.tellings.append(telling)
+
+    def _channel(
+        self, at: int, member: Member, progress: Verdict, options: list[Option]
+    ) -> Iterator[Option]:
+        """The channel of the next minor, unless something goes first or its .0 is blocked."""
+        cluster = member.cluster
+        target = next_channel(cluster.updates_from)
+        if target is None or target not in cluster.available_channels:
+            return
+        first = f"{target.rpartition('-')[2]}.0"
+        said: list[Verdict] = [
+            progress,
+            self._asked.labels(),
+            verdict(Reason.ChannelThere, cluster.updates_from, target),
+            self._asked.block(member, first),
+            *self._locks.mutexes(member),
+            *self._braking.verdicts(member, first, None),
+        ]
+        if (waits_for := _goes_first(options)) is not None:
+            said.append(verdict(Reason.UpgradeFirst, waits_for))
+        step = Step(kind=ChangeKind.APPLY, revision=target, doing=Doing.CHANNEL)
+        yield Option(at, step, tuple(said))
+
+
+def _goes_first(options: list[Option]) -> str | None:
+    """What starts now, or only lacks an agreement; None: nothing does."""
+    for option in options:
+        shut = [each for each in option.verdicts if _shuts(each)]
+        if all(each.gate is Gate.AGREEMENT for each in shut):
+            return option.change.revision
+    return None
+
+
+def _newest_first(versions: tuple[str, ...]) -> list[str]:
+    """Each version once; what is none comes last."""
+    read: list[str] = []
+    rest: list[str] = []
+    for each in sorted(set(versions)):
+        try:
+            key_of(each)
+            read.append(each)
+        except VersionError:
+            rest.append(each)
+    return [*sorted(read, key=key_of, reverse=True), *rest]
+
+
+def _shuts(one: Verdict) -> bool:
+    return one.outcome is not Outcome.PASS

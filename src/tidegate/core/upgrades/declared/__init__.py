@@ -1,0 +1,1 @@
+"""What owners of clusters and organisations declare in labels, read strictly."""
