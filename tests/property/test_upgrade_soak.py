@@ -1,0 +1,82 @@
+"""Law: soak comes from what was seen and from nothing else.
+
+A stretch counts if a cluster was seen healthy on the version at both ends, at most two hours apart;
+whatever was kept, it never counts twice, and the sum is exact.
+"""
+
+from fractions import Fraction
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.core.model.time import SECOND, Instant
+from tidegate.core.upgrades.deciding.soak import DAY, Ledger, Seen, Sight, fold
+from tidegate.wire.upgrade_state import read_ledger, write_ledger
+
+MINUTE = 60 * SECOND
+# Minutes since the last look, the version, whether it is well; a look may come from the past.
+LOOKS = st.lists(
+    st.tuples(
+        st.sampled_from((-30, 0, 1, 10, 119, 120, 121, 600)),
+        st.sampled_from(("4.12.17", "4.12.18")),
+        st.booleans(),
+    ),
+    max_size=20,
+)
+
+
+def seen(uuid: str, at: int, version: str, healthy: bool) -> Seen:
+    """A cluster with one workload."""
+    sight = Sight(at=Instant(at), version=version, workloads=("w",), healthy=healthy)
+    return Seen(uuid, uuid, True, sight)
+
+
+@given(st.lists(LOOKS, min_size=1, max_size=3))
+def test_soak_is_the_sum_of_stretches_that_were_watched(
+    histories: list[list[tuple[int, str, bool]]],
+) -> None:
+    """Told the dumb way for each cluster, from the looks that went forward in time."""
+    ledger = Ledger()
+    expected: dict[str, Fraction] = {}
+    for number, looks in enumerate(histories):
+        at, last = 1_000_000 * MINUTE, None
+        for gap, version, healthy in looks:
+            at += gap * MINUTE
+            ledger = fold(ledger, [seen(f"c{number}", at, version, healthy)], None)
+            if last is not None and at <= last[0]:
+                continue
+            if last is not None and at - last[0] <= 120 * MINUTE:
+                if last[1:] == (version, True) and healthy:
+                    days = Fraction(at - last[0], 24 * 60 * MINUTE)
+                    expected[version] = expected.get(version, Fraction(0)) + days
+            last = (at, version, healthy)
+    found = {version: Fraction(amount, DAY) for (version, _), amount in ledger.days.items()}
+    assert {key: value for key, value in found.items() if value} == expected
+
+
+@given(LOOKS)
+def test_what_is_kept_is_read_back(looks: list[tuple[int, str, bool]]) -> None:
+    """Kept after every look and read again, the sum is the same to the microsecond."""
+    straight, kept, at = Ledger(), Ledger(), 1_000_000 * MINUTE
+    for gap, version, healthy in looks:
+        at += gap * MINUTE
+        look = [seen("c", at, version, healthy)]
+        straight = fold(straight, look, None)
+        document = msgspec.json.decode(
+            msgspec.json.encode(write_ledger(fold(kept, look, None), Instant(at)))
+        )
+        kept = read_ledger(document)
+    assert {key: value for key, value in kept.days.items() if value} == {
+        key: value for key, value in straight.days.items() if value
+    }
+    assert kept.sights == straight.sights
+
+
+def test_a_hundred_and_forty_four_stretches_of_ten_minutes_are_a_day() -> None:
+    """Added up in binary fractions they are almost one."""
+    ledger = Ledger()
+    for at in range(145):
+        ledger = fold(ledger, [seen("c", at * 10 * MINUTE, "4.12.17", True)], None)
+    assert ledger.days["4.12.17", "w"] == DAY
+    assert sum([10 / 1440] * 144) < 1

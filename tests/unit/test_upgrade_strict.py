@@ -1,0 +1,458 @@
+"""Our rules of upgrades in cases no recorded world shows, a claim each."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from tidegate.wire.upgrade_modes import answer_strict
+
+WISHES = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+NOW = "2023-05-10T10:00:00Z"
+
+
+def world(*clusters: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """One organisation and its clusters."""
+    base = {"org": "o", "version": "4.12.17", "available_upgrades": ["4.12.18"]}
+    return {
+        "now": NOW,
+        "orgs": [{"id": "o", "name": "O", "labels": more.pop("labels", {})}],
+        "clusters": [
+            {**base, **cluster, "labels": {**WISHES, **cluster.get("labels", {})}}
+            for cluster in clusters
+        ],
+        **more,
+    }
+
+
+def hosted(name: str, pools: dict[str, str], **more: Any) -> dict[str, Any]:
+    """A cluster with node pools, by id and version."""
+    some = [{"id": ident, "version": version} for ident, version in pools.items()]
+    return {"name": name, "product": "rosa", "hypershift": True, "node_pools": some, **more}
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(msgspec.json.encode(answer_strict(asked)))
+    return found
+
+
+def acts(asked: dict[str, Any]) -> list[str]:
+    """What is asked of OCM, without service logs."""
+    return [
+        f"{method} {path.removeprefix('/api/clusters_mgmt/v1/clusters/')} "
+        f"{body.get('version', '')}".strip()
+        for method, path, body in answer(asked)["writes"]
+        if "service_logs" not in path
+    ]
+
+
+def told(asked: dict[str, Any]) -> list[str]:
+    return [body["description"] for _, path, body in answer(asked)["writes"] if "logs" in path]
+
+
+def shut(asked: dict[str, Any], name: str, version: str | None = None) -> list[str]:
+    """Reasons that hold a cluster, in its first option or in that of a version."""
+    target = next(each for each in answer(asked)["targets"] if each["cluster"] == name)
+    options = target["options"]
+    mine = [each for each in options if version is None or each.get("version") == version]
+    return [each["reason"] for each in mine[0]["verdicts"] if each["outcome"] != "pass"]
+
+
+def brake(field: str, **more: Any) -> dict[str, Any]:
+    """One brake on everything."""
+    base = {"name": "b", "scope": {"everything": True}, "owner": "sre", "reason": "why"}
+    return {field: [{**base, **more}]}
+
+
+# Labels
+
+
+def test_a_cluster_set_aside_still_counts_in_its_sector() -> None:
+    """For its workloads; if those cannot be read, for all of them."""
+    labels = {"sector-deps.prod": "stage"}
+    stage = {"name": "s", "labels": {"sector": "stage", "soak-days": "two"}}
+    prod = {"name": "p", "labels": {"sector": "prod"}}
+    assert shut(world(stage, prod, labels=labels), "p") == ["SectorBehind"]
+    other = {"name": "s", "labels": {"sector": "stage", "workloads": "x", "soak-days": "two"}}
+    assert acts(world(other, prod, labels=labels)) == ["POST p-id/upgrade_policies 4.12.18"]
+    blank = {"name": "s", "labels": {"sector": "stage", "workloads": " "}}
+    assert shut(world(blank, prod, labels=labels), "p") == ["SectorBehind"]
+
+
+def test_a_cluster_set_aside_still_holds_its_mutexes() -> None:
+    """Its upgrade is under way, whatever its labels say."""
+    busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
+    aside = {"name": "a", "labels": {"mutexes": "m", "soak-days": "x"}, "upgrade_policies": busy}
+    assert shut(world(aside, {"name": "b", "labels": {"mutexes": "m"}}), "b") == ["MutexUpgrading"]
+
+
+def test_a_bad_pattern_of_the_organisation_holds_all_of_it() -> None:
+    """And every cluster of it is told."""
+    bad = world({"name": "a"}, {"name": "b"}, labels={"blocked-versions": "(?!4)"})
+    assert (acts(bad), shut(bad, "a")) == ([], ["OrgLabelsUnreadable"])
+    assert len(told(bad)) == 2
+    assert "looks ahead or behind" in told(bad)[0]
+
+
+def test_a_version_nobody_can_read_holds_those_behind_it() -> None:
+    """A cluster of an earlier sector is set aside; its own owner is not told of what is OCM's."""
+    labels = {"sector-deps.prod": "stage"}
+    stage = {"name": "s", "version": "4.12", "labels": {"sector": "stage"}}
+    asked = world(stage, {"name": "p", "labels": {"sector": "prod"}}, labels=labels)
+    assert (shut(asked, "s"), shut(asked, "p")) == (
+        ["ClusterUnreadable"],
+        ["SectorMemberUnreadable"],
+    )
+    assert told(asked) == []
+
+
+def test_one_external_id_for_two_clusters_holds_both() -> None:
+    """Identity is the external id, so nobody knows which is which."""
+    twice = world({"name": "a", "external_id": "u"}, {"name": "b", "external_id": "u"})
+    assert (acts(twice), shut(twice, "a")) == ([], ["ClusterUnreadable"])
+
+
+# Windows
+
+
+@pytest.mark.parametrize(
+    "labels, starts",
+    [
+        ({"schedule": "6 10 * * *"}, None),
+        ({"schedule": "7 10 * * *"}, "2023-05-10T10:07:00Z"),
+        ({"schedule": "0 12 * * *"}, "2023-05-10T12:00:00Z"),
+        ({"schedule": "1 12 * * *"}, None),
+        ({"schedule": "0 13 * * *", "schedule-timezone": "Europe/Berlin"}, "2023-05-10T11:00:00Z"),
+        ({"schedule": "0 11 * * *", "schedule-timezone": "Europe/Berlin"}, None),
+    ],
+)
+def test_the_window_is_more_than_six_minutes_and_at_most_two_hours_off(
+    labels: dict[str, str], starts: str | None
+) -> None:
+    """In UTC, or in the zone of the label."""
+    writes = answer(world({"name": "a", "labels": labels}))["writes"]
+    assert [body["next_run"] for _, _, body in writes] == ([] if starts is None else [starts])
+
+
+def test_whoever_waits_for_its_window_knows_until_when() -> None:
+    """Two hours before its schedule fires; a schedule of years gone by fires never again."""
+    later = world({"name": "a", "labels": {"schedule": "0 3 * * 0"}})
+    target = answer(later)["targets"][0]
+    (window,) = (v for v in target["options"][0]["verdicts"] if v["gate"] == "window")
+    assert (window["until"], window["facts"]["fires"]) == (
+        "2023-05-14T01:00:00Z",
+        "2023-05-14T03:00:00Z",
+    )
+    over = world({"name": "a", "labels": {"schedule": "0 3 * * * 0 2022"}})
+    assert shut(over, "a") == ["ScheduleOver"]
+
+
+# Node pools
+
+
+def test_a_node_pool_follows_at_the_next_window_by_the_order_of_ids() -> None:
+    """One at a time; the control plane goes on when all have caught up."""
+    one = hosted("h", {"b": "4.12.16", "a": "4.12.16", "c": "4.12.17"})
+    (write,) = answer(world(one))["writes"]
+    assert write[1].endswith("/h-id/node_pools/a/upgrade_policies")
+    assert (write[2]["version"], write[2]["upgrade_type"]) == ("4.12.17", "NodePool")
+    assert write[2]["next_run"] == "2023-05-10T10:07:00Z"
+    assert shut(world(one), "h", "4.12.18") == ["PoolsBehind"]
+
+
+@pytest.mark.parametrize(
+    "more, reason",
+    [
+        ({"labels": {"blocked-versions": r"^4\.12\.17$"}}, "VersionBlocked"),
+        ({"brakes": brake("holds")}, "Held"),
+        ({"brakes": brake("blocks", revision="4.12.17")}, "Blocked"),
+        ({"brakes": brake("freezes", **{"from": NOW, "to": "2023-05-10T11:00:00Z"})}, "Frozen"),
+    ],
+)
+def test_node_pools_obey_blocks_holds_and_freezes(more: dict[str, Any], reason: str) -> None:
+    """As everybody does."""
+    asked = world(hosted("h", {"a": "4.12.16"}), **more)
+    assert (acts(asked), shut(asked, "h")) == ([], [reason])
+
+
+def test_a_cluster_keeps_its_mutexes_until_its_pools_have_caught_up() -> None:
+    """A peer on a lower version does not slip in between, even while the pools wait."""
+    half = hosted("h", {"a": "4.12.17"}, version="4.12.19", labels={"mutexes": "m"})
+    peer = {"name": "b", "version": "4.12.16", "labels": {"mutexes": "m"}}
+    assert acts(world(half, peer)) == ["POST h-id/node_pools/a/upgrade_policies 4.12.19"]
+    waiting = {**half, "labels": {"mutexes": "m", "schedule": "0 3 * * 0"}}
+    assert (acts(world(waiting, peer)), shut(world(waiting, peer), "b")) == ([], ["MutexUpgrading"])
+
+
+def test_two_half_upgraded_clusters_do_not_wait_for_each_other() -> None:
+    """They share a mutex and a sector with room for one: the first in order goes on."""
+    labels = {"sector-max-parallel-upgrades.s": "1"}
+    some = [hosted(name, {"a": "4.12.16"}, labels={"mutexes": "m", "sector": "s"}) for name in "xy"]
+    asked = world(*some, labels=labels)
+    assert acts(asked) == ["POST x-id/node_pools/a/upgrade_policies 4.12.17"]
+    assert shut(asked, "y") == ["SectorFull", "MutexUpgrading"]
+
+
+# What is under way
+
+
+@pytest.mark.parametrize(
+    "policy, reasons",
+    [
+        ({"state": "completed"}, []),
+        ({"state": "cancelled"}, []),
+        ({"state": "failed"}, ["MutexUpgradeFailed"]),
+        ({"state": "started"}, ["MutexUpgrading"]),
+        ({}, ["MutexUpgrading"]),
+        ({"schedule_type": "automatic", "state": "started"}, ["MutexUpgrading"]),
+        ({"schedule_type": "automatic", "next_run": "2023-05-10T12:00:00Z"}, ["MutexUpgrading"]),
+        ({"schedule_type": "automatic", "next_run": "2023-05-10T12:00:01Z"}, []),
+        ({"schedule_type": "automatic", "schedule": "0 11 * * *"}, ["MutexUpgrading"]),
+        ({"schedule_type": "automatic", "schedule": "0 13 * * *"}, []),
+    ],
+)
+def test_what_locks_a_mutex(policy: dict[str, str], reasons: list[str]) -> None:
+    """What is over never does, what failed says so, the owner's own only when it is due."""
+    busy = [{"id": "1", "version": "4.12.18", **policy}]
+    one = {"name": "a", "labels": {"mutexes": "m"}, "upgrade_policies": busy}
+    one["available_upgrades"] = []
+    assert shut(world(one, {"name": "b", "labels": {"mutexes": "m"}}), "b") == reasons
+
+
+@pytest.mark.parametrize(
+    "policy, deleted",
+    [
+        ({"state": "pending"}, True),
+        ({"state": "scheduled"}, True),
+        ({"state": "started"}, False),
+        ({"state": "delayed"}, False),
+        ({}, False),
+        ({"state": "scheduled", "schedule_type": "automatic"}, False),
+    ],
+)
+def test_an_upgrade_to_a_blocked_version_is_taken_back_before_it_starts(
+    policy: dict[str, str], deleted: bool
+) -> None:
+    """By a label or by a block; one that has begun, or may have, is left."""
+    soon = {"id": "7", "version": "4.12.18", "next_run": "2023-05-10T11:00:00Z", **policy}
+    one = {"name": "a", "upgrade_policies": [soon]}
+    expected = ["DELETE a-id/upgrade_policies/7"] if deleted else []
+    assert acts(world(one, labels={"blocked-versions": "18$"})) == expected
+    assert acts(world(one, brakes=brake("blocks", revision="4.12.18"))) == expected
+    assert acts(world(one)) == []
+
+
+def test_two_pools_that_upgrade_at_once_are_no_mistake() -> None:
+    """Two policies for one and the same pool are."""
+    busy = [{"id": "1", "version": "4.12.17", "state": "started"}]
+    one = hosted("h", {})
+    pools = [{"id": i, "version": "4.12.16", "upgrade_policies": busy} for i in ("a", "b")]
+    assert told(world({**one, "node_pools": pools})) == []
+    twice = [{"id": "a", "version": "4.12.16", "upgrade_policies": [*busy, *busy]}]
+    assert "delete all but one" in told(world({**one, "node_pools": twice}))[0]
+
+
+# Versions
+
+
+def test_a_pre_release_goes_to_who_is_on_one_or_on_a_candidate_channel() -> None:
+    """And to nobody else."""
+    offered = {"available_upgrades": ["4.13.0-rc.2"]}
+    there = {"name": "a", "version": "4.13.0-rc.1", **offered}
+    candidate = {"name": "b", "channel": "candidate-4.13", **offered}
+    asked = world(there, candidate, {"name": "c", "channel": "stable-4.13", **offered})
+    assert sorted(path.split("/")[0] for path in (act.split()[1] for act in acts(asked))) == [
+        "a-id",
+        "b-id",
+    ]
+    assert shut(asked, "c") == ["PreReleaseUnwanted"]
+
+
+def test_the_newest_that_passes_is_chosen_and_the_others_say_so() -> None:
+    """A newer one that is blocked says why; older ones say what was chosen."""
+    offered = {"available_upgrades": ["4.12.18", "4.12.20", "4.12.19"]}
+    asked = world({"name": "a", **offered}, labels={"blocked-versions": "20$"})
+    assert acts(asked) == ["POST a-id/upgrade_policies 4.12.19"]
+    assert shut(asked, "a", "4.12.20") == ["VersionBlocked"]
+    assert shut(asked, "a", "4.12.18") == ["NewerVersionChosen"]
+
+
+# Soak
+
+
+def kept(soak: float, check_in: str, **more: Any) -> dict[str, Any]:
+    """A history: w has soaked on 4.12.18, where `a` reported."""
+    one = {"soak_days": soak, "reporting": ["a"]}
+    versions = {"4.12.18": {"workloads": {"w": one}}}
+    return {"prod/o": {"check_in": check_in, "versions": versions, **more}}
+
+
+@pytest.mark.parametrize(
+    "check_in, days",
+    [
+        ("2023-05-10T08:00:00Z", 1 + 2 / 24),
+        ("2023-05-10T07:59:59Z", 1.0),
+        ("2023-04-30T10:00:00Z", 1.0),
+        ("2023-05-10T12:00:00Z", 1.0),
+    ],
+)
+def test_what_nobody_watched_did_not_soak(check_in: str, days: float) -> None:
+    """Two hours are the most between two looks; a clock that went back takes nothing away."""
+    on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
+    state = answer(world(on, state=kept(1.0, check_in)))["state"]["prod/o"]
+    assert state["versions"]["4.12.18"]["workloads"]["w"]["soak_days"] == pytest.approx(days)
+
+
+def test_soak_left_is_told_with_an_estimate() -> None:
+    """By how many run the version now."""
+    on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
+    waits = {"name": "b", "labels": {"soak-days": "2"}}
+    asked = world(on, waits, state=kept(1.5, NOW))
+    target = next(each for each in answer(asked)["targets"] if each["cluster"] == "b")
+    (soak,) = (v for v in target["options"][0]["verdicts"] if v["gate"] == "soak")
+    assert soak["message"] == "w has run 1.50 of 2 cluster-days on 4.12.18, 1 cluster on it now"
+    assert soak["until"] == "2023-05-10T22:00:00Z"
+
+
+def test_names_that_are_not_unique_are_not_taken_over() -> None:
+    """Nobody knows which of the two reported."""
+    on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
+    two = world({**on, "external_id": "1"}, {**on, "external_id": "2"})
+    state = answer(two | {"state": kept(1.0, "2023-05-10T09:00:00Z")})["state"]["prod/o"]
+    assert state["versions"]["4.12.18"]["workloads"]["w"]["soak_days"] == 1.0
+
+
+def test_an_unverified_source_gives_no_soak_and_holds_sectors() -> None:
+    """Not even those that publish count while one does not; clusters without a sector go on."""
+    orgs = [
+        {
+            "id": "o",
+            "name": "O",
+            "labels": {"version-data.inherit": "p,q", "sector-deps.s": ""},
+        },
+        {"id": "p", "name": "P", "labels": {"version-data.publish": "o"}},
+        {"id": "q", "name": "Q", "labels": {"version-data.publish": "x"}},
+    ]
+    theirs = {"prod/p": kept(9.0, NOW)["prod/o"]}
+    soaks = {"name": "soaks", "labels": {"soak-days": "1"}}
+    sector = {"name": "sector", "labels": {"sector": "s"}}
+    asked = world(soaks, sector, {"name": "free"}, state=theirs) | {"orgs": orgs}
+    assert acts(asked) == ["POST free-id/upgrade_policies 4.12.18"]
+    assert shut(asked, "soaks") == ["VersionSoaking"]
+    assert shut(asked, "sector") == ["InheritanceUnverified"]
+    orgs[2]["labels"] = {"version-data.publish": "o, x"}
+    assert len(acts(asked)) == 3
+
+
+# Health
+
+
+def test_an_alert_is_a_brake_only_where_it_is_younger_than_the_version() -> None:
+    """Where nobody knows which came first, it holds; shown it is always."""
+    org = {"id": "o", "name": "O", "health_checks": [{"provider": "telemeter", "enforced": True}]}
+    seen = {"at": "2023-05-10T09:00:00Z", "version": "4.12.17", "since": "2023-05-01T00:00:00Z"}
+    state = kept(0, "2023-05-10T09:00:00Z", observed={"a-uuid": seen})
+
+    def asked(**since: str) -> dict[str, Any]:
+        one = {"name": "a", "alerts": ["Down"], "alerts_since": since}
+        return world(one, state=state) | {"orgs": [org]}
+
+    assert shut(asked(), "a") == ["AlertsYoung"]
+    assert shut(asked(Down="2023-05-02T00:00:00Z"), "a") == ["AlertsYoung"]
+    old = asked(Down="2023-04-30T00:00:00Z")
+    assert acts(old) == ["POST a-id/upgrade_policies 4.12.18"]
+    verdicts = answer(old)["targets"][0]["options"][0]["verdicts"]
+    assert "AlertsShown" in [each["reason"] for each in verdicts]
+
+
+def test_an_enforced_source_that_is_down_holds_and_nobody_is_told() -> None:
+    """It is our outage."""
+    org = {"id": "o", "name": "O", "health_checks": [{"provider": "telemeter", "enforced": True}]}
+    asked = world({"name": "a"}, telemeter_fail=True) | {"orgs": [org]}
+    assert (acts(asked), shut(asked, "a"), told(asked)) == ([], ["HealthUnasked"], [])
+
+
+# Brakes
+
+
+@pytest.mark.parametrize(
+    "brakes, reason",
+    [
+        (brake("holds"), "Held"),
+        (brake("holds", scope={"targets": ["a"]}), "Held"),
+        (brake("holds", scope={"selector": {"matchLabels": {"org": "o"}}}), "Held"),
+        (brake("holds", scope={"kinds": ["upgrades"]}), "Held"),
+        (brake("pins"), "Pinned"),
+        (brake("blocks", revision="4.12.*"), "Blocked"),
+        (brake("freezes", **{"from": NOW, "to": "2023-05-10T10:01:00Z"}), "Frozen"),
+        (
+            brake("freezes", **{"from": "2023-05-10T10:06:00Z", "to": "2023-05-10T10:08:00Z"}),
+            "Frozen",
+        ),
+    ],
+)
+def test_brakes_hold_upgrades(brakes: dict[str, Any], reason: str) -> None:
+    """A freeze also where only the start would fall into it."""
+    asked = world({"name": "a"}, brakes=brakes)
+    assert (acts(asked), shut(asked, "a")) == ([], [reason])
+
+
+def test_brakes_on_others_hold_nobody() -> None:
+    """Other kinds, other names, other labels."""
+    for scope in (
+        {"kinds": ["policies"]},
+        {"targets": ["b"]},
+        {"selector": {"matchLabels": {"sector": "x"}}},
+    ):
+        assert len(acts(world({"name": "a"}, brakes=brake("holds", scope=scope)))) == 1
+
+
+def test_a_budget_is_shared_by_all_organisations() -> None:
+    """One cluster is upgraded; of the others one may be, wherever it is."""
+    busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
+    some = [{"name": "a", "upgrade_policies": busy}, {"name": "b"}, {"name": "c", "org": "p"}]
+    budget = {"budgets": [{"name": "all", "max": 2, "scope": {"everything": True}}]}
+    asked = world(*some, brakes=budget)
+    asked["orgs"].append({"id": "p", "name": "P"})
+    assert acts(asked) == ["POST b-id/upgrade_policies 4.12.18"]
+    assert shut(asked, "c") == ["SharedBudgetSpent"]
+
+
+def test_a_brake_that_cannot_be_read_refuses_the_line() -> None:
+    """It lets nothing through."""
+    from tidegate.core.errors import UserError
+
+    with pytest.raises(UserError):
+        answer(world({"name": "a"}, brakes={"holds": [{"name": "x"}]}))
+
+
+# Channels and gates
+
+
+@pytest.mark.parametrize(
+    "more, patched",
+    [
+        ({}, True),
+        ({"labels": {"blocked-versions": r"^4\.13\.0$"}}, False),
+        ({"brakes": brake("blocks", revision="4.13.*")}, False),
+        ({"brakes": brake("holds")}, False),
+    ],
+)
+def test_a_channel_is_not_switched_where_its_first_version_is_blocked(
+    more: dict[str, Any], patched: bool
+) -> None:
+    """By a label or a block; and not in a hold."""
+    one = {"name": "a", "available_upgrades": [], "available_channels": ["stable-4.13"]}
+    assert acts(world(one, **more)) == (["PATCH a-id"] if patched else [])
+
+
+def test_gates_are_agreed_to_by_labels_of_the_cluster_only() -> None:
+    """The organisation's list is the default for clusters that have labels of their own."""
+    gates = [{"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ingress"}]
+    labels = {"version-gate-approvals": "api.openshift.com/gate-ingress"}
+    one = {"name": "a", "available_upgrades": ["4.13.1"]}
+    asked = world(one, {"name": "b"}, gates=gates, approver=True, labels=labels)
+    asked["clusters"].append({**asked["clusters"][0], "name": "c", "labels": {}})
+    assert acts(asked) == ["POST a-id/gate_agreements"]
+    assert acts(world(one, gates=gates, approver=True)) == []
