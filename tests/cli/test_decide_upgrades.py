@@ -23,7 +23,7 @@ def decide(stdin: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_line_is_answered_with_what_is_written_and_kept() -> None:
     """Stage goes first, a bad label is told to its owner, and soak grows by an hour of two."""
-    done = decide(LINES)
+    done = decide(LINES, "--mode", "compat")
     first, second = (json.loads(line) for line in done.stdout.splitlines())
     assert (done.returncode, done.stderr) == (0, "")
     assert [path for _, path, _ in first["writes"]] == [
@@ -53,15 +53,38 @@ def test_a_bad_line_says_its_number_and_stops_nobody() -> None:
     assert done.stderr.startswith("Error: line 1: now: ")
 
 
-def test_only_modes_that_exist_are_offered() -> None:
-    """A mode that is not there is refused, and the help says which is."""
-    assert decide(LINES, "--mode", "strict").returncode == 2
-    assert "[compat]" in decide("", "--help").stdout
+def test_our_rules_say_why_every_version_waits() -> None:
+    """Unless told otherwise: the same upgrade, and a verdict of every gate for what waits."""
+    done = decide(LINES)
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path for _, path, _ in first["writes"]] == [
+        "/api/clusters_mgmt/v1/clusters/stage-1-id/upgrade_policies"
+    ]
+    prod = next(each for each in first["targets"] if each["cluster"] == "prod-1")
+    shut = [v["reason"] for v in prod["options"][0]["verdicts"] if v["outcome"] != "pass"]
+    assert shut == ["VersionSoaking", "SectorBehind"]
+    (aside,) = second["targets"][0]["options"]
+    assert aside["verdicts"][0]["reason"] == "LabelsUnreadable"
+    assert '"two" is no whole number of days' in aside["verdicts"][0]["message"]
+
+
+def test_both_rules_are_held_against_each_other() -> None:
+    """Each answer by itself, and the writes that only one of them makes."""
+    worse = LINES.replace('"soak-days": "two"', '"soak-days": "0", "blocked-versions": "["')
+    done = decide(worse, "--mode", "both")
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert (first["id"], first["differences"]) == ("u1", [])
+    assert [each["only"] for each in second["differences"]] == ["strict"]
+    assert second["strict"]["writes"] != second["compat"]["writes"]
 
 
 def test_a_history_nobody_looked_at_is_given_back_as_it_stood() -> None:
-    """Even one that cannot be read: it is not ours to mend."""
+    """Even one that cannot be read: it is not ours to mend. Where we looked, we begin anew."""
     world = json.loads(LINES.splitlines()[1])
     world["state"] = {"stage/other": {"check_in": 5, "more": [1]}, "prod/o1": "unreadable"}
-    answer = json.loads(decide(json.dumps(world) + "\n").stdout)
+    answer = json.loads(decide(json.dumps(world) + "\n", "--mode", "compat").stdout)
     assert answer["state"] == world["state"]
+    ours = json.loads(decide(json.dumps(world) + "\n").stdout)["state"]
+    assert ours["stage/other"] == world["state"]["stage/other"]
+    assert ours["prod/o1"]["versions"] == {}

@@ -5,9 +5,9 @@ import pytest
 from tidegate.core.model.time import format_instant, parse_instant
 from tidegate.core.upgrades.declared.orders import Most, read_orders
 from tidegate.core.upgrades.declared.patterns import PatternError, is_found, read_pattern
-from tidegate.core.upgrades.window import fires_after
 from tidegate.core.upgrades.declared.wishes import read_wishes
 from tidegate.core.upgrades.schedule import read_schedule
+from tidegate.core.upgrades.window import fires_after
 
 GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 

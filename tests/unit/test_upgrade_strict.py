@@ -411,7 +411,11 @@ def test_brakes_on_others_hold_nobody() -> None:
 def test_a_budget_is_shared_by_all_organisations() -> None:
     """One cluster is upgraded; of the others one may be, wherever it is."""
     busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
-    some = [{"name": "a", "upgrade_policies": busy}, {"name": "b"}, {"name": "c", "org": "p"}]
+    some: list[dict[str, Any]] = [
+        {"name": "a", "upgrade_policies": busy},
+        {"name": "b"},
+        {"name": "c", "org": "p"},
+    ]
     budget = {"budgets": [{"name": "all", "max": 2, "scope": {"everything": True}}]}
     asked = world(*some, brakes=budget)
     asked["orgs"].append({"id": "p", "name": "P"})
