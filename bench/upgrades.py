@@ -1,12 +1,14 @@
 """What deciding upgrades costs: one organisation, three sectors, a fifth of it hosted.
 
 The fleet runs five versions, has three workloads and a hundred mutexes, half of its clusters are in
-their window, and a tenth has an upgrade under way. *decide* is the rules; *line* reads the fleet
-from JSON, decides, and writes the answer. Beside them stands what the predecessor takes for a fleet
-of that size, as it was recorded, on another machine: read it as an order of magnitude.
+their window, and a tenth has an upgrade under way. *compat* is the predecessor's rules; *strict*
+ours, with the verdict of every gate on every version; a *line* reads the fleet from JSON, decides,
+and writes the answer, all sentences included. Beside them stands what the predecessor takes for a
+fleet of that size, as it was recorded, on another machine: read it as an order of magnitude.
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -16,9 +18,11 @@ from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms
 from tidegate.core.model.problem import Problems
 from tidegate.core.upgrades import compat
+from tidegate.core.upgrades.deciding.decide import decide
 from tidegate.wire.line import fields_of
 from tidegate.wire.reader import Reader
 from tidegate.wire.upgrade_line import answer_compat, decode
+from tidegate.wire.upgrade_modes import answer_strict
 
 SIZES = (100, 1_000, 5_000)
 # CPU seconds of the predecessor, recorded.
@@ -49,8 +53,10 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
         raw = msgspec.json.encode(fleet(size))
         world = decode(Reader(fields_of(raw), "", Problems()))
         ways: dict[str, Callable[[], object]] = {
-            "decide": lambda world=world: compat.run(world),  # type: ignore[misc]
-            "line": lambda raw=raw: msgspec.json.encode(answer_compat(raw)),  # type: ignore[misc]
+            "compat": partial(compat.run, world),
+            "compat line": partial(_line, answer_compat, raw),
+            "strict": partial(decide, world, world.now),
+            "strict line": partial(_line, answer_strict, raw),
         }
         for name, way in ways.items():
             say(f"upgrades: {size:,} clusters, {name}")
@@ -60,6 +66,10 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
         for size, name, ms in best.rows()
     ]
     return Report(rows, [_table(rows)])
+
+
+def _line(answer: Callable[[bytes], object], raw: bytes) -> bytes:
+    return msgspec.json.encode(answer(raw))
 
 
 def fleet(size: int) -> dict[str, Any]:
@@ -104,4 +114,4 @@ def _table(rows: list[Row]) -> str:
         (count(row.clusters), row.way, figure(row.ms), f"1/{times(row.ratio).rstrip('×')}")
         for row in rows
     ]
-    return draw("Upgrades of one organisation, as the predecessor decides them", heads, lines)
+    return draw("Upgrades of one organisation, beside what the predecessor takes", heads, lines)

@@ -12,7 +12,7 @@ from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import SECOND, Instant, parse_instant
 from tidegate.core.upgrades.deciding.fleet import SERVICE, Fleet, Member
 from tidegate.core.upgrades.deciding.gates import can_be_asked
-from tidegate.core.upgrades.deciding.plan import Doing, Step, UpgradePlan
+from tidegate.core.upgrades.deciding.plan import UpgradePlan
 from tidegate.core.upgrades.deciding.soak import DAY, Days, inherited
 from tidegate.core.upgrades.declared.patterns import first_found
 from tidegate.core.upgrades.versions import key_of
@@ -37,8 +37,8 @@ def numbers(world: World, plan: UpgradePlan, now: Instant) -> dict[str, list[Sam
             every = {"integration": SERVICE, "ocm_env": fleet.org.env, **labels}
             plain = name in _PLAIN
             found.setdefault(name, []).append((labels if plain else every, value))
-    for option in plan.options:
-        _of_option(plan, option, found)
+    if missing := _missing(plan):
+        found["aus_cluster_missing_version_gate_agreements"] = missing
     return found
 
 
@@ -133,23 +133,26 @@ def _is_long_past(next_run: str | None, now: Instant) -> bool:
         return False
 
 
-def _of_option(plan: UpgradePlan, option: Option, found: dict[str, list[Sample]]) -> None:
-    """What is missing or done for one cluster."""
-    change, member = option.change, plan.members[option.target]
-    if not isinstance(change, Step) or change.doing is not Doing.UPGRADE:
-        return
-    fleet = next(each for each in plan.fleets if each.org.id == member.cluster.org)
+def _missing(plan: UpgradePlan) -> list[Sample]:
+    """How many agreements each cluster lacks, by minor version."""
+    envs = {each.org.id: each.org.env for each in plan.fleets}
+    found: dict[tuple[str, str], Sample] = {}
+    for option in plan.options:
+        cluster = plan.members[option.target].cluster
+        for minor, count in _agreements_missing(option):
+            labels = {
+                "integration": SERVICE,
+                "ocm_env": envs[cluster.org],
+                "org_id": cluster.org,
+                "cluster_uuid": cluster.uuid,
+                "version_prefix": minor,
+            }
+            found[cluster.uuid, minor] = (labels, count)
+    return list(found.values())
+
+
+def _agreements_missing(option: Option) -> Iterator[tuple[str, float]]:
     for each in option.verdicts:
         if each.reason is Reason.AgreementMissing:
             minor, gates = each.facts
-            labels = {
-                "integration": SERVICE,
-                "ocm_env": fleet.org.env,
-                "org_id": fleet.org.id,
-                "cluster_uuid": member.cluster.uuid,
-                "version_prefix": str(minor),
-            }
-            sample = (labels, float(len(gates) if isinstance(gates, tuple) else 1))
-            name = "aus_cluster_missing_version_gate_agreements"
-            if sample not in found.setdefault(name, []):
-                found[name].append(sample)
+            yield str(minor), len(gates) if isinstance(gates, tuple) else 1

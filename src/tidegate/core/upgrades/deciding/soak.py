@@ -28,6 +28,9 @@ Days = Mapping[tuple[str, str], int]
 """Microseconds of clusters, by version and workload."""
 
 
+_Reporting = Mapping[tuple[str, str], Mapping[str, None]]
+
+
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster as it was seen."""
 
@@ -63,11 +66,12 @@ class Seen(msgspec.Struct, frozen=True):
 def fold(ledger: Ledger, seen: Iterable[Seen], minima: Minima | None) -> Ledger:
     """The ledger with one more look at all clusters; the order they come in does not matter."""
     days, sights = dict(ledger.days), dict(ledger.sights)
-    reporting = dict(ledger.reporting)
+    # As keys of a mapping: in their order, and found at once.
+    reporting = {key: dict.fromkeys(names) for key, names in ledger.reporting.items()}
     latest = ledger.checked_at
     for each in sorted(seen, key=lambda one: (one.name, one.uuid)):
         now = each.sight
-        before = ledger.sights.get(each.uuid) or _imported(ledger, each)
+        before = ledger.sights.get(each.uuid) or _imported(ledger, reporting, each)
         if before is not None and now.at <= before.at:  # the clock went back
             sights.setdefault(each.uuid, before)
             continue
@@ -78,13 +82,12 @@ def fold(ledger: Ledger, seen: Iterable[Seen], minima: Minima | None) -> Ledger:
         for workload in now.workloads if now.healthy else ():
             key = (now.version, workload)
             days.setdefault(key, 0)
-            if each.name not in (names := reporting.get(key, ())):
-                reporting[key] = (*names, each.name)
+            reporting.setdefault(key, {})[each.name] = None
         sights[each.uuid] = msgspec.structs.replace(now, since=_since(before, now))
     return Ledger(
         days=days,
         sights=sights,
-        reporting=reporting,
+        reporting={key: tuple(names) for key, names in reporting.items()},
         minima=minima or ledger.minima,
         checked_at=latest,
     )
@@ -99,7 +102,7 @@ def _counted(before: Sight | None, now: Sight) -> tuple[str, ...]:
     return tuple(each for each in now.workloads if each in before.workloads)
 
 
-def _imported(ledger: Ledger, each: Seen) -> Sight | None:
+def _imported(ledger: Ledger, reporting: _Reporting, each: Seen) -> Sight | None:
     """A cluster as the predecessor left it: it knows names only, and who reported."""
     if ledger.checked_at is None or not each.unique:
         return None
@@ -107,7 +110,7 @@ def _imported(ledger: Ledger, each: Seen) -> Sight | None:
     known = tuple(
         workload
         for workload in each.sight.workloads
-        if each.name in ledger.reporting.get((version, workload), ())
+        if each.name in reporting.get((version, workload), ())
     )
     if not known:
         return None
