@@ -80,3 +80,16 @@ def test_a_hundred_and_forty_four_stretches_of_ten_minutes_are_a_day() -> None:
         ledger = fold(ledger, [seen("c", at * 10 * MINUTE, "4.12.17", True)], None)
     assert ledger.days["4.12.17", "w"] == DAY
     assert sum([10 / 1440] * 144) < 1
+
+
+def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
+    """What it soaked is not."""
+    day = 24 * 60 * MINUTE
+    ledger = fold(Ledger(), [seen("gone", 0, "4.12.17", True)], None)
+    ledger = fold(ledger, [seen("gone", 60 * MINUTE, "4.12.17", True)], None)
+    soaked = dict(ledger.days)
+    ledger = fold(ledger, [seen("here", 30 * day, "4.12.18", True)], None)
+    assert set(ledger.sights) == {"gone", "here"}
+    ledger = fold(ledger, [seen("here", 31 * day, "4.12.18", True)], None)
+    assert set(ledger.sights) == {"here"}
+    assert ledger.days.items() >= soaked.items()

@@ -71,6 +71,12 @@ def test_values_are_trimmed_and_repetitions_count_once() -> None:
     ]
 
 
+def test_a_label_nobody_knows_is_a_warning_with_the_nearest_one() -> None:
+    """Most of them are typing errors."""
+    (warning,) = read_wishes(GOOD | {"mutex": "m"}).warnings
+    assert warning.endswith('.mutex: not looked at, nobody knows it; did you mean "mutexes"?')
+
+
 def test_a_pattern_that_would_take_for_ever_takes_no_time() -> None:
     """RE2 reads it in one go; what RE2 cannot do is refused with its reason."""
     assert not is_found(r"^(\d+)+$", "1" * 200 + ".")

@@ -107,6 +107,13 @@ def test_a_version_nobody_can_read_holds_those_behind_it() -> None:
     assert told(asked) == []
 
 
+def test_a_cluster_nobody_can_read_still_holds_its_mutexes() -> None:
+    """Its upgrade is under way, whichever version it is on."""
+    busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
+    odd = {"name": "a", "version": "4.12", "upgrade_policies": busy, "labels": {"mutexes": "m"}}
+    assert shut(world(odd, {"name": "b", "labels": {"mutexes": "m"}}), "b") == ["MutexUpgrading"]
+
+
 def test_one_external_id_for_two_clusters_holds_both() -> None:
     """Identity is the external id, so nobody knows which is which."""
     twice = world({"name": "a", "external_id": "u"}, {"name": "b", "external_id": "u"})

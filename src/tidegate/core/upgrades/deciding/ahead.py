@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.verdict import Verdict, verdict
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
+from tidegate.core.upgrades.deciding.soak import key_or_least
 from tidegate.core.upgrades.history import Minima
 from tidegate.core.upgrades.sectors import awaited
-from tidegate.core.upgrades.versions import Key, VersionError, key_of
+from tidegate.core.upgrades.versions import Key, key_of
 
 NO_SECTOR = verdict(Reason.NoSectorBefore)
 
@@ -76,7 +77,7 @@ class Ahead:
         known = all(each in lowest for each in workloads)
         for each in workloads:
             held = lowest[each] if known else self._minima.min_version
-            if wanted > _key_or_least(held):
+            if wanted > key_or_least(held):
                 return verdict(Reason.InheritedBehind, each, held, version)
         return None
 
@@ -105,14 +106,6 @@ def _lower(one: Member | None, other: Member) -> Member:
 def _place(member: Member) -> tuple[Key | tuple[()], str, str]:
     """Where it stands; a version that cannot be read is behind all others."""
     return (member.key or (), member.called, member.cluster.uuid)
-
-
-def _key_or_least(version: str) -> Key | tuple[()]:
-    """A version that cannot be read holds everybody."""
-    try:
-        return key_of(version)
-    except VersionError:
-        return ()
 
 
 def _behind(sector: str, workload: str, slowest: Member, version: str) -> Verdict:

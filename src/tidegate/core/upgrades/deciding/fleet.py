@@ -155,7 +155,7 @@ def _member(cluster: Cluster, orders: Orders, unique: bool, is_one: bool, now: I
         wrong = f"external id {cluster.uuid} stands there twice"
     if wrong:
         aside = verdict(Reason.ClusterUnreadable, wrong)
-    standing = standing_of(cluster, now) if key is not None else Standing()
+    standing = standing_of(cluster, now, readable=key is not None)
     return Member(cluster, wishes, unique, key, standing, sector, aside, complaints)
 
 

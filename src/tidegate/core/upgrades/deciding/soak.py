@@ -16,9 +16,11 @@ import msgspec
 
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.upgrades.history import Minima
-from tidegate.core.upgrades.versions import key_of
+from tidegate.core.upgrades.versions import Key, VersionError, key_of
 
 GAP_MAX = Duration(2 * 60 * 60 * SECOND)
+# Who was not seen for so long is forgotten, so that what is kept does not grow for ever.
+KEPT_MAX = Duration(30 * 24 * 60 * 60 * SECOND)
 DAY = 24 * 60 * 60 * 1_000_000
 """A day in the unit soak is counted in."""
 _UNIT = 1000
@@ -86,11 +88,15 @@ def fold(ledger: Ledger, seen: Iterable[Seen], minima: Minima | None) -> Ledger:
         sights[each.uuid] = msgspec.structs.replace(now, since=_since(before, now))
     return Ledger(
         days=days,
-        sights=sights,
+        sights={uuid: each for uuid, each in sights.items() if _is_kept(each, latest)},
         reporting={key: tuple(names) for key, names in reporting.items()},
         minima=minima or ledger.minima,
         checked_at=latest,
     )
+
+
+def _is_kept(sight: Sight, latest: Instant | None) -> bool:
+    return latest is None or latest - sight.at <= KEPT_MAX
 
 
 def _counted(before: Sight | None, now: Sight) -> tuple[str, ...]:
@@ -143,8 +149,16 @@ def _lower(one: Minima | None, other: Minima | None) -> Minima | None:
         return one or other
     both = dict(one.min_version_per_workload)
     for workload, version in other.min_version_per_workload.items():
-        both[workload] = min(both.get(workload, version), version, key=key_of)
-    return Minima(min(one.min_version, other.min_version, key=key_of), both)
+        both[workload] = min(both.get(workload, version), version, key=key_or_least)
+    return Minima(min(one.min_version, other.min_version, key=key_or_least), both)
+
+
+def key_or_least(version: str) -> Key | tuple[()]:
+    """What a version is compared by; one that cannot be read is lower than all, and so holds."""
+    try:
+        return key_of(version)
+    except VersionError:
+        return ()
 
 
 def days_text(amount: int) -> str:

@@ -50,8 +50,8 @@ class Standing(msgspec.Struct, frozen=True):
         return bool(self.under_way or self.failed or self.behind)
 
 
-def standing_of(cluster: Cluster, now: Instant) -> Standing:
-    """What is under way on a cluster whose versions can be read."""
+def standing_of(cluster: Cluster, now: Instant, *, readable: bool = True) -> Standing:
+    """What is under way on a cluster; node pools are behind only where versions can be read."""
     parts = [("", cluster.upgrade_policies)]
     pools = sorted(cluster.node_pools, key=lambda pool: pool.id) if cluster.is_hosted else []
     parts += [(pool.id, pool.upgrade_policies) for pool in pools]
@@ -65,13 +65,13 @@ def standing_of(cluster: Cluster, now: Instant) -> Standing:
             doubled = doubled or tuple(sorted(one.version or "?" for one, _ in alive))
         for one, stage in alive:
             stages[stage].append((one, part))
-    own = key_of(cluster.version)
+    behind = [pool for pool in pools if readable and key_of(pool.version) < key_of(cluster.version)]
     return Standing(
         under_way=tuple(stages[Stage.UNDER_WAY]),
         failed=tuple(stages[Stage.FAILED]),
         aside=bool(stages[Stage.ASIDE]),
         doubled=doubled,
-        behind=tuple(pool for pool in pools if key_of(pool.version) < own),
+        behind=tuple(behind),
         due_at=min(
             (moment for one, _ in stages[Stage.ASIDE] if (moment := _due_at(one, now))),
             default=None,

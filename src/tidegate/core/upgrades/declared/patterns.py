@@ -41,6 +41,8 @@ def read_pattern(text: str) -> Any:
         raise PatternError(f"longer than {_LENGTH_MAX} characters")
     if any(look in text for look in _LOOKS):
         raise PatternError("looks ahead or behind (`(?=`, `(?!`, `(?<`), which RE2 cannot")
+    if not text.isprintable():
+        raise PatternError("holds characters that nobody sees")
     try:
         return re2.compile(text, _OPTIONS)
     except re2.error as error:
@@ -52,6 +54,8 @@ def read_pattern(text: str) -> Any:
 @lru_cache(_REMEMBERED_MAX)
 def is_found(pattern: str, version: str) -> bool:
     """Whether a pattern that can be read is found somewhere in a version."""
+    if not version.isprintable():  # no version of anything
+        return False
     return read_pattern(pattern).search(version) is not None
 
 

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.upgrades.cron import Cron
 from tidegate.core.upgrades.cron_text import CronError
 from tidegate.core.upgrades.declared.complaint import Complaint, Notes
@@ -30,6 +31,9 @@ _EXAMPLES = {
     "schedule-timezone": 'write a zone, as "Europe/Berlin", or drop the label',
     "blocked-versions": r'write RE2 patterns, as "^4\.13\.,^4\.14\.0$"',
 }
+
+
+_KNOWN = frozenset((*_EXAMPLES, "mutexes", "sector", "version-gate-approvals"))
 
 
 class Wishes(msgspec.Struct, frozen=True):
@@ -52,6 +56,8 @@ class Wishes(msgspec.Struct, frozen=True):
 def read_wishes(labels: Mapping[str, str]) -> Wishes:
     """The labels of a cluster, and all that is wrong with them."""
     notes = Notes()
+    for name in sorted(labels.keys() - _KNOWN):
+        notes.warn(name, f"not looked at, nobody knows it; {nearest_or_all(name, sorted(_KNOWN))}")
     known = _known(labels)
     soak_days = _soak_days(labels.get(_SOAK), notes, known)
     workloads = _workloads(labels.get("workloads"), notes, known)
