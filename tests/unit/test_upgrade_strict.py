@@ -467,3 +467,78 @@ def test_gates_are_agreed_to_by_labels_of_the_cluster_only() -> None:
     asked["clusters"].append({**asked["clusters"][0], "name": "c", "labels": {}})
     assert acts(asked) == ["POST a-id/gate_agreements"]
     assert acts(world(one, gates=gates, approver=True)) == []
+
+
+# What is urgent, and what is suspected
+
+
+def expedite(**more: Any) -> dict[str, Any]:
+    """One version, everywhere, for two hours."""
+    base = {"version": "4.12.18", "scope": {"everything": True}, "owner": "sec", "reason": "CVE"}
+    return {"expedites": [{**base, "expires": "2023-05-10T12:00:00Z", **more}]}
+
+
+SLOW = {"soak-days": "9", "schedule": "0 3 * * 0"}
+
+
+def test_an_expedited_version_skips_soak_and_window() -> None:
+    """It starts at the first minute that can be asked for; no other version is expedited."""
+    one = {"name": "a", "labels": SLOW, "available_upgrades": ["4.12.18", "4.12.19"]}
+    (write,) = answer(world(one, **expedite()))["writes"]
+    assert (write[2]["version"], write[2]["next_run"]) == ("4.12.18", "2023-05-10T10:07:00Z")
+    assert shut(world(one, **expedite()), "a", "4.12.19") == ["OutsideWindow", "VersionSoaking"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"version": "4.12.1"},
+        {"expires": NOW},
+        {"scope": {"targets": ["b"]}},
+        {"scope": {"selector": {"matchLabels": {"org": "p"}}}},
+        {"scope": {"kinds": ["policies"]}},
+    ],
+)
+def test_an_expedite_reaches_only_what_it_names(more: dict[str, Any]) -> None:
+    """Its version, its scope, its time."""
+    asked = world({"name": "a", "labels": SLOW}, **expedite(**more))
+    assert (acts(asked), shut(asked, "a")) == ([], ["OutsideWindow", "VersionSoaking"])
+
+
+def test_an_expedite_passes_no_mutex_sector_hold_freeze_or_block() -> None:
+    """It is urgent, not above the rules."""
+    busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
+    other = {"name": "b", "labels": {"mutexes": "m", "sector": "s"}, "upgrade_policies": busy}
+    one = {"name": "a", "labels": {**SLOW, "mutexes": "m", "sector": "t"}}
+    labels = {"sector-deps.t": "s", "blocked-versions": "18$"}
+    freeze = brake("freezes", **{"from": NOW, "to": "2023-05-10T11:00:00Z"})
+    asked = world(one, other, labels=labels, brakes=brake("holds") | freeze, **expedite())
+    assert shut(asked, "a") == [
+        "MutexUpgrading",
+        "VersionBlocked",
+        "SectorBehind",
+        "Held",
+        "Frozen",
+    ]
+
+
+@pytest.mark.parametrize("missing", ["expires", "owner", "reason", "version", "scope"])
+def test_an_expedite_says_what_who_why_where_and_until_when(missing: str) -> None:
+    """Or the line is refused."""
+    from tidegate.core.errors import UserError
+
+    asked = expedite()
+    del asked["expedites"][0][missing]
+    with pytest.raises(UserError):
+        answer(world({"name": "a"}, **asked))
+
+
+@pytest.mark.parametrize("most, reasons", [(0, []), (1, ["VersionQuarantined"]), (2, [])])
+def test_a_version_whose_upgrades_fail_is_kept_from_others_where_asked_for(
+    most: int, reasons: list[str]
+) -> None:
+    """With the clusters it failed on; nobody is kept from it unless the organisation is."""
+    failed = [{"id": "1", "version": "4.12.18", "state": "failed"}]
+    asked = world({"name": "a", "upgrade_policies": failed}, {"name": "b"})
+    asked["orgs"][0]["quarantine_after"] = most
+    assert shut(asked, "b") == reasons

@@ -26,6 +26,7 @@ from tidegate.core.gates.pin import Pin
 from tidegate.core.gates.scope import EVERYTHING, Scope
 from tidegate.core.model.problem import shown
 from tidegate.core.model.time import Instant, format_instant
+from tidegate.core.upgrades.world import Expedite
 from tidegate.wire.calendar_doc import Files, Stretch, read_calendar_of
 from tidegate.wire.evidence_doc import Probes, read_approval, read_health
 from tidegate.wire.reader import Reader
@@ -125,6 +126,19 @@ def read_named_hold(reader: Reader) -> Hold:
     hold = _hold(reader)
     reader.close()
     return hold
+
+
+def read_expedites(reader: Reader) -> tuple[Expedite, ...]:
+    """Versions somebody wants out now; each says who, why, where, and until when."""
+    return _listed(reader, "expedites", _expedite, named="version")
+
+
+def _expedite(reader: Reader) -> Expedite:
+    common, version = _common(reader), reader.text("version") or ""
+    if not reader.has("expires"):
+        reader.problems.add(reader.at("expires"), "missing", "say until when it is expedited")
+    common["name"] = common["name"] or version
+    return Expedite(**common, version=version)
 
 
 def _hold(reader: Reader) -> Hold:

@@ -8,7 +8,7 @@ import msgspec
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problems
 from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.wire.brake_doc import read_brakes
+from tidegate.wire.brake_doc import read_brakes, read_expedites
 from tidegate.wire.calendar_doc import stretch_from
 from tidegate.wire.line import fields_of
 from tidegate.wire.reader import Reader
@@ -25,10 +25,11 @@ def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     brakes = world.brakes
     if reader.has("brakes"):
         brakes = read_brakes(reader.child("brakes"), stretch_from(world.now))
+    expedites = read_expedites(reader)
     if problems.errors:
         raise UserError(tuple(problems.errors))
     ledgers = {key: read_ledger(value) for key, value in state.items()}
-    world = msgspec.structs.replace(world, ledgers=ledgers, brakes=brakes)
+    world = msgspec.structs.replace(world, ledgers=ledgers, brakes=brakes, expedites=expedites)
     answer = answer_plan(reader.raw("id"), world, decide(world, world.now), state, world.now)
     warned = tuple(each.text() for each in problems.warnings)
     return answer | {"warnings": (*answer["warnings"], *warned)}

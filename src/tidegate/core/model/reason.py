@@ -206,6 +206,7 @@ class Reason(enum.Enum):
     InWindow = "InWindow"
     OutsideWindow = "OutsideWindow"
     ScheduleOver = "ScheduleOver"
+    WindowExpedited = "WindowExpedited"
     # block, of a version
     VersionNotBlocked = "VersionNotBlocked"
     VersionBlocked = "VersionBlocked"
@@ -222,6 +223,9 @@ class Reason(enum.Enum):
     NoSoakNeeded = "NoSoakNeeded"
     VersionSoaked = "VersionSoaked"
     VersionSoaking = "VersionSoaking"
+    SoakExpedited = "SoakExpedited"
+    VersionTrusted = "VersionTrusted"
+    VersionQuarantined = "VersionQuarantined"
     # sector
     NoSectorBefore = "NoSectorBefore"
     SectorsHaveIt = "SectorsHaveIt"

@@ -96,6 +96,12 @@ _OF_THE_CLUSTER: dict[Reason, Entry] = {
         "its schedule never fires again",
         opens="its owner writes another schedule",
     ),
+    Reason.WindowExpedited: Entry(
+        Gate.WINDOW,
+        _PASS,
+        "would start {starts}, whatever its schedule: expedited, {why} ({owner})",
+        (("starts", _I), ("why", _N), ("owner", _N)),
+    ),
     Reason.ClusterHealthy: Entry(
         Gate.HEALTH, _PASS, "no critical alert is firing ({source})", (("source", _N),)
     ),
@@ -231,6 +237,25 @@ _OF_THE_VERSION: dict[Reason, Entry] = {
         "{workload} has run {soaked} of {needed} cluster-days on {version}, {on:cluster} on it now",
         (("version", _N), ("workload", _N), ("soaked", _N), ("needed", _C), ("on", _C)),
         "clusters with {workload} run {version} for longer",
+    ),
+    Reason.SoakExpedited: Entry(
+        Gate.SOAK,
+        _PASS,
+        "need not soak: expedited, {why} ({owner})",
+        (("why", _N), ("owner", _N)),
+    ),
+    Reason.VersionTrusted: Entry(
+        Gate.SOAK,
+        _PASS,
+        "{failed:upgrade} to {version} failed, {most} are too many",
+        (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
+    ),
+    Reason.VersionQuarantined: Entry(
+        Gate.SOAK,
+        _STOP,
+        "{failed:upgrade} to {version} failed, {most} are too many ({clusters})",
+        (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
+        "somebody looks at {clusters} and deletes the failed upgrade policies, or another version",
     ),
     Reason.NoSectorBefore: Entry(Gate.SECTOR, _PASS, "no sector goes before it"),
     Reason.SectorsHaveIt: Entry(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidegate.core.gates.brakes import Brakes
+from tidegate.core.gates.scope import Brake
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.soak import Ledger
 from tidegate.core.upgrades.history import History
@@ -28,6 +29,8 @@ class Org(msgspec.Struct, frozen=True):
     health_checks: tuple[HealthCheck, ...] = ()
     disabled: tuple[str, ...] = ()  # services that leave it alone
     registered: bool = True
+    # After so many failed upgrades to a version nobody else here goes to it; 0: not asked for.
+    quarantine_after: int = 0
 
 
 class Upgrade(msgspec.Struct, frozen=True):
@@ -122,6 +125,12 @@ class Gate(msgspec.Struct, frozen=True):
     sts_only: bool = False
 
 
+class Expedite(Brake, frozen=True, kw_only=True):
+    """This version now, wherever the scope says; it has an end, or it would be a policy."""
+
+    version: str  # `*` stands for any text, `?` for one character
+
+
 class World(msgspec.Struct, frozen=True):
     """All that is decided on."""
 
@@ -138,3 +147,4 @@ class World(msgspec.Struct, frozen=True):
     # What follows is for our own rules only.
     ledgers: Mapping[str, Ledger] = {}  # by `env/org`
     brakes: Brakes = Brakes()
+    expedites: tuple[Expedite, ...] = ()

@@ -17,7 +17,7 @@ from tidegate.core.gates.shared import Ledger
 from tidegate.core.model.reasons import Gate, Outcome
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import Verdict
-from tidegate.core.upgrades.deciding.fleet import Fleet, Member
+from tidegate.core.upgrades.deciding.fleet import Fleet, Member, brake_labels
 
 _BY = "upgrades"
 _THEN = frozenset((Gate.FREEZE, Gate.READING))
@@ -107,11 +107,7 @@ class Braking:
             met[cluster.name] += 1
             if at == len(layers):
                 layers.append({})
-            layers[at][cluster.name] = {
-                **cluster.labels,
-                "org": fleet.org.id,
-                "env": fleet.org.env,
-            }
+            layers[at][cluster.name] = brake_labels(fleet.org, cluster)
             placed.append((at, member))
             only = names[cluster.name] == 1
             self._names[cluster.uuid] = cluster.name if only else f"{cluster.name} ({cluster.uuid})"

@@ -75,6 +75,11 @@ class Fleet(msgspec.Struct, frozen=True):
         return f"{self.org.env}/{self.org.id}"
 
 
+def brake_labels(org: Org, cluster: Cluster) -> dict[str, str]:
+    """What brakes select a cluster by: its labels, its organisation and its environment."""
+    return {**cluster.labels, "org": org.id, "env": org.env}
+
+
 def gather(world: World, now: Instant, service: str = SERVICE) -> list[Fleet]:
     """Every organisation that is served, by environment and id, with its clusters."""
     orders = {org.id: read_orders(org.labels, org.id) for org in world.orgs}

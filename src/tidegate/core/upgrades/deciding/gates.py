@@ -20,6 +20,8 @@ _INGRESS = "api.openshift.com/gate-ingress"
 _CANDIDATE = "candidate"
 _UNIT = 1000
 _RELEASE = 1
+# A verdict names this many clusters; more would not fit on a line.
+_NAMES_MAX = 3
 
 LABELS_READ = verdict(Reason.LabelsRead)
 IDLE = verdict(Reason.NothingUnderWay)
@@ -44,6 +46,7 @@ class Asked:
         self._soaks: dict[tuple[tuple[str, ...], int, str], Verdict] = {}
         self._offers: dict[str, Verdict] = {}
         self._running = _running(fleet, ledger)
+        self._failed = _failed(fleet)
         orders = fleet.orders
         self._labels = LABELS_READ
         if orders.unreadable:
@@ -140,6 +143,15 @@ class Asked:
             until = Instant(self._now + -(-left // on) * _UNIT)
         return verdict(Reason.VersionSoaking, *facts, on, until=until, estimate=until is not None)
 
+    def quarantine(self, version: str) -> tuple[Verdict, ...]:
+        """Whether too many upgrades to the version failed here; nothing where nobody asked."""
+        most = self._fleet.org.quarantine_after
+        if most <= 0:
+            return ()
+        failed = self._failed.get(version, ())
+        reason = Reason.VersionQuarantined if len(failed) >= most else Reason.VersionTrusted
+        return (verdict(reason, version, len(failed), most, tuple(failed[:_NAMES_MAX])),)
+
     def agreement(self, cluster: Cluster, version: str) -> Verdict:
         """Whether all that the minor version asks for was agreed to."""
         minor = minor_of(version)
@@ -220,3 +232,12 @@ def _running(fleet: Fleet, ledger: Ledger) -> dict[tuple[str, str], int]:
                 key = (sight.version, workload)
                 found[key] = found.get(key, 0) + 1
     return found
+
+
+def _failed(fleet: Fleet) -> dict[str, list[str]]:
+    """Clusters whose upgrade to a version failed, by version."""
+    found: dict[str, set[str]] = {}
+    for member in fleet.members:
+        for upgrade, _ in member.standing.failed:
+            found.setdefault(upgrade.version, set()).add(member.called)
+    return {version: sorted(names) for version, names in found.items()}

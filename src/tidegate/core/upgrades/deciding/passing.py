@@ -9,6 +9,7 @@ from tidegate.core.model.verdict import Verdict, all_pass, verdict
 from tidegate.core.upgrades.channels import next_channel
 from tidegate.core.upgrades.deciding.ahead import Ahead
 from tidegate.core.upgrades.deciding.braking import Braking
+from tidegate.core.upgrades.deciding.expedite import Expedites
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.gates import Asked
 from tidegate.core.upgrades.deciding.locks import Locks
@@ -41,6 +42,7 @@ class Pass:
         self._ahead = Ahead(fleet, minima)
         self._locks = Locks(fleet.members, fleet.orders)
         self._braking = braking
+        self._expedites = Expedites(world.expedites, fleet, now)
         self.tellings: list[Telling] = []
 
     def look_at(self, at: int, member: Member) -> list[Option]:
@@ -62,7 +64,6 @@ class Pass:
         return (
             progress,
             self._asked.labels(),
-            self._asked.window(member)[0],
             *self._locks.slots(member),
             *self._locks.mutexes(member),
             *self._asked.health(member),
@@ -91,7 +92,7 @@ class Pass:
                     pool=pool,
                     ident=upgrade.id,
                 )
-                why = shut[0].reason.value
+                why = "{} ({})".format(*shut[0].facts[-2:])  # the pattern or the reason, and whose
                 verdicts = (
                     verdict(Reason.UpgradeNotStarted, upgrade.version, upgrade.state or ""),
                     verdict(Reason.VersionUnwanted, upgrade.version, why),
@@ -103,9 +104,10 @@ class Pass:
         if not member.standing.behind:
             return
         version = member.cluster.version
-        starts_at = self._asked.window(member)[1]
+        window, _, starts_at = self._when(member, version)
         shared = (
             *self._of_the_cluster(member, progress),
+            window,
             verdict(Reason.FollowsControlPlane, version),
             self._asked.block(member, version),
             *self._braking.verdicts(member, version, starts_at),
@@ -130,11 +132,11 @@ class Pass:
             behind = member.standing.behind
             progress = verdict(Reason.PoolsBehind, len(behind), member.cluster.version)
         shared = self._of_the_cluster(member, progress)
-        starts_at = self._asked.window(member)[1]
         chosen: Verdict | None = None
         options: list[Option] = []
         for version in _newest_first(member.cluster.available_upgrades):
-            said = (*shared, *self._of_the_version(member, version, starts_at))
+            window, soak, starts_at = self._when(member, version)
+            said = (*shared, window, *self._of_the_version(member, version, soak, starts_at))
             if chosen is not None:
                 said = (*said, chosen)
             elif all_pass(said):
@@ -149,14 +151,25 @@ class Pass:
             self._start(member)
         return options
 
-    def _of_the_version(self, member: Member, version: str, starts_at: Instant | None) -> Verdicts:
+    def _when(self, member: Member, version: str) -> tuple[Verdict, Verdict | None, Instant | None]:
+        """What the window says, what soak says if it is skipped, and when it would start."""
+        expedited = self._expedites.of(member, version)
+        if expedited is not None:
+            return expedited
+        window, starts_at = self._asked.window(member)
+        return window, None, starts_at
+
+    def _of_the_version(
+        self, member: Member, version: str, soak: Verdict | None, starts_at: Instant | None
+    ) -> Verdicts:
         offer = self._asked.offer(member.cluster, version)
         if offer.reason is Reason.VersionUnreadable:
             return (offer,)
         return (
             offer,
             self._asked.block(member, version),
-            self._asked.soak(member, version),
+            soak or self._asked.soak(member, version),
+            *self._asked.quarantine(version),
             self._ahead.verdict(member, version),
             self._asked.agreement(member.cluster, version),
             *self._braking.verdicts(member, version, starts_at),
