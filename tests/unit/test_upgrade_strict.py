@@ -114,6 +114,24 @@ def test_a_cluster_nobody_can_read_still_holds_its_mutexes() -> None:
     assert shut(world(odd, {"name": "b", "labels": {"mutexes": "m"}}), "b") == ["MutexUpgrading"]
 
 
+def test_sectors_in_a_circle_and_behind_it_hold_and_the_rest_goes_on() -> None:
+    """All clusters of the organisation are told."""
+    labels = {"sector-deps.a": "b", "sector-deps.b": "a", "sector-deps.c": "a", "sector-deps.d": ""}
+    some = [{"name": sector, "labels": {"sector": sector}} for sector in "abcd"]
+    asked = world(*some, labels=labels)
+    assert acts(asked) == ["POST d-id/upgrade_policies 4.12.18"]
+    assert [shut(asked, name) for name in "abc"] == [["SectorCircle"]] * 3
+    assert len(told(asked)) == 4
+
+
+def test_a_cluster_that_is_not_ready_holds_its_mutexes() -> None:
+    """It sleeps in the middle of its upgrade."""
+    busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
+    odd = {"name": "a", "state": "hibernating", "upgrade_policies": busy}
+    asked = world({**odd, "labels": {"mutexes": "m"}}, {"name": "b", "labels": {"mutexes": "m"}})
+    assert (shut(asked, "a"), shut(asked, "b")) == (["ClusterNotReady"], ["MutexUpgrading"])
+
+
 def test_one_external_id_for_two_clusters_holds_both() -> None:
     """Identity is the external id, so nobody knows which is which."""
     twice = world({"name": "a", "external_id": "u"}, {"name": "b", "external_id": "u"})
@@ -285,6 +303,25 @@ def test_the_newest_that_passes_is_chosen_and_the_others_say_so() -> None:
     assert shut(asked, "a", "4.12.18") == ["NewerVersionChosen"]
 
 
+def test_of_those_that_share_a_mutex_the_lowest_version_goes_first() -> None:
+    """Then the fewest soak days, then the name; however they are listed."""
+    offered = {"available_upgrades": ["4.12.19"]}
+    days = kept(9.0, NOW)["prod/o"]["versions"]
+    state = {"prod/o": {"check_in": NOW, "versions": {"4.12.19": days["4.12.18"]}}}
+
+    def first(**clusters: tuple[str, str]) -> str:
+        some = [
+            {"name": name, "version": version, "labels": {"mutexes": "m", "soak-days": soak}}
+            for name, (version, soak) in clusters.items()
+        ]
+        (only,) = acts(world(*({**each, **offered} for each in some), state=state))
+        return only.split()[1].removesuffix("-id/upgrade_policies")
+
+    assert first(a=("4.12.18", "0"), b=("4.12.17", "3")) == "b"
+    assert first(a=("4.12.17", "3"), b=("4.12.17", "1")) == "b"
+    assert first(b=("4.12.17", "1"), a=("4.12.17", "1")) == "a"
+
+
 # Soak
 
 
@@ -309,6 +346,14 @@ def test_what_nobody_watched_did_not_soak(check_in: str, days: float) -> None:
     on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
     state = answer(world(on, state=kept(1.0, check_in)))["state"]["prod/o"]
     assert state["versions"]["4.12.18"]["workloads"]["w"]["soak_days"] == pytest.approx(days)
+
+
+def test_a_workload_named_twice_soaks_once() -> None:
+    """An hour of one cluster is an hour."""
+    on = {"name": "a", "version": "4.12.18", "labels": {"workloads": "w,w"}}
+    state = answer(world(on, state=kept(1.0, "2023-05-10T09:00:00Z")))["state"]["prod/o"]
+    days = state["versions"]["4.12.18"]["workloads"]["w"]["soak_days"]
+    assert days == pytest.approx(1 + 1 / 24)
 
 
 def test_soak_left_is_told_with_an_estimate() -> None:

@@ -153,3 +153,50 @@ def test_a_dry_run_writes_and_keeps_nothing(number: str) -> None:
     wet, dry = plain(answer_strict(world)), plain(answer_strict({**world, "dry_run": True}))
     assert (dry["writes"], dry["state"]) == ([], world.get("state", {}))
     assert dry["targets"] == wet["targets"]
+
+
+# Worlds in which soak is counted otherwise: gaps, a clock that went back, a workload named twice.
+OTHER_SOAK = {"17", "50", "64"}
+NUMBERS = (
+    "aus_cluster_upgrade_policy_info",
+    "aus_cluster_version_remaining_soak_days",
+    "aus_cluster_health_state",
+    "aus_organization_version_data",
+    "aus_organization_validation_errors",
+    "aus_cluster_missing_version_gate_agreements",
+)
+
+
+@pytest.mark.parametrize("number", sorted(WORLDS.keys() - ROWS.keys() - OTHER_SOAK))
+def test_dashboards_see_the_numbers_they_know(number: str) -> None:
+    """Where both decide alike, each number of the existing service is the same."""
+    both = plain(answer_both(WORLDS[number]))
+
+    def shown(mode: str, name: str) -> list[Any]:
+        samples = both[mode]["metrics"].get(name, [])
+        rounded = [[labels, round(value, 9)] for labels, value in samples]
+        return sorted(rounded, key=lambda sample: json.dumps(sample, sort_keys=True))
+
+    for name in NUMBERS:
+        assert shown("strict", name) == shown("compat", name), name
+
+
+def test_the_numbers_of_the_first_design_are_true() -> None:
+    """Every version that is offered, and days that are left, unrounded and unhidden."""
+    metrics = plain(answer_strict(WORLDS["30"]))["metrics"]
+    left = {labels["version"]: value for labels, value in metrics["aus_remaining_soak_days"]}
+    assert left == {"4.12.18": 0.0, "4.12.19": pytest.approx(0.001)}
+    ((labels, value),) = metrics["aus_cluster_info"]
+    assert value == 1
+    assert labels == {
+        "cluster_id": "a-uuid",
+        "cluster_name": "a",
+        "org_id": "o1",
+        "version": "4.12.17",
+        "channel": "stable-4.12",
+        "schedule": "* * * * *",
+        "sector": "",
+        "mutexes": "",
+        "soak_days": "3",
+        "workloads": "svc",
+    }

@@ -105,7 +105,10 @@ def _remaining(
 ) -> Iterator[tuple[str, float]]:
     """Days each candidate still soaks, last first; what comes behind a ready one is hidden."""
     hidden = False
-    for version in reversed(member.cluster.available_upgrades):
+    own, offered = member.cluster.version, member.cluster.available_upgrades
+    # While a node pool is behind, the version of its control plane is still to be reached.
+    every = (own, *offered) if member.standing.behind and own not in offered else offered
+    for version in reversed(every):
         soaked = round(_soaked(member, soak, version) / DAY, 2)
         left = max((member.wishes.soak_days or 0) - soaked, 0.0)
         left = _marked(fleet, member, version, left, now)
