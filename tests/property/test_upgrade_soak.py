@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.upgrades.deciding.soak import DAY, Ledger, Seen, Sight, fold
+from tidegate.core.upgrades.deciding.soak import DAY, Ledger, Seen, Sight, fold, inherited
 from tidegate.wire.upgrade_state import read_ledger, write_ledger
 
 MINUTE = 60 * SECOND
@@ -93,3 +93,11 @@ def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
     ledger = fold(ledger, [seen("here", 31 * day, "4.12.18", True)], None)
     assert set(ledger.sights) == {"here"}
     assert ledger.days.items() >= soaked.items()
+
+
+def test_soak_of_others_is_added_for_workloads_known_here() -> None:
+    """The sum of all, and nothing of what runs only there; what is ours stays as it was."""
+    ours = Ledger(days={("4.12.17", "w"): 1})
+    theirs = [Ledger(days={("4.12.18", "w"): 2, ("4.12.18", "x"): 9})] * 2
+    assert inherited(ours, theirs)[0] == {("4.12.17", "w"): 1, ("4.12.18", "w"): 4}
+    assert ours.days == {("4.12.17", "w"): 1}

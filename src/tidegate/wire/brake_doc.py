@@ -26,7 +26,6 @@ from tidegate.core.gates.pin import Pin
 from tidegate.core.gates.scope import EVERYTHING, Scope
 from tidegate.core.model.problem import shown
 from tidegate.core.model.time import Instant, format_instant
-from tidegate.core.upgrades.world import Expedite
 from tidegate.wire.calendar_doc import Files, Stretch, read_calendar_of
 from tidegate.wire.evidence_doc import Probes, read_approval, read_health
 from tidegate.wire.reader import Reader
@@ -50,14 +49,14 @@ def read_brakes(
 
     kind = reader.text("kind")
     brakes = Brakes(
-        holds=_listed(reader, "holds", _hold),
-        freezes=_listed(reader, "freezes", freeze),
-        blocks=_listed(reader, "blocks", _block, named="revision"),
-        pins=_listed(reader, "pins", _pin),
-        budgets=_listed(reader, "budgets", read_budget),
-        mutexes=_listed(reader, "mutexes", read_mutex),
-        approvals=_listed(reader, "approvals", read_approval),
-        health=_listed(reader, "health", health),
+        holds=read_listed(reader, "holds", _hold),
+        freezes=read_listed(reader, "freezes", freeze),
+        blocks=read_listed(reader, "blocks", _block, named="revision"),
+        pins=read_listed(reader, "pins", _pin),
+        budgets=read_listed(reader, "budgets", read_budget),
+        mutexes=read_listed(reader, "mutexes", read_mutex),
+        approvals=read_listed(reader, "approvals", read_approval),
+        health=read_listed(reader, "health", health),
         claims=tuple(read_claim(each) for each in reader.children("claims")),
         kind=read_kind(reader, "kind", kind) if kind is not None else None,
         partition=reader.text("partition") or "",
@@ -72,7 +71,7 @@ def read_brakes(
     return brakes
 
 
-def _listed(
+def read_listed(
     reader: Reader, field: str, read: Callable[[Reader], T], named: str = "name"
 ) -> tuple[T, ...]:
     """The brakes of one kind, each with a name of its own."""
@@ -91,7 +90,9 @@ def _listed(
     return tuple(found)
 
 
-class _Common(TypedDict):
+class Common(TypedDict):
+    """What every brake has."""
+
     name: str
     scope: Scope
     owner: str
@@ -99,7 +100,7 @@ class _Common(TypedDict):
     expires_at: Instant | None
 
 
-def _common(reader: Reader, scope: Scope | None = None) -> _Common:
+def read_common(reader: Reader, scope: Scope | None = None) -> Common:
     """What every brake has; who put it on and why are not optional."""
     return {
         "name": reader.text("name") or "",
@@ -128,30 +129,17 @@ def read_named_hold(reader: Reader) -> Hold:
     return hold
 
 
-def read_expedites(reader: Reader) -> tuple[Expedite, ...]:
-    """Versions somebody wants out now; each says who, why, where, and until when."""
-    return _listed(reader, "expedites", _expedite, named="version")
-
-
-def _expedite(reader: Reader) -> Expedite:
-    common, version = _common(reader), reader.text("version") or ""
-    if not reader.has("expires"):
-        reader.problems.add(reader.at("expires"), "missing", "say until when it is expedited")
-    common["name"] = common["name"] or version
-    return Expedite(**common, version=version)
-
-
 def _hold(reader: Reader) -> Hold:
-    return Hold(**_common(reader))
+    return Hold(**read_common(reader))
 
 
 def _pin(reader: Reader) -> Pin:
-    return Pin(**_common(reader))
+    return Pin(**read_common(reader))
 
 
 def _block(reader: Reader) -> Block:
     """A block may go without a name of its own, and without a scope: this revision nowhere."""
-    common, revision = _common(reader, EVERYTHING), reader.text("revision") or ""
+    common, revision = read_common(reader, EVERYTHING), reader.text("revision") or ""
     common["name"] = common["name"] or revision
     return Block(**common, revision=revision)
 
@@ -159,7 +147,7 @@ def _block(reader: Reader) -> Block:
 def _freeze(reader: Reader, stretch: Stretch, files: Files | None) -> Freeze:
     calendar = read_calendar_of(reader, stretch, files)
     return Freeze(
-        **_common(reader),
+        **read_common(reader),
         spans=calendar.spans,
         known_until=calendar.known_until,
         finish_before=reader.flag("finishBefore"),

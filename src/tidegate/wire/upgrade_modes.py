@@ -8,8 +8,9 @@ import msgspec
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problems
 from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.wire.brake_doc import read_brakes, read_expedites
+from tidegate.wire.brake_doc import read_brakes
 from tidegate.wire.calendar_doc import stretch_from
+from tidegate.wire.expedite_doc import read_expedites
 from tidegate.wire.line import fields_of
 from tidegate.wire.reader import Reader
 from tidegate.wire.upgrade_answer import answer_plan
