@@ -3,7 +3,7 @@
 import pytest
 
 from tidegate.core.model.time import format_instant, parse_instant
-from tidegate.core.upgrades.declared.orders import Most, read_orders
+from tidegate.core.upgrades.declared.orders import read_orders
 from tidegate.core.upgrades.declared.patterns import PatternError, is_found, read_pattern
 from tidegate.core.upgrades.declared.wishes import read_wishes
 from tidegate.core.upgrades.schedule import read_schedule
@@ -127,7 +127,6 @@ def test_limits_of_sectors_are_rounded_as_ever_and_zero_is_none(
     """Halves go to the even neighbour; anything above 0 % is at least one."""
     read = read_orders({"sector-max-parallel-upgrades.s": f" {text} "}, "o")
     assert (read.limits["s"].of(size), read.closed, read.complaints) == (most, frozenset(), ())
-    assert str(Most(5, percent=True)) == "5%"
 
 
 @pytest.mark.parametrize("text", ["abc", "-1", "101%", "1.5", "1e3", "5 %"])

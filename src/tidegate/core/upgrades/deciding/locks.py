@@ -5,7 +5,7 @@ up. A mutex has one holder, whatever a sector's limit is: the limit counts clust
 whether they share a mutex or not. Whatever the plan starts is counted at once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from heapq import nsmallest
 
 from tidegate.core.model.reasons import Reason
@@ -89,10 +89,6 @@ class Locks:
         names = nsmallest(_NAMES_MAX + 1, (each.called for each in busy.values()))
         shown = (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
         return (verdict(Reason.SectorFull, sector, used, limit, shown),)
-
-    def holders(self) -> Mapping[str, Member]:
-        """Who has which mutex."""
-        return self._holders
 
     def _limit(self, sector: str) -> int | None:
         limit = self._orders.limits.get(sector)

@@ -35,9 +35,6 @@ class Most(msgspec.Struct, frozen=True):
         up = rest > 50 or (rest == 50 and whole % 2 == 1)
         return max(1, whole + up)
 
-    def __str__(self) -> str:
-        return f"{self.amount}%" if self.percent else str(self.amount)
-
 
 class Orders(msgspec.Struct, frozen=True):
     """What an organisation's labels ask for, as far as they can be read."""
