@@ -9,7 +9,8 @@ from tidegate.core.model.time import SECOND, Instant, format_instant, format_sec
 from tidegate.core.model.verdict import Verdict, all_pass
 from tidegate.core.upgrades.deciding.fleet import SERVICE
 from tidegate.core.upgrades.deciding.numbers import numbers
-from tidegate.core.upgrades.deciding.plan import Doing, Step, Telling, UpgradePlan
+from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan
+from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.world import Cluster, World
 from tidegate.wire.rollout_answer import verdict_doc
 from tidegate.wire.upgrade_state import write_ledger

@@ -145,6 +145,8 @@ class World(msgspec.Struct, frozen=True):
     fail: Mapping[str, int] = {}  # "POST /path" -> the status it is answered with
     health_fails: bool = False
     # What follows is for our own rules only.
+    # When clusters were looked at; None: now. Soak ends there: nobody has seen them since.
+    read_at: Instant | None = None
     ledgers: Mapping[str, Ledger] = {}  # by `env/org`
     brakes: Brakes = Brakes()
     expedites: tuple[Expedite, ...] = ()

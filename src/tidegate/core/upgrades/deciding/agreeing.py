@@ -10,8 +10,9 @@ from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import verdict
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member, gather
 from tidegate.core.upgrades.deciding.gates import OCP, relevant
-from tidegate.core.upgrades.deciding.plan import Doing, Step, UpgradePlan, actions_of
+from tidegate.core.upgrades.deciding.plan import UpgradePlan, actions_of
 from tidegate.core.upgrades.declared.complaint import Notes
+from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.versions import VersionError, minor_of
 from tidegate.core.upgrades.world import World
 

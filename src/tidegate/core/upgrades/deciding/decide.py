@@ -64,6 +64,12 @@ def decide(world: World, now: Instant) -> UpgradePlan:
 
 def look(world: World, fleet: Fleet, now: Instant) -> Ledger:
     """The organisation's ledger with this look at its clusters folded in."""
+    seen = seen_in(world, fleet, now)
+    return fold(world.ledgers.get(fleet.key, Ledger()), seen, minima_of(fleet))
+
+
+def seen_in(world: World, fleet: Fleet, now: Instant) -> list[Seen]:
+    """Every cluster as it was seen, as far as it counts for soak; whoever is set aside does not."""
     enforced = [each for each in fleet.org.health_checks if each.enforced]
     unasked = any(not can_be_asked(world, each) for each in enforced)
     seen: list[Seen] = []
@@ -72,16 +78,16 @@ def look(world: World, fleet: Fleet, now: Instant) -> Ledger:
         if member.aside is None:
             healthy = member.is_ready and not unasked and not (enforced and cluster.alerts)
             sight = Sight(
-                at=now,
+                at=now if world.read_at is None else world.read_at,
                 version=cluster.version,
                 workloads=member.wishes.workloads or (),
                 healthy=healthy,
             )
             seen.append(Seen(cluster.uuid, cluster.name, member.unique, sight))
-    return fold(world.ledgers.get(fleet.key, Ledger()), seen, _minima(fleet))
+    return seen
 
 
-def _minima(fleet: Fleet) -> Minima | None:
+def minima_of(fleet: Fleet) -> Minima | None:
     """The lowest version clusters run, overall and by workload: what others inherit."""
     read = [each for each in fleet.members if each.key is not None]
     if not read:

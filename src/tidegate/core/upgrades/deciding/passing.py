@@ -13,10 +13,11 @@ from tidegate.core.upgrades.deciding.expedite import Expedites
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.gates import Asked
 from tidegate.core.upgrades.deciding.locks import Locks
-from tidegate.core.upgrades.deciding.plan import Doing, Step, Telling
+from tidegate.core.upgrades.deciding.plan import Telling
 from tidegate.core.upgrades.deciding.soak import Days, Ledger
 from tidegate.core.upgrades.deciding.standing import can_be_taken_back
 from tidegate.core.upgrades.history import Minima
+from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.versions import VersionError, key_of
 from tidegate.core.upgrades.world import World
 

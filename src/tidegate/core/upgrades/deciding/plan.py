@@ -1,37 +1,13 @@
 """What a round of upgrades comes to: every option with its verdicts, what is done, who is told."""
 
-import enum
-
 import msgspec
 
 from tidegate.core.gates.claims import Claim
-from tidegate.core.model.plan import Action, Change, Option, Plan
-from tidegate.core.model.time import Instant
+from tidegate.core.model.plan import Action, Option, Plan
 from tidegate.core.model.verdict import all_pass
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.soak import Ledger
-
-
-class Doing(enum.Enum):
-    """What is asked of OpenShift Cluster Manager."""
-
-    UPGRADE = "upgrade"  # the cluster, or its control plane
-    POOL = "pool"  # a node pool follows its control plane
-    CHANNEL = "channel"  # the channel of the next minor
-    CANCEL = "cancel"  # an upgrade that has not started, to a version that is blocked by now
-    AGREE = "agree"  # a version gate
-
-
-class Step(Change, frozen=True, gc=False, kw_only=True):
-    """What an option would do; `revision` is the version, the channel, or the gate's minor."""
-
-    doing: Doing
-    # The node pool, for POOL and for CANCEL of one; empty: the cluster, or its control plane.
-    pool: str = ""
-    # What is deleted or agreed to, by its id.
-    ident: str = ""
-    # None: it would not start soon, or starts nothing.
-    starts_at: Instant | None = None
+from tidegate.core.upgrades.step import Doing, Step
 
 
 class Telling(msgspec.Struct, frozen=True):
