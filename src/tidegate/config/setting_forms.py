@@ -21,6 +21,7 @@ class Form(enum.Enum):
     ADDRESS = "host:port"
     SECRET = "an address, or where it is: `env:NAME` or `file:PATH`"
     TOKEN = "where it is: `env:NAME` or `file:PATH`"
+    BEARER = "a token, or where it is: `env:NAME` or `file:PATH`"
     TEMPLATE = "a text with `${words}`"
 
 

@@ -64,6 +64,8 @@ def _read(reader: Reader, key: str, setting: Setting) -> Written | None:
             return _secret(reader, key, reader.text(key))
         case Form.TOKEN:
             return _token(reader, key, reader.text(key))
+        case Form.BEARER:
+            return _bearer(reader, key, reader.text(key))
         case Form.TEMPLATE:
             return _template(reader, key, reader.text(key))
         case Form.TEXT | Form.PATH:
@@ -126,6 +128,14 @@ def _token(reader: Reader, key: str, value: str | None) -> str | None:
     """A reference to a token; the token itself does not belong where others may read it."""
     if value and not value.startswith(("env:", "file:")):
         reader.problems.add(reader.at(key), "not where a token is", "write env:NAME or file:PATH")
+    return value
+
+
+def _bearer(reader: Reader, key: str, value: str | None) -> str | None:
+    """A token, or a reference to one; what was written is not repeated."""
+    is_word = value is None or (value.isascii() and value.isprintable() and " " not in value)
+    if value and not value.startswith("file:") and not is_word:
+        reader.problems.add(reader.at(key), "no token", "one word, env:NAME or file:PATH")
     return value
 
 

@@ -6,6 +6,7 @@ so that none of them can know a setting the others do not.
 
 from tidegate.config.check_settings import CHECK
 from tidegate.config.setting_forms import Form, Setting
+from tidegate.config.upgrade_settings import UPGRADES
 from tidegate.core.why.notices import Happening
 
 _ALL = (
@@ -368,5 +369,5 @@ _FORGE = (
 
 TABLE: dict[str, Setting] = {
     setting.name: setting
-    for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE, *_PROMOTION, *CHECK)
+    for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE, *_PROMOTION, *CHECK, *UPGRADES)
 }

@@ -26,7 +26,7 @@ CONFIG_VARIABLE = "TIDEGATE_CONFIG"
 # Variables of ours that are no settings.
 _OTHERS = (CONFIG_VARIABLE, "TIDEGATE_DEBUG", "TIDEGATE_REWRITE")
 # Nobody is shown what these are set to.
-_HIDDEN = (Form.SECRET, Form.TOKEN)
+_HIDDEN = (Form.SECRET, Form.TOKEN, Form.BEARER)
 # Variables that a cluster gives to whoever runs beside a Service called tidegate.
 _OF_SERVICES = re.compile(r"_SERVICE_(HOST|PORT)|_PORT(_\d+_(TCP|UDP)(_\w+)?)?$")
 
@@ -87,6 +87,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     check_time_limit: Duration
     check_retries: int
     check_logs: str
+    upgrades: str
+    ocm_url: str
+    ocm_token_url: str
+    ocm_token: str
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -29,6 +29,10 @@ class Credentials(msgspec.Struct, frozen=True, omit_defaults=True):
     # A person's own token, instead of both.
     token: str = ""
 
+    def __repr__(self) -> str:
+        """Without what is secret."""
+        return f"Credentials({self.client_id!r})"
+
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """One OpenShift Cluster Manager."""

@@ -1,0 +1,58 @@
+"""The file that says who is served, as the setting `upgrades` names it."""
+
+from pathlib import Path
+
+import msgspec
+
+from tidegate.config.strict_yaml import read_yaml
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import Problem, Problems
+from tidegate.core.upgrades.service import Credentials, Service
+from tidegate.wire.upgrade_service_doc import read_service
+
+
+class ServiceFile(msgspec.Struct, frozen=True):
+    """Who is served, and what looked odd on the way."""
+
+    service: Service
+    warnings: tuple[Problem, ...] = ()
+
+
+def read_service_file(path: Path) -> ServiceFile:
+    """Who a file says is served; UserError lists all that is wrong with it, each with its line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = (getattr(error, "strerror", None) or "not UTF-8").lower()
+        remedy = "name a file with environments and organizations"
+        raise UserError((Problem("upgrades", what, remedy),), where=str(path)) from None
+    document, problems = read_yaml(str(path), text), Problems()
+    service = read_service(document.data, problems)
+    if problems.errors:
+        raise UserError(document.located(problems.errors))
+    return ServiceFile(_seen_from(path.parent, service), document.located(problems.warnings))
+
+
+def _seen_from(folder: Path, service: Service) -> Service:
+    """Files that hold secrets are seen from where the document is."""
+    return msgspec.structs.replace(
+        service,
+        environments=tuple(
+            msgspec.structs.replace(each, credentials=_beside(folder, each.credentials))
+            for each in service.environments
+        ),
+        organizations=tuple(
+            each
+            if each.credentials is None
+            else msgspec.structs.replace(each, credentials=_beside(folder, each.credentials))
+            for each in service.organizations
+        ),
+    )
+
+
+def _beside(folder: Path, found: Credentials) -> Credentials:
+    def seen(secret: str) -> str:
+        place, _, name = secret.partition("file:")
+        return f"file:{folder / name}" if not place and name else secret
+
+    return Credentials(found.client_id, seen(found.client_secret), seen(found.token))
