@@ -92,12 +92,20 @@ def test_what_is_read_decides_as_what_was_written(name: str, least: int) -> None
     assert tried >= least
 
 
-def test_a_cluster_that_could_not_be_read_is_left_out() -> None:
-    """It is still in the survey, with why."""
+def test_a_cluster_that_could_not_be_read_is_there_with_why() -> None:
+    """And with what is known of it; all others are as they were."""
     seen = surveyed(small_world())
     broken = msgspec.structs.replace(seen.details["a-id"], error="no answer")
-    seen = msgspec.structs.replace(seen, details={**seen.details, "a-id": broken})
+    gapped = msgspec.structs.replace(seen, details={**seen.details, "a-id": broken})
     orgs = [Org("o1", "one"), Org("o2", "two")]
-    world = world_of(seen, orgs, Instant(0))
-    assert [each.name for each in world.clusters] == ["h"]
+    world = world_of(gapped, orgs, Instant(0))
+    assert world.unread == {"a-uuid": "no answer"}
+    assert msgspec.structs.replace(world, unread={}) == world_of(seen, orgs, Instant(0))
     assert [each.labels for each in world.orgs] == [{"blocked-versions": "x"}, {}]
+
+
+def test_what_was_not_read_as_a_whole_is_so_for_every_organisation() -> None:
+    """Nobody knows whose items are missing."""
+    seen = msgspec.structs.replace(surveyed(small_world()), complete=False)
+    world = world_of(seen, [Org("o1", "one"), Org("o2", "two")], Instant(0))
+    assert [each.partial for each in world.orgs] == ["a list changed while it was read"] * 2

@@ -63,6 +63,7 @@ def decode(reader: Reader) -> World:
         approver=reader.flag("approver"),
         fail=_fail(reader),
         health_fails=reader.flag("telemeter_fail"),
+        unread={key: str(value) for key, value in mapping(reader, "unread").items()},
     )
 
 

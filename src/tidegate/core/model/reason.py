@@ -192,6 +192,8 @@ class Reason(enum.Enum):
     OrgLabelsUnreadable = "OrgLabelsUnreadable"
     # reading, of a cluster
     ClusterUnreadable = "ClusterUnreadable"
+    ClusterUnread = "ClusterUnread"
+    OrgPartlyRead = "OrgPartlyRead"
     # progress, of an upgrade
     NothingUnderWay = "NothingUnderWay"
     ClusterNotReady = "ClusterNotReady"
@@ -226,11 +228,13 @@ class Reason(enum.Enum):
     SoakExpedited = "SoakExpedited"
     VersionTrusted = "VersionTrusted"
     VersionQuarantined = "VersionQuarantined"
+    FailuresUnread = "FailuresUnread"
     # sector
     NoSectorBefore = "NoSectorBefore"
     SectorsHaveIt = "SectorsHaveIt"
     SectorBehind = "SectorBehind"
     SectorMemberUnreadable = "SectorMemberUnreadable"
+    SectorMemberUnread = "SectorMemberUnread"
     SectorCircle = "SectorCircle"
     InheritedBehind = "InheritedBehind"
     InheritanceUnverified = "InheritanceUnverified"
@@ -242,6 +246,7 @@ class Reason(enum.Enum):
     # mutex, of clusters
     MutexUpgrading = "MutexUpgrading"
     MutexUpgradeFailed = "MutexUpgradeFailed"
+    MutexUnread = "MutexUnread"
     # agreement
     NoAgreementNeeded = "NoAgreementNeeded"
     AgreementsThere = "AgreementsThere"

@@ -31,6 +31,20 @@ _OF_THE_CLUSTER: dict[Reason, Entry] = {
         (("what", _N),),
         "OpenShift Cluster Manager describes it whole",
     ),
+    Reason.ClusterUnread: Entry(
+        Gate.READING,
+        _WAIT,
+        "set aside, what is under way on it could not be read: {what}",
+        (("what", _N),),
+        "OpenShift Cluster Manager answers",
+    ),
+    Reason.OrgPartlyRead: Entry(
+        Gate.READING,
+        _WAIT,
+        "its organisation was not read as a whole: {what}",
+        (("what", _N),),
+        "all of it is read",
+    ),
     Reason.NothingUnderWay: Entry(Gate.PROGRESS, _PASS, "ready, and nothing is under way on it"),
     Reason.ClusterNotReady: Entry(
         Gate.PROGRESS, _WAIT, "is {state}, not ready", (("state", _N),), "it is ready"
@@ -138,6 +152,13 @@ _OF_THE_CLUSTER: dict[Reason, Entry] = {
         "mutex {mutex}: {holder} has it, and its upgrade failed",
         (("mutex", _N), ("holder", _N)),
         "somebody looks at {holder} and deletes its failed upgrade policy",
+    ),
+    Reason.MutexUnread: Entry(
+        Gate.MUTEX,
+        _WAIT,
+        "mutex {mutex}: {holder} could not be read, and may be being upgraded",
+        (("mutex", _N), ("holder", _N)),
+        "{holder} is read",
     ),
     Reason.SectorRoom: Entry(
         Gate.SLOTS,
@@ -257,6 +278,14 @@ _OF_THE_VERSION: dict[Reason, Entry] = {
         (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
         "somebody looks at {clusters} and deletes the failed upgrade policies, or another version",
     ),
+    Reason.FailuresUnread: Entry(
+        Gate.SOAK,
+        _WAIT,
+        "{failed:upgrade} to {version} failed, {most} are too many, and {clusters} could not be"
+        " read",
+        (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
+        "{clusters} are read",
+    ),
     Reason.NoSectorBefore: Entry(Gate.SECTOR, _PASS, "no sector goes before it"),
     Reason.SectorsHaveIt: Entry(
         Gate.SECTOR,
@@ -277,6 +306,13 @@ _OF_THE_VERSION: dict[Reason, Entry] = {
         "sector {sector} goes first, and nobody knows which version {cluster} is on",
         (("sector", _N), ("cluster", _N)),
         "OpenShift Cluster Manager says which version {cluster} is on",
+    ),
+    Reason.SectorMemberUnread: Entry(
+        Gate.SECTOR,
+        _WAIT,
+        "sector {sector} goes first, and the node pools of {cluster} could not be read",
+        (("sector", _N), ("cluster", _N)),
+        "{cluster} is read",
     ),
     Reason.SectorCircle: Entry(
         Gate.SECTOR,

@@ -31,6 +31,8 @@ class Org(msgspec.Struct, frozen=True):
     registered: bool = True
     # After so many failed upgrades to a version nobody else here goes to it; 0: not asked for.
     quarantine_after: int = 0
+    # Why not all that is there was read this time; empty: it was. Our own rules heed it.
+    partial: str = ""
 
 
 class Upgrade(msgspec.Struct, frozen=True):
@@ -150,3 +152,19 @@ class World(msgspec.Struct, frozen=True):
     ledgers: Mapping[str, Ledger] = {}  # by `env/org`
     brakes: Brakes = Brakes()
     expedites: tuple[Expedite, ...] = ()
+    # Why what is under way on a cluster could not be read this time, by its external id. Of its
+    # policies, node pools and agreements there may be more than stands here.
+    unread: Mapping[str, str] = {}
+
+
+def only_whole(world: World) -> World:
+    """The world as rules must see it that know of no gaps: who was not read whole is left alone.
+
+    The existing service gives an organisation up when one of its clusters cannot be read.
+    """
+    gaps = {each.org for each in world.clusters if each.uuid in world.unread}
+    orgs = (
+        msgspec.structs.replace(each, registered=False) if each.partial or each.id in gaps else each
+        for each in world.orgs
+    )
+    return msgspec.structs.replace(world, orgs=tuple(orgs))

@@ -16,6 +16,8 @@ from tidegate.engine.upgrades.survey import PREFIX, Survey, made_order
 from tidegate.ports.cluster_manager import LabelType
 from tidegate.wire.cluster_manager import Cluster, Label, UpgradePolicy
 
+_CHANGED = "a list changed while it was read"
+
 
 def world_of(
     survey: Survey,
@@ -26,28 +28,32 @@ def world_of(
 ) -> decided.World:
     """The world of a survey, with the organisations that are served, each with its labels.
 
-    A cluster that could not be read in full is left out: whoever decides must know of it from the
-    survey, and hold what depends on it.
+    A cluster that could not be read in full is there with what is known of it, and with why.
     """
     labels = _labels(survey.labels, prefix)
     subscribed = {each.id: each.organization_id for each in survey.subscriptions}
-    made = sorted(survey.clusters, key=made_order)
+    clusters = tuple(
+        _cluster(each, subscribed[each.subscription.id], labels, survey)
+        for each in sorted(survey.clusters, key=made_order)
+    )
+    errors = ((each.uuid, survey.details[each.ident].error) for each in clusters)
     return decided.World(
         now=now,
         orgs=tuple(
-            msgspec.structs.replace(org, labels=labels[LabelType.ORGANIZATION.value, org.id])
+            msgspec.structs.replace(
+                org,
+                labels=labels[LabelType.ORGANIZATION.value, org.id],
+                partial=org.partial or ("" if survey.complete else _CHANGED),
+            )
             for org in orgs
         ),
-        clusters=tuple(
-            _cluster(each, subscribed[each.subscription.id], labels, survey)
-            for each in made
-            if not survey.details[each.id].error
-        ),
+        clusters=clusters,
         gates=tuple(
             decided.Gate(each.id, each.version_raw_id_prefix, each.label, each.sts_only)
             for each in survey.gates
         ),
         kept=kept or {},
+        unread={uuid: why for uuid, why in errors if why},
     )
 
 

@@ -43,6 +43,8 @@ def agree(world: World, now: Instant) -> UpgradePlan:
 def _options(world: World, fleet: Fleet, member: Member, at: int) -> list[Option]:
     if member.aside is not None:
         return [Option(at, _step("", ""), (member.aside,))]
+    if fleet.org.partial:  # a label that says `none` may not have been read
+        return [Option(at, _step("", ""), (verdict(Reason.OrgPartlyRead, fleet.org.partial),))]
     if not member.is_ready:
         return [Option(at, _step("", ""), (verdict(Reason.ClusterNotReady, member.cluster.state),))]
     minors = {minor_of(each) for each in member.cluster.available_upgrades if _is_version(each)}

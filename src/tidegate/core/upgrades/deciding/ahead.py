@@ -2,8 +2,8 @@
 
 A sector waits for those it depends on; where one has no cluster with the workload, those behind it
 count in its place. A cluster whose workloads cannot be read counts for all of them, and one whose
-version cannot be read is behind everything. What the organisations it inherits from run comes
-first, too.
+version cannot be read is behind everything; so is one whose node pools nobody could read. What the
+organisations it inherits from run comes first, too.
 """
 
 from collections.abc import Iterable
@@ -110,7 +110,9 @@ def _place(member: Member) -> tuple[Key | tuple[()], str, str]:
 
 def _behind(sector: str, workload: str, slowest: Member, version: str) -> Verdict:
     if slowest.key is None:
-        return verdict(Reason.SectorMemberUnreadable, sector, slowest.called)
+        unread = slowest.standing.unread and slowest.on is not None
+        reason = Reason.SectorMemberUnread if unread else Reason.SectorMemberUnreadable
+        return verdict(reason, sector, slowest.called)
     cluster = slowest.cluster
     versions = [cluster.version, *(pool.version for pool in slowest.standing.behind)]
     held = min(versions, key=key_of)

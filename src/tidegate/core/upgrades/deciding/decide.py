@@ -47,7 +47,8 @@ def decide(world: World, now: Instant) -> UpgradePlan:
         first = options[-1].target + 1 if options else 0
         for at, member in enumerate(fleet.members, start=first):
             options += passed.look_at(at, member)
-        tellings += (*_tellings(fleet), *passed.tellings)
+        if not fleet.org.partial:  # a label that is missing may only not have been read
+            tellings += (*_tellings(fleet), *passed.tellings)
         moments += [each.standing.due_at for each in fleet.members if each.standing.due_at]
     return UpgradePlan(
         options=options,
@@ -88,9 +89,12 @@ def seen_in(world: World, fleet: Fleet, now: Instant) -> list[Seen]:
 
 
 def minima_of(fleet: Fleet) -> Minima | None:
-    """The lowest version clusters run, overall and by workload: what others inherit."""
-    read = [each for each in fleet.members if each.key is not None]
-    if not read:
+    """The lowest version clusters run, overall and by workload: what others inherit.
+
+    None: nobody can tell, so what was known before holds. Who was not read may be behind.
+    """
+    read = [each for each in fleet.members if each.on is not None]
+    if not read or fleet.org.partial:
         return None
     lowest: dict[str, str] = {}
     versions = sorted(

@@ -1,8 +1,9 @@
 """The clusters of an organisation, ready to be decided on: who takes part, and who is set aside.
 
-Set aside is who has a label that cannot be read, or whom OpenShift Cluster Manager describes badly:
-alone, with the reason. They still count where others look at them: for their sector, for the
-mutexes they hold. So do clusters that are not ready.
+Set aside is who has a label that cannot be read, whom OpenShift Cluster Manager describes badly, or
+whose details could not be read this time: alone, with the reason. They still count where others
+look at them: for their sector, for the mutexes they hold, and all that they may hold where nobody
+knows. So do clusters that are not ready.
 """
 
 from collections import Counter
@@ -34,8 +35,10 @@ class Member(msgspec.Struct, frozen=True):
     cluster: Cluster
     wishes: Wishes
     unique: bool  # no other cluster of the organisation has its name
-    # Of the older of its control plane and its node pools; None: not readable.
+    # Of the older of its control plane and its node pools; None: not readable, or not read.
     key: Key | None
+    # Of the cluster, or its control plane, alone; None: not readable.
+    on: Key | None
     standing: Standing
     sector: str = ""  # empty: none
     aside: Verdict | None = None  # why it is set aside; None: it is not
@@ -107,7 +110,15 @@ def _fleet(
     own = orders[org.id]
     names = Counter(each.name for each in clusters)
     members = [
-        _member(each, own, names[each.name] == 1, uuids[each.uuid] == 1, now) for each in clusters
+        _member(
+            each,
+            own,
+            names[each.name] == 1,
+            _wrong(each, uuids),
+            world.unread.get(each.uuid),
+            now,
+        )
+        for each in clusters
     ]
     members.sort(key=_priority)
     envs = {each.id: each.env for each in world.orgs}
@@ -115,8 +126,10 @@ def _fleet(
         each for each in own.inherit if each not in orders or org.id not in orders[each].publish
     )
     complaints = own.complaints
-    if unverified:
-        complaints = (*complaints, _unverified(org.id, unverified))
+    # Where an organisation was not read whole, it may well publish.
+    unread = {each.id for each in world.orgs if each.partial}
+    if blamed := tuple(each for each in unverified if each not in unread):
+        complaints = (*complaints, _unverified(org.id, blamed))
     told = [f"organisation {org.id}: {text}" for text in own.warnings]
     told += [f"cluster {one.called}: {text}" for one in members for text in one.wishes.warnings]
     return Fleet(
@@ -141,7 +154,9 @@ def _priority(member: Member) -> tuple[bool, Key | tuple[()], int, str, str]:
     return (member.aside is not None, key, days, cluster.name, cluster.uuid)
 
 
-def _member(cluster: Cluster, orders: Orders, unique: bool, is_one: bool, now: Instant) -> Member:
+def _member(
+    cluster: Cluster, orders: Orders, unique: bool, wrong: str, unread: str | None, now: Instant
+) -> Member:
     wishes = read_wishes(cluster.labels)
     complaints = wishes.complaints
     sector = wishes.sector if wishes.sector in orders.sectors else ""
@@ -152,28 +167,36 @@ def _member(cluster: Cluster, orders: Orders, unique: bool, is_one: bool, now: I
     aside: Verdict | None = None
     if complaints:
         aside = verdict(Reason.LabelsUnreadable, len(complaints), complaints[0].text())
-    key, wrong = _read_versions(cluster)
-    if missing := [name for name in _NEEDED if name in cluster.omit]:
-        wrong = f"{', '.join(missing)} missing"
-        key = None if "version" in missing else key
-    if not is_one:
-        wrong = f"external id {cluster.uuid} stands there twice"
-    if wrong:
+    on, key, odd = _read_versions(cluster)
+    if wrong := wrong or odd:
         aside = verdict(Reason.ClusterUnreadable, wrong)
-    standing = standing_of(cluster, now, readable=key is not None)
-    return Member(cluster, wishes, unique, key, standing, sector, aside, complaints)
+    if unread is not None:
+        aside = verdict(Reason.ClusterUnread, unread)
+        key = None if cluster.is_hosted else key  # its node pools may be behind
+    standing = standing_of(cluster, now, readable=key is not None, unread=unread is not None)
+    return Member(cluster, wishes, unique, key, on, standing, sector, aside, complaints)
 
 
-def _read_versions(cluster: Cluster) -> tuple[Key | None, str]:
-    """The lowest version of a cluster and its node pools, or what is wrong."""
+def _wrong(cluster: Cluster, uuids: Mapping[str, int]) -> str:
+    """What is wrong with how OpenShift Cluster Manager describes it, versions apart."""
+    if uuids[cluster.uuid] != 1:
+        return f"external id {cluster.uuid} stands there twice"
+    missing = [name for name in _NEEDED if name in cluster.omit]
+    return f"{', '.join(missing)} missing" if missing else ""
+
+
+def _read_versions(cluster: Cluster) -> tuple[Key | None, Key | None, str]:
+    """Its own version, the lowest of it and its node pools, and what is wrong with them."""
+    if "version" in cluster.omit:
+        return None, None, ""
     pools = cluster.node_pools if cluster.is_hosted else ()
     keys: list[Key] = []
     for version in (cluster.version, *(pool.version for pool in pools)):
         try:
             keys.append(key_of(version))
         except VersionError:
-            return None, f'"{version}" is no version'
-    return min(keys), ""
+            return keys[0] if keys else None, None, f'"{version}" is no version'
+    return keys[0], min(keys), ""
 
 
 def _unverified(own: str, orgs: tuple[str, ...]) -> Complaint:

@@ -47,6 +47,10 @@ class Asked:
         self._offers: dict[str, Verdict] = {}
         self._running = _running(fleet, ledger)
         self._failed = _failed(fleet)
+        self._unread = sorted(each.called for each in fleet.members if each.standing.unread)
+        self._reading: tuple[Verdict, ...] = ()
+        if fleet.org.partial:
+            self._reading = (verdict(Reason.OrgPartlyRead, fleet.org.partial),)
         orders = fleet.orders
         self._labels = LABELS_READ
         if orders.unreadable:
@@ -56,6 +60,10 @@ class Asked:
     def labels(self) -> Verdict:
         """Whether what its organisation wrote can be read; its own can, or it is set aside."""
         return self._labels
+
+    def reading(self) -> tuple[Verdict, ...]:
+        """What keeps everything from starting here: not all that is there was read."""
+        return self._reading
 
     def progress(self, member: Member) -> Verdict:
         """What is under way on it."""
@@ -148,9 +156,13 @@ class Asked:
         most = self._fleet.org.quarantine_after
         if most <= 0:
             return ()
-        failed = self._failed.get(version, ())
-        reason = Reason.VersionQuarantined if len(failed) >= most else Reason.VersionTrusted
-        return (verdict(reason, version, len(failed), most, tuple(failed[:_NAMES_MAX])),)
+        failed = self._failed.get(version, [])
+        reason, named = Reason.VersionTrusted, failed
+        if len(failed) >= most:
+            reason = Reason.VersionQuarantined
+        elif len(failed) + len(self._unread) >= most:  # for all we know, they failed too
+            reason, named = Reason.FailuresUnread, self._unread
+        return (verdict(reason, version, len(failed), most, tuple(named[:_NAMES_MAX])),)
 
     def agreement(self, cluster: Cluster, version: str) -> Verdict:
         """Whether all that the minor version asks for was agreed to."""

@@ -30,7 +30,7 @@ class Locks:
         for each in members:
             if each.sector:
                 self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
-            if each.standing.under_way or each.standing.failed:
+            if each.standing.under_way or each.standing.failed or each.standing.unread:
                 self.take(each)
             elif each.standing.behind:
                 lagging.append(each)
@@ -86,7 +86,7 @@ class Locks:
         used = len(busy) - (member.cluster.uuid in busy)
         if used < limit:
             return (verdict(Reason.SectorRoom, sector, used, limit),)
-        names = nsmallest(_NAMES_MAX + 1, (each.called for each in busy.values()))
+        names = nsmallest(_NAMES_MAX + 1, map(_named, busy.values()))
         shown = (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
         return (verdict(Reason.SectorFull, sector, used, limit, shown),)
 
@@ -95,6 +95,14 @@ class Locks:
         return None if limit is None else limit.of(self._sizes.get(sector, 0))
 
 
+def _named(member: Member) -> str:
+    return f"{member.called} (not read)" if member.standing.unread else member.called
+
+
 def _held(mutex: str, holder: Member) -> Verdict:
-    reason = Reason.MutexUpgradeFailed if holder.standing.failed else Reason.MutexUpgrading
+    standing, reason = holder.standing, Reason.MutexUpgrading
+    if standing.failed:
+        reason = Reason.MutexUpgradeFailed
+    elif standing.unread and not standing.under_way:
+        reason = Reason.MutexUnread
     return verdict(reason, mutex, holder.called)

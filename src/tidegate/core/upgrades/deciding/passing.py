@@ -58,12 +58,14 @@ class Pass:
         if options:
             return options
         nothing = verdict(Reason.NothingOffered, member.cluster.version)
-        return [Option(at, _NO_CHANGE, (progress, self._asked.labels(), nothing))]
+        said = (progress, *self._asked.reading(), self._asked.labels(), nothing)
+        return [Option(at, _NO_CHANGE, said)]
 
     def _of_the_cluster(self, member: Member, progress: Verdict) -> Verdicts:
         """What is said of the cluster, whatever the version."""
         return (
             progress,
+            *self._asked.reading(),
             self._asked.labels(),
             *self._locks.slots(member),
             *self._locks.mutexes(member),
@@ -198,6 +200,7 @@ class Pass:
         first = f"{target.rpartition('-')[2]}.0"
         said: list[Verdict] = [
             progress,
+            *self._asked.reading(),
             self._asked.labels(),
             verdict(Reason.ChannelThere, cluster.updates_from, target),
             self._asked.block(member, first),

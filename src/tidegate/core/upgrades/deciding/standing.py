@@ -43,14 +43,17 @@ class Standing(msgspec.Struct, frozen=True):
     doubled: tuple[str, ...] = ()  # the versions of policies for one and the same thing
     behind: tuple[NodePool, ...] = ()  # node pools behind their control plane, by id
     due_at: Instant | None = None  # when the owner's own counts as under way; None: not known
+    unread: bool = False  # there may be more than this, so it counts as being changed
 
     @property
     def occupies(self) -> bool:
         """Whether the cluster is being changed, or stuck in it."""
-        return bool(self.under_way or self.failed or self.behind)
+        return bool(self.under_way or self.failed or self.behind or self.unread)
 
 
-def standing_of(cluster: Cluster, now: Instant, *, readable: bool = True) -> Standing:
+def standing_of(
+    cluster: Cluster, now: Instant, *, readable: bool = True, unread: bool = False
+) -> Standing:
     """What is under way on a cluster; node pools are behind only where versions can be read."""
     parts = [("", cluster.upgrade_policies)]
     pools = sorted(cluster.node_pools, key=lambda pool: pool.id) if cluster.is_hosted else []
@@ -76,6 +79,7 @@ def standing_of(cluster: Cluster, now: Instant, *, readable: bool = True) -> Sta
             (moment for one, _ in stages[Stage.ASIDE] if (moment := _due_at(one, now))),
             default=None,
         ),
+        unread=unread,
     )
 
 
