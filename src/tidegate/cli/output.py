@@ -39,10 +39,24 @@ def emit(data: Any, output: str) -> None:
     if output == "json":
         click.echo(msgspec.json.format(encoded, indent=2))
         return
+    click.echo(as_yaml(msgspec.json.decode(encoded)), nl=False)
+
+
+def as_yaml(plain: Any) -> str:
+    """Plain data as YAML that we read again as the same: a text that looks like more is quoted."""
     import yaml
 
-    plain = msgspec.json.decode(encoded)
-    click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100), nl=False)
+    from tidegate.config.strict_yaml import meaning
+
+    class Dumper(yaml.SafeDumper):
+        """Quotes what readers of YAML do not agree on, as a short commit like 12e4567."""
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+        style = None if value and meaning(value) == (value, "", "") else "'"
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    return yaml.dump(plain, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def again(watch: bool, every_s: float) -> Iterator[None]:

@@ -76,7 +76,11 @@ class Document:
     def located(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
         """The same problems, each with the line of the file it stands on."""
         return tuple(
-            Problem(f"{self.where(each.path)}: {each.path}", each.message, each.remedy)
+            Problem(
+                ": ".join(filter(None, (self.where(each.path), each.path))),
+                each.message,
+                each.remedy,
+            )
             for each in problems
         )
 

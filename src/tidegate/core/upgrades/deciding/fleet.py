@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tidegate.core.model.problem import nearest
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import Verdict, verdict
@@ -162,7 +163,8 @@ def _member(
     sector = wishes.sector if wishes.sector in orders.sectors else ""
     if wishes.sector and not sector:
         known = f"cluster {cluster.uuid} references unknown sector {wishes.sector}"
-        words = f'"{wishes.sector}" is no sector of the organisation; declare it with sector-deps'
+        hint = nearest(wishes.sector, orders.sectors) or "declare it with sector-deps"
+        words = f'"{wishes.sector}" is no sector of the organisation; {hint}'
         complaints = (*complaints, Complaint("sector", words, known))
     aside: Verdict | None = None
     if complaints:

@@ -1,0 +1,73 @@
+"""Whether labels may become what somebody asks for: by the rules that upgrades are decided by.
+
+Refused is what the service would complain about and did not before, and what is asked for anew and
+still wrong. What was wrong before and nobody touches refuses nothing, so that of two mistakes one
+can be mended alone.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.deciding.fleet import gather
+from tidegate.core.upgrades.declared.complaint import Complaint
+from tidegate.core.upgrades.declared.orders import read_orders
+from tidegate.core.upgrades.label_edit import (
+    Change,
+    Holder,
+    changed,
+    cluster_holders,
+    org_holder,
+)
+from tidegate.core.upgrades.world import World
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What is wrong with changes, a line each."""
+
+    refused: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What is said of one holder's labels."""
+
+    complaints: tuple[Complaint, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check(world: World, changes: Iterable[Change], now: Instant) -> Findings:
+    """What would be wrong after changes, and was not, or is written anew."""
+    every = tuple(changes)
+    after = changed(world, every)
+    before_said, after_said = _said(world, now), _said(after, now)
+    written = {each.holder: {one.label for one in each.edits} for each in every}
+    refused: list[str] = []
+    warnings: list[str] = []
+    for holder, said in after_said.items():
+        before = before_said.get(holder, _Said())
+        known, mine = {each.label for each in before.complaints}, written.get(holder)
+        for each in said.complaints:
+            text = f"{holder.text()}: {each.text()}"
+            if each.label not in known or (mine and each.label in mine):
+                refused.append(text)
+            elif mine is not None:
+                warnings.append(text)
+        new = [each for each in said.warnings if each not in before.warnings]
+        warnings += [f"{holder.text()}: {each}" for each in new]
+    return Findings(tuple(refused), tuple(warnings))
+
+
+def _said(world: World, now: Instant) -> dict[Holder, _Said]:
+    """What is said of every organisation, and of every cluster with labels."""
+    found: dict[Holder, _Said] = {}
+    for org in world.orgs:
+        orders = read_orders(org.labels, org.id)
+        found[org_holder(org)] = _Said(orders.complaints, orders.warnings)
+    holders = cluster_holders(world)
+    for fleet in gather(world, now):
+        for member in fleet.members:
+            holder = holders[member.cluster.subscribed_as]
+            found[holder] = _Said(member.complaints, member.wishes.warnings)
+    return found

@@ -1,0 +1,107 @@
+"""Labels of an organisation, read and written over HTTP and inside: all, or what and what not."""
+
+from typing import Any
+
+import pytest
+
+from tests.contract.test_managed_clusters import Ground, Play, inside, over_http
+from tidegate.core.errors import StaleError
+from tidegate.core.upgrades.label_edit import CLUSTER, ORGANISATION, Change, Edit, Holder
+from tidegate.engine.upgrades.labelling import Written, check_fresh, read_declared, write
+from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.simulation.cluster_manager.inside import ClustersInside
+
+PREFIX = "sre-capabilities.aus."
+MANY = 120
+
+
+def fleet() -> dict[str, Any]:
+    """More clusters than any page holds, half of them with labels, and somebody else's."""
+    labels = {"soak-days": "1", "workloads": "w", "schedule": "* * * * *", "owner": "me"}
+    clusters = [
+        {"name": f"c-{i}", "org": "o", "version": "4.16.3", "labels": labels if i % 2 else {}}
+        for i in range(MANY)
+    ]
+    clusters.append({"name": "x", "org": "others", "version": "4.16.3", "labels": labels})
+    return {"orgs": [{"id": "o", "labels": {"sector-deps.a": ""}}, {"id": "others"}],
+            "clusters": clusters}  # fmt: skip
+
+
+@pytest.fixture(params=[over_http, inside])
+def play(request: pytest.FixtureRequest) -> Play:
+    """Each way in turn."""
+    way: Play = request.param
+    return way
+
+
+def named(i: int) -> Holder:
+    """One of the clusters."""
+    return Holder(CLUSTER, f"c-{i}-sub", f"c-{i}")
+
+
+def told(_: Written) -> None:
+    """Nobody listens."""
+
+
+def test_all_of_an_organisation_is_read_and_nothing_of_others(play: Play) -> None:
+    """Clusters without labels too; pages do not cut it short."""
+
+    async def story(ground: Ground) -> None:
+        seen = await read_declared(ground.manager, "o")
+        assert len(seen.clusters) == len(seen.subscriptions) == MANY
+        assert len(seen.labels) == 4 * MANY // 2 + 1
+
+    play(story, fleet())
+
+
+def test_writes_touch_what_they_name(play: Play) -> None:
+    """Set, made, taken away, on clusters and the organisation; the rest is as it was."""
+
+    async def story(ground: Ground) -> None:
+        changes = [
+            Change(named(1), (Edit("soak-days", "1", "5"), Edit("workloads", "w", None))),
+            Change(named(2), (Edit("sector", None, "a"),)),
+            Change(Holder(ORGANISATION, "o", "o"), (Edit("sector-deps.b", None, "a"),)),
+        ]
+        before = await read_declared(ground.manager, "o")
+        check_fresh(before, changes)
+        done = await write(ground.manager, changes, told)
+        assert [each.why for each in done] == [""] * 4
+        after = await read_declared(ground.manager, "o")
+        were = {(each.subscription_id, each.key): each.value for each in before.labels}
+        are = {(each.subscription_id, each.key): each.value for each in after.labels}
+        assert dict(are.items() - were.items()) == {
+            ("c-1-sub", f"{PREFIX}soak-days"): "5",
+            ("c-2-sub", f"{PREFIX}sector"): "a",
+            ("", f"{PREFIX}sector-deps.b"): "a",
+        }
+        assert were.keys() - are.keys() == {("c-1-sub", f"{PREFIX}workloads")}
+        with pytest.raises(StaleError, match="somebody changed soak-days meanwhile"):
+            check_fresh(after, changes)
+
+    play(story, fleet())
+
+
+def test_what_fails_leaves_the_rest_of_its_cluster_and_no_other() -> None:
+    """Each edit says what became of it; asked again, all is written."""
+
+    async def story(ground: Ground) -> None:
+        calls = Troubles({Fault.CUT: 300, Fault.LOST: 300})
+        shaky = ClustersInside(ground.state, ground.clock, Luck(calls, seed=4))
+        changes = [
+            Change(named(i), (Edit("sector", None, "a"), Edit("mutexes", None, "m")))
+            for i in range(40)
+        ]
+        heard: list[Written] = []
+        done = await write(shaky, changes, heard.append)
+        assert sorted(map(str, heard)) == sorted(map(str, done))
+        assert {bool(each.why) for each in done} == {True, False}
+        assert any(each.untried for each in done)
+        for first, second in zip(done[::2], done[1::2], strict=True):
+            assert second.untried == bool(first.why)
+        again = await write(ground.manager, changes, told)
+        assert not any(each.why for each in again)
+        seen = await read_declared(ground.manager, "o")
+        assert sum(each.key == f"{PREFIX}mutexes" for each in seen.labels) == 40
+
+    inside(story, fleet())

@@ -1,0 +1,121 @@
+"""Labels are refused by the rules upgrades are decided by, and only for what is asked for."""
+
+import pytest
+
+from tidegate.core.model.time import parse_instant
+from tidegate.core.upgrades.label_check import Findings, check
+from tidegate.core.upgrades.label_edit import (
+    Change,
+    Wanted,
+    cluster_holders,
+    edits_of,
+    org_holder,
+)
+from tidegate.core.upgrades.world import Cluster, Org, World
+
+NOW = parse_instant("2026-03-02T08:00:00Z")
+GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+BROKEN = {**GOOD, "soak-days": "two", "schedule": "at night"}
+
+
+def world(**clusters: dict[str, str]) -> World:
+    """One organisation with a sector, and clusters by name."""
+    return World(
+        now=NOW,
+        orgs=(Org("o", "O", labels={"sector-deps.prod": "stage"}),),
+        clusters=tuple(
+            Cluster(name, "o", "4.16.3", labels=labels) for name, labels in clusters.items()
+        ),
+    )
+
+
+def said(there: World, name: str, wanted: Wanted) -> Findings:
+    """What is said of an edit of a cluster, or of the organisation `o`."""
+    if name == "o":
+        change = Change(org_holder(there.orgs[0]), edits_of(there.orgs[0].labels, wanted))
+    else:
+        cluster = next(each for each in there.clusters if each.name == name)
+        holder = cluster_holders(there)[cluster.subscribed_as]
+        change = Change(holder, edits_of(cluster.labels, wanted))
+    return check(there, [change], NOW)
+
+
+@pytest.mark.parametrize(
+    "there, wanted, says",
+    [
+        (GOOD, {"soak-days": "two"}, '"two" is no whole number of days; write'),
+        (GOOD, {"schedule": "0 0 31 2 *"}, "fires on no day there ever is"),
+        (GOOD, {"blocked-versions": "(?=4)"}, "looks ahead or behind"),
+        (GOOD, {"schedule-timezone": "Mars/Base"}, "is no time zone"),
+        (GOOD, {"sector": "prd"}, '"prd" is no sector of the organisation; did you mean "prod"?'),
+        (GOOD, {"workloads": None}, "label sre-capabilities.aus.workloads: missing"),
+        ({}, {"soak-days": "1"}, "label sre-capabilities.aus.schedule: missing"),
+    ],
+)
+def test_what_its_owner_would_be_told_is_refused(
+    there: dict[str, str], wanted: Wanted, says: str
+) -> None:
+    """In the same words, and with whose label it is."""
+    refused = said(world(c=there), "c", wanted).refused
+    assert any(each.startswith("cluster/c: label") and says in each for each in refused)
+
+
+def test_of_two_mistakes_one_can_be_mended_alone() -> None:
+    """The other is a warning; written anew and still wrong, it is refused."""
+    there = world(c=BROKEN)
+    found = said(there, "c", {"soak-days": "2"})
+    assert not found.refused
+    assert ['"at night" is no schedule' in each for each in found.warnings] == [True]
+    assert said(there, "c", {"soak-days": "three"}).refused
+    assert said(there, "c", {"sector": "nowhere"}).refused
+
+
+def test_others_who_are_wrong_are_not_talked_of() -> None:
+    """Whoever edits one cluster hears of that one."""
+    assert said(world(c=GOOD, other=BROKEN), "c", {"soak-days": "2"}) == Findings()
+
+
+def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
+    """The cluster that would be set aside is named."""
+    there = world(c={**GOOD, "sector": "prod"})
+    (line,) = said(there, "o", {"sector-deps.prod": None}).refused
+    assert line.startswith('cluster/c: label sre-capabilities.aus.sector: "prod" is no sector')
+    assert said(there, "o", {"sector-deps.prod": ""}) == Findings()
+
+
+@pytest.mark.parametrize(
+    "wanted, says",
+    [
+        ({"sector-deps.stage": "prod"}, "wait for each other in a circle"),
+        ({"sector-max-parallel-upgrades.prod": "many"}, '"many" is no number of clusters'),
+        ({"blocked-versions": "[4"}, "missing ]"),
+    ],
+)
+def test_labels_of_an_organisation_are_refused_too(wanted: Wanted, says: str) -> None:
+    """Even where it has no cluster with labels yet."""
+    (line,) = said(world(), "o", wanted).refused
+    assert line.startswith("organisation/o: label sre-capabilities.aus.")
+    assert says in line
+
+
+def test_what_is_used_otherwise_than_meant_is_a_warning() -> None:
+    """Once: what was so before is not told again."""
+    there = world(c={**GOOD, "owner": "me"})
+    found = said(there, "c", {"workloads": "w,,v"})
+    assert not found.refused
+    assert ["an item of" in each for each in found.warnings] == [True]
+
+
+def test_equal_names_are_told_apart() -> None:
+    """By their external ids."""
+    two = tuple(
+        Cluster(
+            "c", "o", "4.16.3", labels=GOOD, id=each, external_id=f"u-{each}", subscription=each
+        )
+        for each in ("1", "2")
+    )
+    there = World(now=NOW, orgs=(Org("o", "O"),), clusters=two)
+    assert [each.text() for each in cluster_holders(there).values()] == [
+        "cluster/c (u-1)",
+        "cluster/c (u-2)",
+    ]
