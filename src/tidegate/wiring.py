@@ -12,6 +12,7 @@ from tidegate.ports.archive import Archive
 from tidegate.ports.cache import Cache
 from tidegate.ports.clock import Clock
 from tidegate.ports.cluster import Cluster
+from tidegate.ports.cluster_health import ClusterHealth
 from tidegate.ports.cluster_manager import ManagedClusters
 from tidegate.ports.dry_runs import MissingError, Runner
 from tidegate.ports.evidence import EvidenceSource
@@ -134,6 +135,14 @@ def prometheus_runs(
     from tidegate.adapters.prometheus.source import PrometheusSource
 
     return PrometheusRuns(PrometheusSource(servers), server or None, cluster_label)
+
+
+def cluster_health(servers: Iterable[PrometheusServer], server: str) -> ClusterHealth:
+    """How clusters are, as one of the Prometheus servers has it; nobody is asked yet."""
+    from tidegate.adapters.prometheus.health import PrometheusHealth
+    from tidegate.adapters.prometheus.source import PrometheusSource
+
+    return PrometheusHealth(PrometheusSource(servers), server)
 
 
 def remote_fleet(url: str) -> "RemoteFleet":

@@ -10,6 +10,7 @@ import pytest
 
 from tests.real import needed
 from tests.real.prometheus import Exporter, exporting, free_port, running
+from tidegate.adapters.prometheus.health import PrometheusHealth
 from tidegate.adapters.prometheus.runs import PrometheusRuns
 from tidegate.adapters.prometheus.source import Limits, PrometheusSource
 from tidegate.core.errors import OutsideError
@@ -369,5 +370,39 @@ def test_runs_of_pods_are_read_through_a_prometheus(stage: Stage) -> None:
             assert 'no Prometheus is called "other"' in nobody.trouble
         finally:
             await source.close()
+
+    asyncio.run(story())
+
+
+def test_alerts_of_clusters_are_joined_with_whose_they_are(stage: Stage) -> None:
+    """Critical ones that fire, of this organisation's clusters only, each name once."""
+    exporter = stage.exporter
+
+    def fires(cluster: str, alert: str, **more: str) -> None:
+        labels = {"_id": cluster, "alertname": alert, "alertstate": "firing"}
+        labels |= {"severity": "critical", **more}
+        text = ",".join(f'{name}="{value}"' for name, value in labels.items())
+        exporter.set(**{f"alerts{{{text}}}": 1})
+
+    for cluster, org in (("a", "o1"), ("b", "o1"), ("c", "o2")):
+        exporter.set(**{f'ocm_subscription{{_id="{cluster}",organization="{org}",ebs="1"}}': 1})
+        exporter.set(**{f'ocm_subscription{{_id="{cluster}",organization="{org}",ebs="2"}}': 1})
+    fires("a", "Down", namespace="one")
+    fires("a", "Down", namespace="two")
+    fires("a", "Slow")
+    fires("b", "Loud", severity="warning")
+    fires("b", "Soon", alertstate="pending")
+    fires("c", "Down")
+    exporter.wait()
+
+    async def story() -> None:
+        source = PrometheusSource([PrometheusServer(name="telemeter", url=stage.url)])
+        health = PrometheusHealth(source, "telemeter")
+        try:
+            assert await health.alerts("o1") == {"a": ("Down", "Slow")}
+            assert await health.alerts("o2") == {"c": ("Down",)}
+            assert await health.alerts("nobody's") == {}
+        finally:
+            await health.close()
 
     asyncio.run(story())

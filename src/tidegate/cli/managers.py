@@ -16,11 +16,13 @@ import click
 import msgspec
 
 from tidegate import wiring
+from tidegate.config.prometheus_file import read_servers
 from tidegate.config.settings import Settings, revealed
 from tidegate.config.upgrade_file import read_service_file
 from tidegate.core.errors import UserError
-from tidegate.core.model.problem import Problem, shown
+from tidegate.core.model.problem import Problem, nearest_or_all, shown
 from tidegate.core.upgrades.service import Credentials, Environment, Registration, Service
+from tidegate.ports.cluster_health import ClusterHealth
 from tidegate.ports.cluster_manager import ManagedClusters
 from tidegate.wire.prometheus.probe import url_trouble
 from tidegate.wire.upgrade_service_doc import is_exposed
@@ -106,6 +108,23 @@ def service_of(settings: Settings) -> Service:
     for warning in read.warnings:
         click.echo(f"warning: {warning.text()}", err=True)
     return read.service
+
+
+def health_of(settings: Settings, environment: Environment) -> ClusterHealth | None:
+    """Whoever knows how the clusters of an environment are; None: nobody is named.
+
+    UserError if who is named is not in the files of the setting `prometheus`.
+    """
+    if not environment.prometheus:
+        return None
+    servers = [each for name in settings.prometheus for each in read_servers(Path(name))]
+    names = [each.name for each in servers]
+    if environment.prometheus not in names:
+        wrong = f"no Prometheus {shown(environment.prometheus)}"
+        none = "none; name a file of servers with --prometheus"
+        hint = nearest_or_all(environment.prometheus, names, none)
+        raise UserError((Problem(f"environment {environment.name}: prometheus", wrong, hint),))
+    return wiring.cluster_health(servers, environment.prometheus)
 
 
 def is_own(settings: Settings) -> bool:

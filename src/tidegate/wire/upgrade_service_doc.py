@@ -22,6 +22,7 @@ from tidegate.core.gates.block import is_like
 from tidegate.core.model.problem import Problems, nearest_or_all, shown
 from tidegate.core.upgrades.deciding.agreeing import APPROVER
 from tidegate.core.upgrades.deciding.fleet import SERVICE
+from tidegate.core.upgrades.deciding.gates import TELEMETER
 from tidegate.core.upgrades.service import Credentials, Environment, Registration, Rules, Service
 from tidegate.core.upgrades.world import HealthCheck
 from tidegate.wire.prometheus.probe import url_trouble
@@ -29,9 +30,6 @@ from tidegate.wire.reader import Reader
 from tidegate.wire.registry import is_loopback
 
 SERVICES = (SERVICE, APPROVER)
-TELEMETER = "telemeter"
-"""The one provider of health there is: alerts, as a Prometheus has them."""
-
 _ADDONS = (1, 2)
 # Both are parts of the names of journals.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
