@@ -3,8 +3,9 @@
 The fleet runs five versions, has three workloads and a hundred mutexes, half of its clusters are in
 their window, and a tenth has an upgrade under way. *compat* is the predecessor's rules; *strict*
 ours, with the verdict of every gate on every version; a *line* reads the fleet from JSON, decides,
-and writes the answer, all sentences included. Beside them stands what the predecessor takes for a
-fleet of that size, as it was recorded, on another machine: read it as an order of magnitude.
+and writes the answer, all sentences included; a *scrape* makes the lines of all numbers of a round.
+Beside them stands what the predecessor takes for a fleet of that size, as it was recorded, on
+another machine: read it as an order of magnitude.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,9 @@ from bench.timing import PASSES, Best, Effort, best_ms
 from tidegate.core.model.problem import Problems
 from tidegate.core.upgrades import compat
 from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.upgrades.world import World
+from tidegate.telemetry.upgrade_rows import RoundSeen
+from tidegate.telemetry.upgrades import UpgradeNumbers
 from tidegate.wire.line import fields_of
 from tidegate.wire.reader import Reader
 from tidegate.wire.upgrade_line import answer_compat, decode
@@ -57,6 +61,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
             "compat line": partial(_line, answer_compat, raw),
             "strict": partial(decide, world, world.now),
             "strict line": partial(_line, answer_strict, raw),
+            "scrape": partial(_scrape, _seen(world)),
         }
         for name, way in ways.items():
             say(f"upgrades: {size:,} clusters, {name}")
@@ -70,6 +75,18 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
 
 def _line(answer: Callable[[bytes], object], raw: bytes) -> bytes:
     return msgspec.json.encode(answer(raw))
+
+
+def _seen(world: World) -> RoundSeen:
+    return RoundSeen(
+        env="prod", org_id="o", now=world.now, decided=(world, decide(world, world.now))
+    )
+
+
+def _scrape(seen: RoundSeen) -> bytes:
+    numbers = UpgradeNumbers()
+    numbers.round_ended(seen)
+    return numbers.text()
 
 
 def fleet(size: int) -> dict[str, Any]:

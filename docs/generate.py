@@ -9,7 +9,8 @@ from tidegate.cli.main import cli
 from tidegate.cli.shape import Worded
 from tidegate.config.setting_table import TABLE
 from tidegate.core.model.reasons import REASONS, Gate
-from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS
+from tidegate.telemetry import upgrade_table
+from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS, Known
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -39,7 +40,7 @@ file. In a variable, commas part the items of a list; a flag is repeated.
 METRICS_HEAD = """# Metrics
 
 What `GET /metrics` of `tidegate serve` answers. Names and labels are a public interface. Generated
-by `make docs` from `tidegate.telemetry.metric_table`. What to alert on:
+by `make docs` from `tidegate.telemetry.metric_table` and `upgrade_table`. What to alert on:
 [serve](../operate/serve.md).
 
 `kind` is what stands before the slash of a rollout's name. `state` is one of `waiting`, `updating`,
@@ -47,6 +48,25 @@ by `make docs` from `tidegate.telemetry.metric_table`. What to alert on:
 states each target is counted once. `gate` and `reason` are those of [reasons](reasons.md). There is
 never a label for a target. A rollout is counted by whoever leads it, so sums over several processes
 are right. The usual `process_*` metrics are there too.
+
+| metric | type | labels | what |
+|---|---|---|---|
+"""
+
+UPGRADES_HEAD = """
+## Upgrades
+
+Of the kind `upgrades`, from the last round of each organisation led here; those of a round replace
+those of its last one at once, and one that failed replaces nothing
+(`tidegate_upgrade_last_round_timestamp_seconds` says how old they are). Names that begin with
+`aus_` are the first design's (`aus_cluster_info`, `aus_remaining_soak_days`) and the existing
+service's, with its labels and its numbers below 0. `cluster_id` and `cluster_uuid` are the same:
+the external id. Join what has no organisation with what has one:
+
+    aus_remaining_soak_days * on (cluster_id) group_left (cluster_name, org_id) aus_cluster_info
+
+`gate` and `reason` are those of [reasons](reasons.md); `fault` is `user`, `outside`, `ours` or
+`nobody`.
 
 | metric | type | labels | what |
 |---|---|---|---|
@@ -116,11 +136,17 @@ def metrics_page() -> str:
     """Every metric with its labels."""
     lines = METRICS_HEAD.splitlines()
     for type_, table in (("gauge", GAUGES), ("counter", TOTALS), ("histogram", HISTOGRAMS)):
-        for known in table:
-            word = "counter" if known.name.endswith("_total") else type_
-            labels = ", ".join(f"`{each}`" for each in known.labels) or "none"
-            lines.append(f"| `{known.name}` | {word} | {labels} | {known.help} |")
+        lines += [metric_row(known, type_) for known in table]
+    lines += UPGRADES_HEAD.splitlines()
+    lines += [metric_row(known, "gauge") for known in upgrade_table.EVERY]
     return "\n".join([*lines, ""])
+
+
+def metric_row(known: Known, type_: str) -> str:
+    """One metric as a row."""
+    word = "counter" if known.name.endswith("_total") else type_
+    labels = ", ".join(f"`{each}`" for each in known.labels) or "none"
+    return f"| `{known.name}` | {word} | {labels} | {known.help} |"
 
 
 def walk(

@@ -1,14 +1,29 @@
 """Small worlds of clusters that upgrade, and what is said of them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tidegate.core.model.problem import Problems
+from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.upgrades.deciding.plan import UpgradePlan
+from tidegate.core.upgrades.world import World
+from tidegate.wire.reader import Reader
+from tidegate.wire.upgrade_line import decode
 from tidegate.wire.upgrade_modes import answer_strict
+from tidegate.wire.upgrade_state import read_ledger
 
 WISHES = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 NOW = "2023-05-10T10:00:00Z"
+_RECORDED = Path(__file__).parent / "vectors" / "upgrades" / "worlds.jsonl"
+
+
+def recorded() -> dict[str, dict[str, Any]]:
+    """Every recorded world, by its number."""
+    read = map(json.loads, _RECORDED.read_bytes().splitlines())
+    return {line["name"].partition("_")[0]: line["world"] for line in read}
 
 
 def world(*clusters: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -71,3 +86,13 @@ def kept(soak: float, check_in: str, **more: Any) -> dict[str, Any]:
     one = {"soak_days": soak, "reporting": ["a"]}
     versions = {"4.12.18": {"workloads": {"w": one}}}
     return {"prod/o": {"check_in": check_in, "versions": versions, **more}}
+
+
+def decided(asked: dict[str, Any]) -> tuple[World, UpgradePlan]:
+    """A world and what our rules make of it, with what was kept of it."""
+    problems = Problems()
+    read = decode(Reader(asked, "", problems))
+    assert not problems.errors
+    ledgers = {key: read_ledger(value) for key, value in asked.get("state", {}).items()}
+    read = msgspec.structs.replace(read, ledgers=ledgers)
+    return read, decide(read, read.now)

@@ -5,20 +5,15 @@ every world that is not in the table both ask for the same.
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from tests.upgraded import recorded
 from tidegate.wire.upgrade_modes import answer_both, answer_strict
 
-FOLDER = Path(__file__).parent / "upgrades"
-WORLDS = {
-    line["name"].partition("_")[0]: line["world"]
-    for text in (FOLDER / "worlds.jsonl").read_bytes().splitlines()
-    if (line := json.loads(text))
-}
+WORLDS = recorded()
 
 # By the world's number: what only we write, what only the existing service writes.
 ROWS: dict[str, tuple[str, list[str], list[str]]] = {

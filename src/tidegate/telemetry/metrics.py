@@ -26,6 +26,7 @@ from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
 from tidegate.telemetry.counting import Counts, count
 from tidegate.telemetry.metric_table import BUCKETS, GAUGES, HISTOGRAMS, TOTALS, Known
+from tidegate.telemetry.upgrades import UpgradeNumbers
 
 # A second series for every counter, which only says when the process began.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -58,6 +59,8 @@ class Metrics:
     def __init__(self, version: str, gauges: Callable[[], Gauges]) -> None:
         self._version = version
         self._gauges = gauges
+        # Those of upgrades, which have labels for clusters.
+        self.upgrades = UpgradeNumbers()
         self._last: dict[str, _Last] = {}
         self._round_at: dict[str, float] = {}
         self._lock = Lock()
@@ -101,7 +104,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """What a scrape gets."""
-        return generate_latest(self._registry)
+        return generate_latest(self._registry) + self.upgrades.text()
 
     def counts(self) -> dict[str, Counts]:
         """The rollouts led here in numbers."""

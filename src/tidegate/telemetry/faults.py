@@ -1,0 +1,22 @@
+"""Whose fault an error of a round is: decides who is paged, and after how long."""
+
+from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.upgrades.faults import Fault
+from tidegate.ports.cluster_manager import RefusedError
+
+# Whoever we are there, we may not.
+_NOT_ALLOWED = (401, 403)
+
+
+def fault_of_error(error: BaseException, *, own_credentials: bool = False) -> Fault | None:
+    """Whose fault it is; None: nobody's, the world moved on and is looked at again.
+
+    `own_credentials`: it happened under those of the organisation, which are its own to mend.
+    """
+    if isinstance(error, StaleError):
+        return None
+    if isinstance(error, RefusedError) and error.status in _NOT_ALLOWED:
+        return Fault.USER if own_credentials else Fault.OURS
+    if isinstance(error, OutsideError | TimeoutError | OSError):
+        return Fault.OUTSIDE
+    return Fault.OURS

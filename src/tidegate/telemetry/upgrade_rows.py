@@ -1,0 +1,161 @@
+"""What one round over an organisation comes to in numbers: the lines of every metric of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from tidegate.core.model.time import SECOND, Instant, parse_instant
+from tidegate.core.upgrades.deciding.fleet import SERVICE
+from tidegate.core.upgrades.deciding.numbers import Sample, numbers
+from tidegate.core.upgrades.deciding.plan import UpgradePlan
+from tidegate.core.upgrades.deciding.waiting import Stand, stands
+from tidegate.core.upgrades.faults import NOBODY, fault_of
+from tidegate.core.upgrades.step import Doing
+from tidegate.core.upgrades.world import Cluster, World
+from tidegate.telemetry.exposition import lines
+from tidegate.telemetry.upgrade_table import ROUND_GAUGES
+
+# Why a cluster is held, and since when; by its external id.
+Since = Mapping[str, tuple[str, Instant]]
+
+
+class ActSeen(msgspec.Struct, frozen=True):
+    """One thing that was asked of OpenShift Cluster Manager, and what came of it."""
+
+    uuid: str
+    doing: Doing
+    # The version, the channel, or the gate's minor.
+    revision: str
+    # done, failed, dropped.
+    outcome: str
+
+
+class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A round over an organisation that went well."""
+
+    env: str
+    org_id: str
+    now: Instant
+    took_s: float = 0.0
+    # What it was decided from, and what was decided; None: by the existing service's rules.
+    decided: tuple[World, UpgradePlan] | None = None
+    # The numbers where it was decided by the existing service's rules.
+    samples: Mapping[str, list[Sample]] = {}
+    acts: tuple[ActSeen, ...] = ()
+    # Service logs, by what came of them: sent, known, failed.
+    told: Mapping[str, int] = {}
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """The lines of a round, by metric, and since when clusters wait."""
+
+    texts: dict[str, str]
+    since: Since
+
+
+def rows(seen: RoundSeen, before: Since) -> Rows:
+    """Everything a round is counted by; `before` is what was known of waits."""
+    samples: dict[str, list[Sample]] = dict(seen.samples)
+    since: Since = before
+    if seen.decided is not None:
+        world, plan = seen.decided
+        samples |= numbers(world, plan, seen.now)
+        told = stands(plan)
+        since = _since(plan, told, before, seen.now)
+        samples |= _of_stands(seen, plan, told, since)
+        samples["aus_cluster_channel_switch"] = list(_switched(seen, world))
+        samples["tidegate_upgrade_start_timestamp_seconds"] = list(_starts(plan))
+    known = [each.name for each in ROUND_GAUGES]
+    return Rows({name: lines(name, samples[name]) for name in known if name in samples}, since)
+
+
+def _since(plan: UpgradePlan, told: list[Stand], before: Since, now: Instant) -> Since:
+    """Since when each cluster waits for what it waits for; whoever began to, since now."""
+    found: dict[str, tuple[str, Instant]] = {}
+    for member, stand in zip(plan.members, told, strict=True):
+        if (held := stand.held) is not None:
+            uuid, reason = member.cluster.uuid, held.reason.value
+            known = before.get(uuid)
+            found[uuid] = known if known is not None and known[0] == reason else (reason, now)
+    return found
+
+
+def _of_stands(
+    seen: RoundSeen, plan: UpgradePlan, told: list[Stand], since: Since
+) -> dict[str, list[Sample]]:
+    org = {"ocm_env": seen.env, "org_id": seen.org_id}
+    phases = Counter(each.phase.value for each in told)
+    waits: Counter[tuple[str, str, str]] = Counter()
+    oldest: dict[tuple[str, str, str], Instant] = {}
+    each_wait: list[Sample] = []
+    for member, stand in zip(plan.members, told, strict=True):
+        if (held := stand.held) is None:
+            continue
+        gate, reason, fault = held.gate.value, held.reason.value, fault_of(held.reason)
+        key = (gate, reason, NOBODY if fault is None else fault.value)
+        waits[key] += 1
+        uuid = member.cluster.uuid
+        oldest[key] = min(oldest.get(key, seen.now), since[uuid][1])
+        labels = {"cluster_id": uuid, "version": stand.version, "gate": gate, "reason": reason}
+        each_wait.append((labels, 1))
+    names = ("gate", "reason", "fault")
+    return {
+        "tidegate_upgrade_clusters": [
+            ({**org, "phase": phase}, number) for phase, number in sorted(phases.items())
+        ],
+        "tidegate_upgrade_waits": [
+            ({**org, **dict(zip(names, key, strict=True))}, number)
+            for key, number in sorted(waits.items())
+        ],
+        "tidegate_upgrade_oldest_wait_timestamp_seconds": [
+            ({**org, **dict(zip(names, key, strict=True))}, at / SECOND)
+            for key, at in sorted(oldest.items())
+        ],
+        "tidegate_upgrade_cluster_wait": each_wait,
+    }
+
+
+def _switched(seen: RoundSeen, world: World) -> Iterator[Sample]:
+    """Whom this round put on another channel."""
+    clusters: dict[str, Cluster] = {}
+    switches = [each for each in seen.acts if each.doing is Doing.CHANNEL]
+    if switches:
+        clusters = {each.uuid: each for each in world.clusters}
+    for each in switches:
+        if each.outcome == "done" and each.uuid in clusters:
+            labels = {
+                "integration": SERVICE,
+                "ocm_env": seen.env,
+                "org_id": seen.org_id,
+                "cluster_uuid": each.uuid,
+                "from_channel": clusters[each.uuid].updates_from,
+                "to_channel": each.revision,
+            }
+            yield labels, 1
+
+
+def _starts(plan: UpgradePlan) -> Iterator[Sample]:
+    """When what is under way or failed starts or started."""
+    for member in plan.members:
+        standing = member.standing
+        for upgrade, pool in (*standing.under_way, *standing.failed):
+            labels = {
+                "cluster_id": member.cluster.uuid,
+                "version": upgrade.version,
+                "node_pool": pool,
+                "policy_state": upgrade.state or "unknown",
+            }
+            yield labels, _seconds(upgrade.next_run)
+
+
+def _seconds(moment: str | None) -> float:
+    try:
+        return parse_instant(moment) / SECOND if moment is not None else 0
+    except ValueError:
+        return 0
+
+
+def tally(acts: Iterable[ActSeen]) -> Counter[tuple[str, str]]:
+    """How many acts, by what was asked for and what came of it."""
+    return Counter((each.doing.value, each.outcome) for each in acts)

@@ -1,0 +1,389 @@
+"""Numbers about upgrades say what was decided: whose they are, how old, and nothing of others."""
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.real.promtool import promtool
+from tests.telemetry.test_numbers import NOTHING
+from tests.upgraded import decided, hosted, kept, recorded, world
+from tidegate.core.errors import OutsideError, StaleError
+from tidegate.core.model.time import SECOND, Instant
+from tidegate.core.upgrades.deciding.waiting import stands
+from tidegate.core.upgrades.faults import Fault
+from tidegate.core.upgrades.service import Environment, Registration, Service
+from tidegate.core.upgrades.step import Doing
+from tidegate.ports.cluster_manager import RefusedError
+from tidegate.telemetry.faults import fault_of_error
+from tidegate.telemetry.metrics import Metrics
+from tidegate.telemetry.upgrade_rows import ActSeen, RoundSeen
+from tidegate.telemetry.upgrade_table import EVERY
+from tidegate.telemetry.upgrades import FailureSeen, SurveySeen, UpgradeNumbers
+
+Labels = frozenset[tuple[str, str]]
+ORG = {"ocm_env": "prod", "org_id": "o"}
+THEIRS = {"integration": "advanced-upgrade-scheduler", **ORG}
+HOUR = 3600 * SECOND
+SERVICE = Service(
+    environments=(
+        Environment(name="prod", url="https://ocm"),
+        Environment(name="stage", url="https://stage", severity="warning"),
+    ),
+    organizations=(
+        Registration(id="o", name="O", environment="prod"),
+        Registration(id="s", name="S", environment="stage"),
+    ),
+)
+
+
+def seen(asked: dict[str, Any], org: str = "o", **more: Any) -> RoundSeen:
+    """A round over a world."""
+    read, plan = decided(asked)
+    base = RoundSeen(env="prod", org_id=org, now=read.now, decided=(read, plan), took_s=1.5)
+    return msgspec.structs.replace(base, **more)
+
+
+def scraped(numbers: UpgradeNumbers) -> dict[str, dict[Labels, float]]:
+    """Everything that is told, by metric and labels; nothing stands there twice."""
+    found: dict[str, dict[Labels, float]] = {}
+    for family in text_string_to_metric_families(numbers.text().decode()):
+        for sample in family.samples:
+            rows = found.setdefault(sample.name, {})
+            key = frozenset(sample.labels.items())
+            assert key not in rows, f"{sample.name}{sample.labels} twice"
+            rows[key] = sample.value
+    return found
+
+
+def told(asked: dict[str, Any], **more: Any) -> dict[str, dict[Labels, float]]:
+    """What is scraped after one round."""
+    numbers = UpgradeNumbers()
+    numbers.round_ended(seen(asked, **more))
+    return scraped(numbers)
+
+
+def of(**labels: str) -> Labels:
+    return frozenset(labels.items())
+
+
+def by(rows: dict[Labels, float], label: str) -> dict[str, float]:
+    """Rows by the value of one label."""
+    return {dict(key)[label]: value for key, value in rows.items()}
+
+
+@pytest.mark.parametrize("number", recorded())
+def test_every_recorded_world_can_be_scraped(number: str) -> None:
+    """By the labels of the table, nothing twice, each cluster once by where it stands."""
+    round_ = seen(recorded()[number])
+    numbers = UpgradeNumbers()
+    numbers.round_ended(round_)
+    found = scraped(numbers)
+    known = {each.name: set(each.labels) for each in EVERY}
+    for name, rows in found.items():
+        assert {name for key in rows for name, _ in key} <= known[name]
+        assert all(len(key) == len(known[name]) for key in rows), name
+    assert round_.decided is not None
+    plan = round_.decided[1]
+    held = sum(each.held is not None for each in stands(plan))
+    assert sum(found.get("tidegate_upgrade_clusters", {}).values()) == len(plan.members)
+    assert sum(found.get("tidegate_upgrade_waits", {}).values()) == held
+    assert len(found.get("tidegate_upgrade_cluster_wait", {})) == held
+
+
+def test_the_first_designs_two_metrics_come_out_to_the_letter() -> None:
+    """Names, labels, and remaining days that are not rounded."""
+    asked = world(
+        {
+            "name": "a",
+            "available_upgrades": ["4.12.18", "4.12.19"],
+            "labels": {"soak-days": "5", "sector": "main", "mutexes": "m-1,m-2"},
+        },
+        labels={"sector-deps.main": ""},
+        state=kept(1.005, "2023-05-10T10:00:00Z"),
+    )
+    found = told(asked)
+    info = of(
+        cluster_id="a-uuid",
+        cluster_name="a",
+        org_id="o",
+        version="4.12.17",
+        channel="stable-4.12",
+        schedule="* * * * *",
+        sector="main",
+        mutexes="m-1,m-2",
+        soak_days="5",
+        workloads="w",
+    )
+    assert found["aus_cluster_info"] == {info: 1}
+    left = found["aus_remaining_soak_days"]
+    assert left[of(cluster_id="a-uuid", version="4.12.18")] == pytest.approx(3.995, abs=1e-9)
+    assert left[of(cluster_id="a-uuid", version="4.12.19")] == 5
+
+
+def test_marks_below_zero_are_the_existing_services() -> None:
+    """Scheduled, started, started for long, blocked."""
+    policy = {"id": "1", "version": "4.12.18"}
+    begun = {**policy, "state": "started"}
+    asked = world(
+        {"name": "s", "upgrade_policies": [{**policy, "state": "scheduled"}]},
+        {"name": "t", "upgrade_policies": [{**begun, "next_run": "2023-05-10T09:00:00Z"}]},
+        {"name": "l", "upgrade_policies": [{**begun, "next_run": "2023-05-10T04:00:00Z"}]},
+        {"name": "b", "labels": {"blocked-versions": "18"}},
+        {"name": "r"},
+    )
+    found = told(asked)
+    left = by(found["aus_cluster_version_remaining_soak_days"], "cluster_uuid")
+    assert left == {"s-uuid": -1, "t-uuid": -2, "l-uuid": -3, "b-uuid": -4, "r-uuid": 0}
+    starts = by(found["tidegate_upgrade_start_timestamp_seconds"], "cluster_id")
+    assert starts == {"s-uuid": 0, "t-uuid": 1683709200, "l-uuid": 1683691200}
+
+
+def test_missing_agreements_are_told_by_the_external_id() -> None:
+    """Not by the id that only OpenShift Cluster Manager knows."""
+    gate = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
+    asked = world({"name": "a", "available_upgrades": ["4.13.0"]}, gates=[gate])
+    rows = told(asked)["aus_cluster_missing_version_gate_agreements"]
+    assert rows == {of(**THEIRS, cluster_uuid="a-uuid", version_prefix="4.13"): 1}
+
+
+def test_waits_are_told_by_gate_reason_and_fault() -> None:
+    """A mistake of its owner, windows that are nobody's fault, and a source that is mute."""
+    asked = world(
+        {"name": "a", "labels": {"soak-days": "two"}},
+        {"name": "b", "labels": {"schedule": "0 3 1 1 *"}},
+        {"name": "c", "labels": {"schedule": "0 3 1 1 *"}},
+        {"name": "d"},
+    )
+    rows = told(asked)["tidegate_upgrade_waits"]
+    assert rows == {
+        of(**ORG, gate="labels", reason="LabelsUnreadable", fault="user"): 1,
+        of(**ORG, gate="window", reason="OutsideWindow", fault="nobody"): 2,
+    }
+    checks = [{"provider": "telemeter", "enforced": True}]
+    mute = world({"name": "a"}, telemeter_fail=True)
+    mute["orgs"][0]["health_checks"] = checks
+    rows = told(mute)["tidegate_upgrade_waits"]
+    assert rows == {of(**ORG, gate="health", reason="HealthUnasked", fault="outside"): 1}
+
+
+def test_the_oldest_wait_is_as_old_as_the_first_round_that_saw_it() -> None:
+    """It goes on from round to round, also from rounds nobody scraped, and ends with its reason."""
+    waits = {"name": "a", "labels": {"soak-days": "3"}}
+    numbers = UpgradeNumbers()
+    began = seen(world(waits))
+
+    def oldest() -> list[float]:
+        rows = scraped(numbers)["tidegate_upgrade_oldest_wait_timestamp_seconds"]
+        return [value - began.now / SECOND for value in rows.values()]
+
+    for hours in range(3):
+        now = Instant(began.now + hours * HOUR)
+        numbers.round_ended(msgspec.structs.replace(began, now=now))
+        if hours != 1:
+            assert oldest() == [0]
+    other = seen(world({"name": "a", "labels": {"schedule": "0 3 1 1 *"}}))
+    numbers.round_ended(msgspec.structs.replace(other, now=Instant(began.now + 3 * HOUR)))
+    assert oldest() == [3 * 3600]
+
+
+def test_a_round_replaces_all_that_was_told_of_its_organisation_and_nothing_else() -> None:
+    """A cluster that is gone is no longer told of; those of others stay."""
+    numbers = UpgradeNumbers()
+    numbers.round_ended(seen(world({"name": "a"}, {"name": "b"})))
+    other = world({"name": "c"})
+    other["orgs"][0]["id"] = other["clusters"][0]["org"] = "p"
+    numbers.round_ended(seen(other, org="p"))
+    assert set(by(scraped(numbers)["aus_cluster_info"], "cluster_name")) == {"a", "b", "c"}
+    numbers.round_ended(seen(world({"name": "b"})))
+    assert set(by(scraped(numbers)["aus_cluster_info"], "cluster_name")) == {"b", "c"}
+    numbers.forget("prod", "p")
+    assert set(by(scraped(numbers)["aus_cluster_info"], "cluster_name")) == {"b"}
+
+
+def test_a_failed_round_keeps_what_was_told_and_its_age_shows() -> None:
+    """Until one goes well; errors are counted by whose fault and how much it matters there."""
+    numbers = UpgradeNumbers()
+    numbers.serving(SERVICE)
+    first = seen(world({"name": "a"}))
+    numbers.round_ended(first)
+    for fault in (Fault.OUTSIDE, Fault.OURS):
+        numbers.failed(FailureSeen(env="prod", org_id="o", fault=fault))
+    found = scraped(numbers)
+    assert len(found["aus_cluster_info"]) == 1
+    assert found["tidegate_upgrade_last_round_timestamp_seconds"] == {of(**ORG): first.now / SECOND}
+    assert found["tidegate_upgrade_failing"] == {of(**ORG, fault="ours"): 1}
+    assert found["tidegate_upgrade_errors_total"] == {
+        of(**ORG, fault="outside", severity="critical"): 1,
+        of(**ORG, fault="ours", severity="critical"): 1,
+    }
+    assert found["aus_organization_reconciled_total"] == {of(**THEIRS): 3}
+    assert found["aus_organization_reconcile_errors_total"] == {of(**THEIRS): 2}
+    numbers.round_ended(msgspec.structs.replace(first, now=Instant(first.now + HOUR)))
+    found = scraped(numbers)
+    assert "tidegate_upgrade_failing" not in found
+    assert found["tidegate_upgrade_last_round_timestamp_seconds"] == {
+        of(**ORG): first.now / SECOND + 3600
+    }
+
+
+def test_a_survey_that_failed_is_told_of_its_environment() -> None:
+    """Stage with the severity of stage; the last survey that went well shows its age."""
+    numbers = UpgradeNumbers()
+    numbers.serving(SERVICE)
+    at = Instant(1000 * SECOND)
+    aside = {"Cluster": 2}
+    numbers.surveyed(SurveySeen(env="stage", at=at, took_s=2.5, set_aside=aside))
+    numbers.failed(FailureSeen(env="stage", fault=Fault.OUTSIDE))
+    found = scraped(numbers)
+    assert found["aus_ocm_environment_errors_total"] == {
+        of(integration="advanced-upgrade-scheduler", ocm_env="stage"): 1
+    }
+    assert found["tidegate_upgrade_failing"] == {of(ocm_env="stage", org_id="", fault="outside"): 1}
+    assert list(found["tidegate_upgrade_errors_total"]) == [
+        of(ocm_env="stage", org_id="", fault="outside", severity="warning")
+    ]
+    assert found["tidegate_upgrade_survey_timestamp_seconds"] == {of(ocm_env="stage"): 1000}
+    assert found["tidegate_upgrade_survey_seconds"] == {of(ocm_env="stage"): 2.5}
+    assert found["tidegate_upgrade_survey_set_aside"] == {of(ocm_env="stage", kind="Cluster"): 2}
+    numbers.forget("stage", "s")
+    assert "tidegate_upgrade_failing" not in scraped(numbers)
+
+
+def test_who_is_served_is_told_whoever_leads() -> None:
+    """With the severity of alerts: those about stage need not wake anybody."""
+    numbers = UpgradeNumbers()
+    numbers.serving(SERVICE)
+    found = scraped(numbers)
+    assert found["tidegate_upgrade_environment_info"] == {
+        of(ocm_env="prod", severity="critical"): 1,
+        of(ocm_env="stage", severity="warning"): 1,
+    }
+    orgs = by(found["tidegate_upgrade_organization_info"], "org_id")
+    assert set(orgs) == {"o", "s"}
+
+
+def test_acts_are_counted_and_a_switched_channel_is_told_once() -> None:
+    """Counters go on; the switch is only told by the round that made it."""
+    asked = world({"name": "a"}, {"name": "b"})
+    numbers = UpgradeNumbers(lambda: {("GET", "us"): 7, ("POST", "us"): 2})
+    acts = (
+        ActSeen("a-uuid", Doing.CHANNEL, "stable-4.13", "done"),
+        ActSeen("b-uuid", Doing.CHANNEL, "stable-4.13", "failed"),
+        ActSeen("b-uuid", Doing.UPGRADE, "4.12.18", "done"),
+    )
+    numbers.round_ended(seen(asked, acts=acts, told={"sent": 1, "known": 2}))
+    found = scraped(numbers)
+    switch = {"cluster_uuid": "a-uuid", "from_channel": "stable-4.12", "to_channel": "stable-4.13"}
+    assert found["aus_cluster_channel_switch"] == {of(**THEIRS, **switch): 1}
+    numbers.round_ended(seen(asked, acts=acts[2:]))
+    found = scraped(numbers)
+    assert "aus_cluster_channel_switch" not in found
+    assert found["tidegate_upgrade_acts_total"] == {
+        of(**ORG, doing="channel", outcome="done"): 1,
+        of(**ORG, doing="channel", outcome="failed"): 1,
+        of(**ORG, doing="upgrade", outcome="done"): 2,
+    }
+    assert by(found["tidegate_upgrade_told_total"], "outcome") == {"sent": 1, "known": 2}
+    assert found["qontract_reconcile_ocm_request_total"] == {
+        of(verb="GET", client_id="us"): 7,
+        of(verb="POST", client_id="us"): 2,
+    }
+
+
+def test_no_text_of_others_breaks_a_line() -> None:
+    """Quotes, backslashes and new lines in names and labels come back as they were."""
+    name = 'a"\\\n} 1\n# EOF'
+    asked = world({"name": name, "labels": {"mutexes": 'm"1,\\n'}})
+    rows = told(asked)["aus_cluster_info"]
+    labels = dict(next(iter(rows)))
+    assert (labels["cluster_name"], labels["mutexes"]) == (name, 'm"1,\\n')
+
+
+def test_a_version_that_is_offered_twice_is_told_once() -> None:
+    """A series twice in one scrape would be refused."""
+    found = told(world({"name": "a", "available_upgrades": ["4.12.18", "4.12.18"]}))
+    assert len(found["aus_remaining_soak_days"]) == 1
+
+
+def test_a_half_upgraded_cluster_is_on_the_older_version() -> None:
+    """Its control plane has gone ahead; the version that is left to reach is told."""
+    found = told(world(hosted("a", {"np": "4.12.16"}, available_upgrades=[])))
+    assert set(by(found["aus_cluster_info"], "version")) == {"4.12.16"}
+    left = by(found["aus_cluster_version_remaining_soak_days"], "soaking_version")
+    assert left == {"4.12.17": 0}
+
+
+def test_numbers_by_the_existing_services_rules_are_told_as_they_are() -> None:
+    """An organisation that is served by its rules has its numbers."""
+    round_ = RoundSeen(
+        env="prod",
+        org_id="o",
+        now=Instant(0),
+        samples={"aus_organization_validation_errors": [(THEIRS, 2)]},
+    )
+    numbers = UpgradeNumbers()
+    numbers.round_ended(round_)
+    assert scraped(numbers)["aus_organization_validation_errors"] == {of(**THEIRS): 2}
+
+
+def test_they_are_part_of_what_serve_answers() -> None:
+    """After everything else, in the same scrape."""
+    ours = Metrics("1", lambda: NOTHING)
+    ours.upgrades.round_ended(seen(world({"name": "a"})))
+    text = ours.text().decode()
+    assert "\ntidegate_build_info" in text
+    assert "\naus_cluster_info{" in text
+
+
+def busy() -> bytes:
+    """What is scraped where something of everything happened."""
+    gate = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
+    policy = {"id": "1", "version": "4.12.18", "state": "started"}
+    asked = world(
+        {"name": "a", "available_upgrades": ["4.13.0"]},
+        {"name": "b", "upgrade_policies": [policy]},
+        gates=[gate],
+    )
+    asked["orgs"][0]["health_checks"] = [{"provider": "telemeter"}]
+    numbers = UpgradeNumbers(lambda: {("GET", "us"): 1})
+    numbers.serving(SERVICE)
+    acts = (ActSeen("a-uuid", Doing.CHANNEL, "stable-4.13", "done"),)
+    numbers.round_ended(seen(asked, acts=acts, told={"sent": 1}))
+    aside = {"Cluster": 1}
+    numbers.surveyed(SurveySeen(env="prod", at=Instant(SECOND), took_s=1, set_aside=aside))
+    numbers.failed(FailureSeen(env="stage", fault=Fault.OURS))
+    return numbers.text()
+
+
+def test_every_metric_of_the_table_is_there_and_no_other() -> None:
+    """What is documented is what is scraped."""
+    found = re.findall(r"^# TYPE (\S+)", busy().decode(), re.MULTILINE)
+    assert found == [each.name for each in EVERY]
+
+
+@pytest.mark.parametrize(
+    "error, own, fault",
+    [
+        (OutsideError("no answer"), False, Fault.OUTSIDE),
+        (TimeoutError(), False, Fault.OUTSIDE),
+        (ConnectionResetError(), False, Fault.OUTSIDE),
+        (RefusedError("not so", 400), False, Fault.OUTSIDE),
+        (RefusedError("not you", 403), False, Fault.OURS),
+        (RefusedError("not you", 401), True, Fault.USER),
+        (ValueError("a bug"), False, Fault.OURS),
+        (StaleError("look again"), False, None),
+    ],
+)
+def test_an_error_is_somebodys_to_mend(error: Exception, own: bool, fault: Fault | None) -> None:
+    """Refused credentials are their owner's; whatever nobody foresaw is ours."""
+    assert fault_of_error(error, own_credentials=own) is fault
+
+
+def test_promtool_has_nothing_to_say_of_ours() -> None:
+    """Names and units are as Prometheus wants them; those of others are as they are."""
+    said = promtool("check", "metrics", given=busy())
+    assert "exit 1" not in said
+    assert not [line for line in said.splitlines() if line.startswith("tidegate_")]

@@ -1,0 +1,131 @@
+"""Where clusters stand in a word, and what they wait for in one verdict."""
+
+from typing import Any
+
+import pytest
+
+from tests.upgraded import decided, hosted, recorded, world
+from tidegate.core.model.reasons import REASONS, Outcome, Reason
+from tidegate.core.model.upgrade_reasons import UPGRADE_REASONS
+from tidegate.core.upgrades.deciding.waiting import Phase, stands
+from tidegate.core.upgrades.faults import Fault, fault_of
+
+SHUT = {"labels": {"schedule": "0 3 1 1 *"}}
+NOT_SOAKED = {"labels": {"soak-days": "3"}}
+
+
+def said(asked: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
+    """Of each cluster where it stands, the version it is about, and the reason."""
+    _, plan = decided(asked)
+    return {
+        member.cluster.name: (
+            stand.phase.value,
+            stand.version,
+            stand.verdict.reason.value if stand.verdict else "",
+        )
+        for member, stand in zip(plan.members, stands(plan), strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    "cluster, expected",
+    [
+        ({}, ("starting", "4.12.18", "")),
+        ({"available_upgrades": []}, ("current", "", "")),
+        (SHUT, ("waiting", "4.12.18", "OutsideWindow")),
+        (
+            {"upgrade_policies": [{"id": "1", "version": "4.12.18", "state": "scheduled"}]},
+            ("under_way", "4.12.18", "UpgradeUnderWay"),
+        ),
+        (
+            {"upgrade_policies": [{"id": "1", "version": "4.12.18", "state": "failed"}]},
+            ("failed", "4.12.18", "UpgradeFailed"),
+        ),
+        ({"labels": {"soak-days": "two"}}, ("set_aside", "", "LabelsUnreadable")),
+        ({"state": "hibernating"}, ("waiting", "4.12.18", "ClusterNotReady")),
+        ({"state": "hibernating", "available_upgrades": []}, ("waiting", "", "ClusterNotReady")),
+        # A blocked channel is nothing to wait for.
+        (
+            {
+                "available_upgrades": [],
+                "available_channels": ["stable-4.13"],
+                "labels": {"blocked-versions": "^4\\.13"},
+            },
+            ("current", "", ""),
+        ),
+    ],
+)
+def test_a_cluster_stands_somewhere(
+    cluster: dict[str, Any], expected: tuple[str, str, str]
+) -> None:
+    """One word, the version it is about, and the reason that says most."""
+    assert said(world({"name": "a", **cluster}))["a"] == expected
+
+
+def test_the_version_nearest_to_a_start_tells_what_is_waited_for() -> None:
+    """4.13.1 is blocked and would soak; what is really waited for is 4.12.18, and only soak."""
+    versions = ["4.12.18", "4.12.19", "4.13.1"]
+    labels = {"soak-days": "1", "blocked-versions": "^4\\.13,19$"}
+    found = said(world({"name": "a", "available_upgrades": versions, "labels": labels}))
+    assert found["a"] == ("waiting", "4.12.18", "VersionSoaking")
+
+
+def test_of_versions_that_are_equally_near_the_newest_is_named() -> None:
+    """Both would have to soak."""
+    asked = world({"name": "a", "available_upgrades": ["4.12.18", "4.12.19"], **NOT_SOAKED})
+    assert said(asked)["a"] == ("waiting", "4.12.19", "VersionSoaking")
+
+
+def test_what_is_under_way_goes_before_what_is_blocked() -> None:
+    """That the next version is blocked says nothing about a cluster that is being upgraded."""
+    policy = {"id": "1", "version": "4.12.17", "state": "started"}
+    labels = {"blocked-versions": ".*"}
+    asked = world({"name": "a", "upgrade_policies": [policy], "labels": labels})
+    assert said(asked)["a"][::2] == ("under_way", "UpgradeUnderWay")
+
+
+def test_a_cancelled_upgrade_is_under_way_until_it_is_gone() -> None:
+    """It is taken back in this round, and nothing else is offered."""
+    policy = {"id": "1", "version": "4.12.18", "state": "scheduled"}
+    labels = {"blocked-versions": ".*"}
+    one = {"name": "a", "available_upgrades": [], "upgrade_policies": [policy], "labels": labels}
+    assert said(world(one))["a"] == ("under_way", "", "")
+
+
+def test_a_node_pool_that_starts_is_a_start() -> None:
+    """And one that waits for its window waits."""
+    pools = {"np": "4.12.16"}
+    assert said(world(hosted("a", pools)))["a"] == ("starting", "4.12.17", "")
+    assert said(world(hosted("a", pools, **SHUT)))["a"][::2] == ("waiting", "OutsideWindow")
+
+
+def test_whoever_does_not_go_on_says_why() -> None:
+    """In every recorded world: one stand a cluster, and a reason for whoever is held."""
+    seen = set()
+    for asked in recorded().values():
+        _, plan = decided(asked)
+        found = stands(plan)
+        assert len(found) == len(plan.members)
+        for each in found:
+            seen.add(each.phase)
+            assert (each.held is not None) == (
+                each.phase in (Phase.WAITING, Phase.FAILED, Phase.ASIDE)
+            )
+            if each.held is not None:
+                assert each.held.outcome is not Outcome.PASS
+    # Nobody recorded a failed upgrade.
+    assert seen == set(Phase) - {Phase.FAILED}
+
+
+def test_a_fault_is_only_found_where_something_is_shut() -> None:
+    """Nobody is blamed for a gate that is open."""
+    blamed = [reason for reason in Reason if fault_of(reason) is not None]
+    assert {REASONS[each].outcome for each in blamed} <= {Outcome.WAIT, Outcome.STOP}
+    assert {fault_of(each) for each in blamed} == set(Fault)
+
+
+def test_a_label_that_cannot_be_read_is_its_owners_to_mend() -> None:
+    """Every reason that says so in its remedy is classed so."""
+    for reason, entry in UPGRADE_REASONS.items():
+        if entry.outcome is not Outcome.PASS and "mends" in entry.opens:
+            assert fault_of(reason) is Fault.USER, reason
