@@ -12,13 +12,14 @@ import pytest
 
 from tests.unit.test_simulated_ocm import world as small_world
 from tidegate.core.model.problem import Problems
-from tidegate.core.model.time import Instant
+from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.upgrades import compat
 from tidegate.core.upgrades.world import Org, World
 from tidegate.engine.upgrades.survey import Survey, survey
-from tidegate.engine.upgrades.worlds import world_of
+from tidegate.engine.upgrades.worlds import ends_of, world_of
 from tidegate.simulation.cluster_manager.founding import found
 from tidegate.simulation.cluster_manager.inside import ClustersInside
+from tidegate.wire.cluster_manager import Version
 from tidegate.wire.cluster_manager_doc import read_world
 from tidegate.wire.reader import Reader
 from tidegate.wire.upgrade_line import decode
@@ -109,3 +110,14 @@ def test_what_was_not_read_as_a_whole_is_so_for_every_organisation() -> None:
     seen = msgspec.structs.replace(surveyed(small_world()), complete=False)
     world = world_of(seen, [Org("o1", "one"), Org("o2", "two")], Instant(0))
     assert [each.partial for each in world.orgs] == ["a list changed while it was read"] * 2
+
+
+def test_a_version_ends_when_it_is_said_to_and_no_other_does() -> None:
+    """What is no moment is as if nothing had been said."""
+    read = world_of(surveyed(small_world()), [Org("o1", "one")], Instant(0))
+    assert read.ends == {}
+    versions = [
+        Version(id=f"openshift-v{raw}", raw_id=raw, end_of_life_timestamp=end)
+        for raw, end in (("4.1.1", "2026-06-27T00:00:00Z"), ("4.1.2", ""), ("4.1.3", "soon"))
+    ]
+    assert ends_of(versions) == {"4.1.1": parse_instant("2026-06-27T00:00:00Z")}

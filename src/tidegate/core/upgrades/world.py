@@ -150,6 +150,8 @@ class World(msgspec.Struct, frozen=True):
     # When clusters were looked at; None: now. Soak ends there: nobody has seen them since.
     read_at: Instant | None = None
     ledgers: Mapping[str, Ledger] = {}  # by `env/org`
+    # When versions are no longer supported; one that is not here does not say.
+    ends: Mapping[str, Instant] = {}
     brakes: Brakes = Brakes()
     expedites: tuple[Expedite, ...] = ()
     # Why what is under way on a cluster could not be read this time, by its external id. Of its

@@ -6,15 +6,16 @@ prefix that all of them have.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import msgspec
 
-from tidegate.core.model.time import Instant
+from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.upgrades import world as decided
 from tidegate.core.upgrades.history import History
 from tidegate.engine.upgrades.survey import PREFIX, Survey, made_order
 from tidegate.ports.cluster_manager import LabelType
-from tidegate.wire.cluster_manager import Cluster, Label, UpgradePolicy
+from tidegate.wire.cluster_manager import Cluster, Label, UpgradePolicy, Version
 
 _CHANGED = "a list changed while it was read"
 
@@ -54,7 +55,17 @@ def world_of(
         ),
         kept=kept or {},
         unread={uuid: why for uuid, why in errors if why},
+        ends=ends_of(survey.versions),
     )
+
+
+def ends_of(versions: Iterable[Version]) -> dict[str, Instant]:
+    """When versions are no longer supported, as far as it is said in a way that can be read."""
+    found: dict[str, Instant] = {}
+    for each in versions:
+        with suppress(ValueError):
+            found[each.raw_id] = parse_instant(each.end_of_life_timestamp)
+    return found
 
 
 Labels = Mapping[tuple[str, str], dict[str, str]]

@@ -95,6 +95,25 @@ def fold(ledger: Ledger, seen: Iterable[Seen], minima: Minima | None) -> Ledger:
     )
 
 
+def carried(ledger: Ledger, until: Instant) -> Ledger:
+    """The ledger as it will be if whoever was seen last stays so, and is looked at all the time.
+
+    What folding look after look comes to, for as long as nothing changes.
+    """
+    seen = ledger.checked_at
+    if seen is None or until <= seen:
+        return ledger
+    days, sights = dict(ledger.days), dict(ledger.sights)
+    for uuid, sight in ledger.sights.items():
+        if sight.at != seen:  # not there any more
+            continue
+        for workload in sight.workloads if sight.healthy else ():
+            key = (sight.version, workload)
+            days[key] = days.get(key, 0) + (until - seen) // _UNIT
+        sights[uuid] = msgspec.structs.replace(sight, at=until)
+    return msgspec.structs.replace(ledger, days=days, sights=sights, checked_at=until)
+
+
 def _is_kept(sight: Sight, latest: Instant | None) -> bool:
     return latest is None or latest - sight.at <= KEPT_MAX
 

@@ -51,10 +51,15 @@ class Standing(msgspec.Struct, frozen=True):
         return bool(self.under_way or self.failed or self.behind or self.unread)
 
 
+_NOTHING = Standing()
+
+
 def standing_of(
     cluster: Cluster, now: Instant, *, readable: bool = True, unread: bool = False
 ) -> Standing:
     """What is under way on a cluster; node pools are behind only where versions can be read."""
+    if not (unread or cluster.upgrade_policies or (cluster.is_hosted and cluster.node_pools)):
+        return _NOTHING
     parts = [("", cluster.upgrade_policies)]
     pools = sorted(cluster.node_pools, key=lambda pool: pool.id) if cluster.is_hosted else []
     parts += [(pool.id, pool.upgrade_policies) for pool in pools]

@@ -7,6 +7,7 @@ counts for all of them.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -23,6 +24,8 @@ from tidegate.core.upgrades.window import never_fires
 _WHOLE = re.compile(r"\+?[0-9](?:_?[0-9])*(?:\.0+)?")
 # Three thousand years; a longer text is no number of days anybody waits for.
 _DAYS_MAX = 1_000_000
+# Clusters whose labels are remembered from one round to the next.
+_REMEMBERED_MAX = 16_384
 _SOAK = "soak-days"
 _EXAMPLES = {
     _SOAK: 'write a whole number of days, as "3"; "0" is a canary',
@@ -55,6 +58,13 @@ class Wishes(msgspec.Struct, frozen=True):
 
 def read_wishes(labels: Mapping[str, str]) -> Wishes:
     """The labels of a cluster, and all that is wrong with them."""
+    return _read(tuple(sorted(labels.items())))
+
+
+@lru_cache(_REMEMBERED_MAX)
+def _read(items: tuple[tuple[str, str], ...]) -> Wishes:
+    """Read once for as long as nobody changes a label."""
+    labels = dict(items)
     notes = Notes()
     for name in sorted(labels.keys() - _KNOWN):
         notes.warn(name, f"not looked at, nobody knows it; {nearest_or_all(name, sorted(_KNOWN))}")

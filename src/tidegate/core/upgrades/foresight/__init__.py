@@ -1,0 +1,1 @@
+"""What comes of a world if nobody changes anything: the rules of upgrades, run ahead."""

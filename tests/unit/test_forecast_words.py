@@ -1,0 +1,203 @@
+"""What a forecast says of clusters without a date and of those under way; how soak goes on."""
+
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.upgraded import NOW, hosted, kept, world
+from tidegate.core.model.problem import Problems
+from tidegate.core.model.time import SECOND, Instant, format_second, parse_instant
+from tidegate.core.upgrades.deciding.soak import Ledger, Seen, Sight, carried, fold
+from tidegate.core.upgrades.foresight.expected import Expected
+from tidegate.core.upgrades.foresight.forecast import Outlook, forecast
+from tidegate.core.upgrades.foresight.pace import Pace
+from tidegate.wire.reader import Reader
+from tidegate.wire.upgrade_line import decode
+from tidegate.wire.upgrade_state import read_ledger
+
+MINUTE = 60 * SECOND
+
+
+def ahead(asked: dict[str, Any], pace: Pace | None = None) -> Outlook:
+    """The forecast of a world as lines have it."""
+    read = decode(Reader(asked, "", Problems()))
+    ledgers = {key: read_ledger(value) for key, value in asked.get("state", {}).items()}
+    return forecast(msgspec.structs.replace(read, ledgers=ledgers), read.now, pace)
+
+
+def of(asked: dict[str, Any], name: str = "a", pace: Pace | None = None) -> Expected:
+    """What is expected of one cluster."""
+    every = ahead(asked, pace).expected.values()
+    return next(each for each in every if each.cluster.name == name)
+
+
+def steps(expected: Expected) -> list[str]:
+    """The steps of a cluster, a line each."""
+    return [
+        f"{format_second(leg.starts_at)} {leg.doing.value} {leg.pool or leg.before}→{leg.version}"
+        for leg in expected.legs
+    ]
+
+
+def reasons(expected: Expected) -> list[str]:
+    """The gates that the first step waited at, by when they opened."""
+    return [each.reason.value for each in expected.legs[0].opened]
+
+
+def test_a_cluster_that_may_go_goes_in_seven_minutes_and_takes_an_hour() -> None:
+    """The first whole minute that is more than six off."""
+    found = of(world({"name": "a"}))
+    assert steps(found) == ["2023-05-10T10:07:00Z upgrade 4.12.17→4.12.18"]
+    assert found.done_at == parse_instant("2023-05-10T11:07:00Z")
+    assert (found.held, found.version, found.legs[0].opened) == (None, "4.12.18", ())
+
+
+def test_versions_on_the_way_are_steps_of_their_own() -> None:
+    """A canary goes to the newest; whoever waits for soak may go by what soaks first."""
+    canary = {"name": "a", "available_upgrades": ["4.12.18", "4.12.19"]}
+    old = {
+        "name": "b",
+        "labels": {"soak-days": "1"},
+        "available_upgrades": ["4.12.18", "4.12.19"],
+    }
+    state = kept(0.99, NOW)
+    there = {
+        "name": "c",
+        "version": "4.12.18",
+        "available_upgrades": ["4.12.19"],
+        "labels": {"schedule": "0 0 1 * *"},
+    }
+    asked = world(canary, old, there, state=state)
+    found = of(asked, "b")
+    assert [leg.version for leg in found.legs] == ["4.12.18", "4.12.19"]
+    assert reasons(found) == ["VersionSoaking"]
+    assert found.legs[1].before == "4.12.18"
+
+
+@pytest.mark.parametrize(
+    "change, reason, wanted",
+    [
+        ({"labels": {"soak-days": "two"}}, "LabelsUnreadable", ""),
+        ({"state": "hibernating"}, "ClusterNotReady", "4.12.18"),
+        ({"labels": {"soak-days": "1"}}, "VersionSoaking", "4.12.18"),
+        ({"upgrade_policies": [{"state": "failed", "version": "4.12.18"}]}, "UpgradeFailed", ""),
+        ({"upgrade_policies": [{"schedule_type": "automatic"}]}, "UpgradedByOwner", "4.12.18"),
+        ({"labels": {"blocked-versions": ".*"}}, "VersionBlocked", "4.12.18"),
+        ({"labels": {"schedule": "0 0 1 1 * 0 2020"}}, "LabelsUnreadable", ""),
+    ],
+)
+def test_what_no_clock_opens_has_no_date_and_is_named(
+    change: dict[str, Any], reason: str, wanted: str
+) -> None:
+    """No step is made up; the first gate that is shut is told."""
+    found = of(world({"name": "a", **change}))
+    assert found.legs == []
+    assert found.held is not None
+    assert (found.held.reason.value, found.beyond) == (reason, False)
+    assert found.wanted == (wanted or found.wanted)
+
+
+def test_a_missing_agreement_stops_where_nobody_gives_it_and_nowhere_else() -> None:
+    """The kind of gate that is approved unless said otherwise holds nobody; another has no date."""
+    gate = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
+    offers = ["4.12.18", "4.13.1"]
+    asked = world({"name": "a", "available_upgrades": offers}, gates=[gate])
+    assert [leg.version for leg in of(asked).legs] == ["4.13.1"]
+    refusing = {
+        "name": "a",
+        "available_upgrades": offers,
+        "labels": {"version-gate-approvals": "x"},
+    }
+    found = of(world(refusing, gates=[gate]))
+    assert [leg.version for leg in found.legs] == ["4.12.18"]
+    assert found.held is not None
+    assert (found.held.reason.value, found.wanted) == ("AgreementMissing", "4.13.1")
+
+
+def test_pools_follow_one_by_one_and_each_is_a_step() -> None:
+    """A hosted control plane takes half an hour, a pool twenty minutes."""
+    found = of(world(hosted("a", {"p": "4.12.17", "q": "4.12.17"})))
+    assert steps(found) == [
+        "2023-05-10T10:07:00Z upgrade 4.12.17→4.12.18",
+        "2023-05-10T10:47:00Z pool p→4.12.18",
+        "2023-05-10T11:17:00Z pool q→4.12.18",
+    ]
+
+
+def test_what_is_under_way_ends_after_its_usual_time_or_at_the_next_look() -> None:
+    """And whoever waits for its mutex goes then."""
+    policy = {"id": "p", "version": "4.12.18", "state": "started"}
+    first = {"name": "a", "labels": {"mutexes": "m"}}
+    second = {"name": "b", "labels": {"mutexes": "m"}}
+    for began, goes in (("09:40", "10:47"), ("01:00", "10:17")):
+        under = {**policy, "next_run": f"2023-05-10T{began}:00Z"}
+        found = of(world({**first, "upgrade_policies": [under]}, second), "b")
+        assert steps(found) == [f"2023-05-10T{goes}:00Z upgrade 4.12.17→4.12.18"]
+        assert reasons(found) == ["MutexUpgrading"]
+        assert found.legs[0].estimate
+
+
+def test_an_owners_own_upgrade_is_foreseen_once_and_not_as_ours() -> None:
+    """It goes to the newest of its minor when it says, and keeps its mutexes for the while."""
+    policy = {"schedule_type": "automatic", "next_run": "2023-05-10T12:00:00Z", "state": "pending"}
+    own = {"name": "a", "upgrade_policies": [policy], "labels": {"mutexes": "m"}}
+    own["available_upgrades"] = ["4.12.18", "4.12.19", "4.13.0"]
+    found = of(world(own, {"name": "b", "labels": {"mutexes": "m"}}))
+    assert steps(found) == ["2023-05-10T12:00:00Z upgrade 4.12.17→4.12.19"]
+    assert found.legs[0].by_owner
+    assert found.held is not None
+    assert found.held.reason.value == "UpgradedByOwner"
+
+
+def test_behind_the_horizon_there_is_no_date_and_that_is_said() -> None:
+    """A window in a year is not worth a date; that time alone opens it is."""
+    found = of(world({"name": "a", "labels": {"schedule": "0 0 1 1 *"}}))
+    assert found.held is not None
+    assert (found.legs, found.held.reason.value, found.beyond) == ([], "OutsideWindow", True)
+
+
+def test_whoever_is_where_it_should_be_waits_for_nothing() -> None:
+    """Blocked versions and pre-releases are not waited for by a cluster that came to the end."""
+    asked = world(
+        {"name": "a", "available_upgrades": ["4.12.18", "4.13.0-rc.1", "4.14.0"]},
+        labels={"blocked-versions": "^4.14"},
+    )
+    assert [leg.version for leg in of(asked).legs] == ["4.12.18"]
+    assert of(asked).held is None
+
+
+def test_the_order_in_which_clusters_come_changes_nothing() -> None:
+    """The same dates, whoever is listed first."""
+    some = [
+        {"name": f"c{i}", "labels": {"mutexes": f"m{i % 3}", "soak-days": str(i % 2)}}
+        for i in range(9)
+    ]
+    other = list(some)
+    random.Random(1).shuffle(other)
+    one, two = (
+        {e.cluster.name: e.legs for e in ahead(world(*each)).expected.values()}
+        for each in (some, other)
+    )
+    assert one == two
+
+
+def test_carrying_soak_on_is_folding_look_after_look() -> None:
+    """For as long as nothing changes: whoever is gone, or ill, adds nothing."""
+    began = parse_instant(NOW)
+
+    def seen(at: Instant) -> list[Seen]:
+        sights = {"a": ("4.12.18", True), "b": ("4.12.18", False), "c": ("4.12.19", True)}
+        return [
+            Seen(name, name, True, Sight(at=at, version=v, workloads=("w", "x"), healthy=well))
+            for name, (v, well) in sights.items()
+        ]
+
+    gone = Sight(at=Instant(began - MINUTE), version="4.12.18", workloads=("w",), healthy=True)
+    start = fold(Ledger(sights={"gone": gone}), seen(began), None)
+    looked = start
+    for number in range(1, 31):
+        looked = fold(looked, seen(Instant(began + number * 10 * MINUTE)), None)
+    assert carried(start, Instant(began + 300 * MINUTE)) == looked
+    assert carried(start, began) == start
