@@ -13,6 +13,7 @@ from tidegate.wire.calendar_doc import stretch_from
 from tidegate.wire.expedite_doc import read_expedites
 from tidegate.wire.line import fields_of
 from tidegate.wire.reader import Reader
+from tidegate.wire.refusal_doc import read_refused
 from tidegate.wire.upgrade_answer import answer_plan
 from tidegate.wire.upgrade_line import answer_compat, decode, mapping
 from tidegate.wire.upgrade_state import read_ledger
@@ -27,10 +28,13 @@ def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     if reader.has("brakes"):
         brakes = read_brakes(reader.child("brakes"), stretch_from(world.now))
     expedites = read_expedites(reader)
+    refused = read_refused(reader)
     if problems.errors:
         raise UserError(tuple(problems.errors))
     ledgers = {key: read_ledger(value) for key, value in state.items()}
-    world = msgspec.structs.replace(world, ledgers=ledgers, brakes=brakes, expedites=expedites)
+    world = msgspec.structs.replace(
+        world, ledgers=ledgers, brakes=brakes, expedites=expedites, refused=refused
+    )
     answer = answer_plan(reader.raw("id"), world, decide(world, world.now), state, world.now)
     warned = tuple(each.text() for each in problems.warnings)
     return answer | {"warnings": (*answer["warnings"], *warned)}

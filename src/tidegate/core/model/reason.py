@@ -46,6 +46,7 @@ class Gate(enum.Enum):
     SECTOR = "sector"  # the sectors that go earlier have the version
     AGREEMENT = "agreement"  # what the minor version asks for was agreed to
     CHANNEL = "channel"  # there is a channel of the next minor
+    REFUSAL = "refusal"  # what is asked for was not refused a moment ago
 
 
 class Kind(enum.Enum):
@@ -262,6 +263,8 @@ class Reason(enum.Enum):
     # channel
     ChannelThere = "ChannelThere"
     UpgradeFirst = "UpgradeFirst"
+    # refusal
+    RefusedLately = "RefusedLately"
 
 
 class Entry(msgspec.Struct, frozen=True):

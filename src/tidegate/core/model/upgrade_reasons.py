@@ -381,6 +381,13 @@ _OF_THE_VERSION: dict[Reason, Entry] = {
         (("version", _N),),
         "the cluster has it",
     ),
+    Reason.RefusedLately: Entry(
+        Gate.REFUSAL,
+        _WAIT,
+        "OpenShift Cluster Manager refused it {tries:time}: {detail}",
+        (("tries", _C), ("detail", _N)),
+        "some time has passed, and it is asked again",
+    ),
 }
 
 UPGRADE_REASONS: dict[Reason, Entry] = _OF_THE_CLUSTER | _OF_THE_VERSION

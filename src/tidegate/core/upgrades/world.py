@@ -9,6 +9,7 @@ from tidegate.core.gates.scope import Brake
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.soak import Ledger
 from tidegate.core.upgrades.history import History
+from tidegate.core.upgrades.refusal import Refusal
 from tidegate.core.upgrades.versions import VersionError, minor_of
 
 
@@ -157,6 +158,8 @@ class World(msgspec.Struct, frozen=True):
     # Why what is under way on a cluster could not be read this time, by its external id. Of its
     # policies, node pools and agreements there may be more than stands here.
     unread: Mapping[str, str] = {}
+    # What was refused lately, by external id and by what was asked for (`refusal.what_of`).
+    refused: Mapping[str, Mapping[str, Refusal]] = {}
 
 
 def only_whole(world: World) -> World:

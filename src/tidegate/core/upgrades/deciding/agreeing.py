@@ -9,8 +9,8 @@ from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import verdict
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member, gather
-from tidegate.core.upgrades.deciding.gates import OCP, relevant
-from tidegate.core.upgrades.deciding.plan import UpgradePlan, actions_of
+from tidegate.core.upgrades.deciding.gates import OCP, lately, relevant
+from tidegate.core.upgrades.deciding.plan import UpgradePlan, actions_of, recheck_of
 from tidegate.core.upgrades.declared.complaint import Notes
 from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.versions import VersionError, minor_of
@@ -27,12 +27,12 @@ def agree(world: World, now: Instant) -> UpgradePlan:
     at = 0
     for fleet in fleets:
         for member in fleet.members:
-            options += _options(world, fleet, member, at)
+            options += _options(world, fleet, member, at, now)
             at += 1
     return UpgradePlan(
         options=options,
         actions=actions_of(options, members),
-        recheck_at=None,
+        recheck_at=recheck_of(options, (), now),
         fleets=tuple(fleets),
         members=members,
         ledgers={},
@@ -40,7 +40,7 @@ def agree(world: World, now: Instant) -> UpgradePlan:
     )
 
 
-def _options(world: World, fleet: Fleet, member: Member, at: int) -> list[Option]:
+def _options(world: World, fleet: Fleet, member: Member, at: int, now: Instant) -> list[Option]:
     if member.aside is not None:
         return [Option(at, _step("", ""), (member.aside,))]
     if fleet.org.partial:  # a label that says `none` may not have been read
@@ -53,8 +53,12 @@ def _options(world: World, fleet: Fleet, member: Member, at: int) -> list[Option
     for gate in sorted(relevant(member.cluster, world.gates), key=lambda one: (one.prefix, one.id)):
         if gate.prefix in minors and gate.id not in member.cluster.gate_agreements:
             reason = Reason.AgreementWanted if gate.label in wanted else Reason.AgreementUnasked
-            said = (verdict(reason, gate.prefix, gate.label),)
-            options.append(Option(at, _step(gate.prefix, gate.id), said))
+            step = _step(gate.prefix, gate.id)
+            said = (
+                verdict(reason, gate.prefix, gate.label),
+                *lately(world, member.cluster, step, now),
+            )
+            options.append(Option(at, step, said))
     if options:
         return options
     return [Option(at, _step("", ""), (verdict(Reason.NothingToAgree),))]

@@ -16,7 +16,7 @@ from tidegate.core.upgrades.deciding.braking import Braking
 from tidegate.core.upgrades.deciding.fleet import Fleet, gather
 from tidegate.core.upgrades.deciding.gates import can_be_asked
 from tidegate.core.upgrades.deciding.passing import Pass
-from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan, actions_of
+from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan, actions_of, recheck_of
 from tidegate.core.upgrades.deciding.soak import Ledger, Seen, Sight, fold, inherited
 from tidegate.core.upgrades.declared.complaint import joined
 from tidegate.core.upgrades.history import Minima
@@ -53,7 +53,7 @@ def decide(world: World, now: Instant) -> UpgradePlan:
     return UpgradePlan(
         options=options,
         actions=actions_of(options, members),
-        recheck_at=_recheck(options, moments, now),
+        recheck_at=recheck_of(options, moments, now),
         fleets=tuple(fleets),
         members=members,
         ledgers=ledgers,
@@ -120,10 +120,3 @@ def _tellings(fleet: Fleet) -> Iterable[Telling]:
         if fleet.complaints and member.aside is None:
             texts = "\n".join(each.posted() for each in fleet.complaints)
             yield Telling(member.cluster.uuid, ORG_WRONG, texts)
-
-
-def _recheck(options: list[Option], more: list[Instant], now: Instant) -> Instant | None:
-    """The first moment at which time alone may change something."""
-    known = {id(each): each for option in options for each in option.verdicts}
-    untils = [each.until for each in known.values() if each.until is not None]
-    return min((each for each in (*untils, *more) if each > now), default=None)

@@ -8,7 +8,9 @@ from tidegate.core.model.verdict import Verdict, verdict
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.soak import DAY, Days, Ledger, days_text
 from tidegate.core.upgrades.declared.patterns import first_found
+from tidegate.core.upgrades.refusal import what_of
 from tidegate.core.upgrades.schedule import CLUSTER
+from tidegate.core.upgrades.step import Step
 from tidegate.core.upgrades.versions import VersionError, key_of, minor_of
 from tidegate.core.upgrades.window import start_of
 from tidegate.core.upgrades.world import Cluster, Gate, HealthCheck, World
@@ -197,6 +199,15 @@ class Asked:
         if young:
             return verdict(Reason.AlertsYoung, young, cluster.version)
         return verdict(Reason.AlertsShown, alerts, "shown only: older than its version")
+
+
+def lately(world: World, cluster: Cluster, step: Step, now: Instant) -> tuple[Verdict, ...]:
+    """Whether this very step was refused a moment ago; nothing where it was not."""
+    refused = world.refused.get(cluster.uuid)
+    one = refused.get(what_of(step)) if refused else None
+    if one is None or one.until <= now:
+        return ()
+    return (verdict(Reason.RefusedLately, one.tries, one.detail, until=one.until),)
 
 
 def can_be_asked(world: World, check: HealthCheck) -> bool:

@@ -11,7 +11,7 @@ from tidegate.core.upgrades.deciding.ahead import Ahead
 from tidegate.core.upgrades.deciding.braking import Braking
 from tidegate.core.upgrades.deciding.expedite import Expedites
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
-from tidegate.core.upgrades.deciding.gates import Asked
+from tidegate.core.upgrades.deciding.gates import Asked, lately
 from tidegate.core.upgrades.deciding.locks import Locks
 from tidegate.core.upgrades.deciding.plan import Telling
 from tidegate.core.upgrades.deciding.soak import Days, Ledger
@@ -39,6 +39,8 @@ class Pass:
         now: Instant,
     ) -> None:
         days, minima, ledger = soak
+        self._world = world
+        self._now = now
         self._asked = Asked(world, fleet, days, ledger, now)
         self._ahead = Ahead(fleet, minima)
         self._locks = Locks(fleet.members, fleet.orders)
@@ -99,11 +101,15 @@ class Pass:
                 verdicts = (
                     verdict(Reason.UpgradeNotStarted, upgrade.version, upgrade.state or ""),
                     verdict(Reason.VersionUnwanted, upgrade.version, why),
+                    *self._lately(member, step),
                 )
                 yield Option(at, step, verdicts)
 
     def _pools(self, at: int, member: Member, progress: Verdict) -> Iterator[Option]:
-        """Node pools behind their control plane: one at a time, in the order of their ids."""
+        """Node pools behind their control plane: one at a time, in the order of their ids.
+
+        One that was refused lately keeps no other waiting.
+        """
         if not member.standing.behind:
             return
         version = member.cluster.version
@@ -115,7 +121,7 @@ class Pass:
             self._asked.block(member, version),
             *self._braking.verdicts(member, version, starts_at),
         )
-        first = member.standing.behind[0].id
+        first: str | None = None
         for pool in member.standing.behind:
             step = Step(
                 kind=ChangeKind.APPLY,
@@ -124,10 +130,14 @@ class Pass:
                 pool=pool.id,
                 starts_at=starts_at,
             )
-            later = () if pool.id == first else (verdict(Reason.EarlierPoolFirst, first),)
-            yield Option(at, step, (*shared, *later))
-        if all_pass(shared):
-            self._start(member)
+            refused = self._lately(member, step)
+            later = () if first is None else (verdict(Reason.EarlierPoolFirst, first),)
+            said = (*shared, *later, *refused)
+            yield Option(at, step, said)
+            if first is None and not refused:
+                first = pool.id
+            if all_pass(said):
+                self._start(member)
 
     def _candidates(self, at: int, member: Member, progress: Verdict) -> list[Option]:
         """One option a version, newest first; the newest that passes is chosen."""
@@ -139,16 +149,21 @@ class Pass:
         options: list[Option] = []
         for version in _newest_first(member.cluster.available_upgrades):
             window, soak, starts_at = self._when(member, version)
-            said = (*shared, window, *self._of_the_version(member, version, soak, starts_at))
+            step = Step(
+                kind=ChangeKind.APPLY, revision=version, doing=Doing.UPGRADE, starts_at=starts_at
+            )
+            said = (
+                *shared,
+                window,
+                *self._of_the_version(member, version, soak, starts_at),
+                *self._lately(member, step),
+            )
             if chosen is not None:
                 said = (*said, chosen)
             elif all_pass(said):
                 chosen = verdict(Reason.NewerVersionChosen, version)
             else:
                 self._tell_of_gates(member, version, said)
-            step = Step(
-                kind=ChangeKind.APPLY, revision=version, doing=Doing.UPGRADE, starts_at=starts_at
-            )
             options.append(Option(at, step, said))
         if chosen is not None:
             self._start(member)
@@ -210,14 +225,20 @@ class Pass:
         if (waits_for := _goes_first(options)) is not None:
             said.append(verdict(Reason.UpgradeFirst, waits_for))
         step = Step(kind=ChangeKind.APPLY, revision=target, doing=Doing.CHANNEL)
-        yield Option(at, step, tuple(said))
+        yield Option(at, step, (*said, *self._lately(member, step)))
+
+    def _lately(self, member: Member, step: Step) -> Verdicts:
+        return lately(self._world, member.cluster, step, self._now)
+
+
+_ALMOST = (Gate.AGREEMENT, Gate.REFUSAL)
 
 
 def _goes_first(options: list[Option]) -> str | None:
-    """What starts now, or only lacks an agreement; None: nothing does."""
+    """What starts now, only lacks an agreement, or was only refused lately; None: nothing does."""
     for option in options:
         shut = [each for each in option.verdicts if _shuts(each)]
-        if all(each.gate is Gate.AGREEMENT for each in shut):
+        if all(each.gate in _ALMOST for each in shut):
             return option.change.revision
     return None
 

@@ -1,9 +1,12 @@
 """What a round of upgrades comes to: every option with its verdicts, what is done, who is told."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from tidegate.core.gates.claims import Claim
 from tidegate.core.model.plan import Action, Option, Plan
+from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import all_pass
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.soak import Ledger
@@ -36,6 +39,13 @@ def actions_of(options: list[Option], members: tuple[Member, ...]) -> list[Actio
     return [
         Action(members[each.target].cluster.uuid, each.change) for each in sorted(chosen, key=_rank)
     ]
+
+
+def recheck_of(options: list[Option], more: Iterable[Instant], now: Instant) -> Instant | None:
+    """The first moment at which time alone may change something; None: there is none."""
+    known = {id(each): each for option in options for each in option.verdicts}
+    untils = [each.until for each in known.values() if each.until is not None]
+    return min((each for each in (*untils, *more) if each > now), default=None)
 
 
 _RANKS = {Doing.CANCEL: 0, Doing.UPGRADE: 1, Doing.POOL: 1, Doing.CHANNEL: 2, Doing.AGREE: 3}
