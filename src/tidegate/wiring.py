@@ -91,6 +91,13 @@ def cluster_manager(
     return ClusterManagerClient(url, credentials, addons=addons)
 
 
+async def published(url: str) -> bytes:
+    """What somebody publishes at an address; OutsideError if it cannot be had."""
+    from tidegate.adapters.published import fetch
+
+    return await fetch(url)
+
+
 def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> Leases:
     """The leases of a namespace, by which processes agree on who leads."""
     from tidegate.adapters.kubernetes.access import read_access

@@ -121,6 +121,7 @@ def needs(found: list[Live]) -> dict[str, int]:
     commands_by_name={
         "rollouts": ("tidegate.cli.rollouts:get_rollouts", "What is going out, and how far it is"),
         "shards": ("tidegate.cli.shards:get_shards", "What every shard wants, runs, and why"),
+        "clusters": ("tidegate.cli.cluster_list:get_clusters", "Which version comes next, and why"),
         "promotions": ("tidegate.cli.promotions:get_promotions", "Which version is where"),
         "holds": ("tidegate.cli.rollouts:get_holds", "What is stopped, until lifted"),
         "freezes": ("tidegate.cli.rollouts:get_freezes", "When nothing starts"),
@@ -132,6 +133,7 @@ def needs(found: list[Live]) -> dict[str, int]:
     tidegate get rollouts
     tidegate get rollouts -o json
     tidegate get shards examples/app-interface
+    tidegate get clusters --org o-payments
     tidegate get holds
     tidegate get freezes -o wide
     tidegate get claims                  who holds what of budgets and mutexes

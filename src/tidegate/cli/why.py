@@ -1,6 +1,7 @@
 """`tidegate why`: what is under way, or a saved state, decided and explained."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -9,7 +10,9 @@ from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.cli.upgrade_flags import SETTINGS, Asked, ground_flags, is_world
 from tidegate.config.settings import Merged, Settings
+from tidegate.config.strict_yaml import Document
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import nearest
 from tidegate.core.model.target import bare
@@ -29,6 +32,8 @@ from tidegate.wire.rollout_answer import answer_rollout
 from tidegate.wire.rollout_doc import Reading, read_rollout
 from tidegate.wiring import clock
 
+# Organisations whose clusters upgrade by labels are called so, and clusters so.
+ORGANISATION, CLUSTER = "upgrades/", "cluster/"
 # Environments of promotions are called so.
 ENVIRONMENT = "env/"
 # What a promotion is looked up with.
@@ -44,6 +49,8 @@ PROMOTION = (
     tidegate why prod-eu-1                a target of what is under way: every gate
     tidegate why simulated/demo           every target of a rollout
     tidegate why env/jenkins              what keeps the newest version from an environment
+    tidegate why cluster/pay-prod-1       which version a cluster goes to, and what each waits for
+    tidegate why upgrades/prod/o-payments every cluster of an organisation, a line each
     tidegate why state.yaml               every target of a saved state
     tidegate why state.yaml prod-eu-1     one target: every gate, and what would open it
     tidegate why state.json -o json       the same, for a program
@@ -51,32 +58,41 @@ PROMOTION = (
 )
 @click.argument("what")
 @click.argument("target", required=False)
-@settings_options("database", "color", *PROMOTION)
+@settings_options(*SETTINGS, *PROMOTION)
 @click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
-@click.option("--now", "at", metavar="TIME", help="Decide as of this moment (RFC 3339).")
+@ground_flags
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def why(
     what: str,
     target: str | None,
     merged: Merged,
     promotion: str | None,
-    at: str | None,
+    at: str,
     output: str,
+    **flags: Any,
 ) -> None:
     """Say why each target starts or waits.
 
-    WHAT is a target or a rollout in the journal, `env/NAME` of a promotion, or a file: a rollout
-    document in YAML or JSON ("-" reads stdin) with groups, strategy, statuses, and `now`, the
-    moment it was taken. TARGET is one cluster in it.
+    WHAT is a target or a rollout in the journal, `env/NAME` of a promotion, a cluster that upgrades
+    by its labels (by name, external id or id), or a file: a rollout document in YAML or JSON ("-"
+    reads stdin) with groups, strategy, statuses, and `now`, the moment it was taken; or a world of
+    upgrades. TARGET is one cluster in it.
     """
     settings = merged.settings()
     database, color = settings.database, settings.color
-    if what.startswith(ENVIRONMENT) and target is None and not _is_file(what):
-        _show_environment(settings, what.removeprefix(ENVIRONMENT), promotion, output)
-        return
+    asked = Asked(settings=settings, at=at, **flags)
     notes: list[str] = []
     if _is_file(what):
-        reading = _read(what, at)
+        document = read_document(what)
+        if is_world(document.data):
+            _show_world(asked, document, target, output)
+            return
+        reading = _read(what, document, at)
+    elif what.startswith(ENVIRONMENT) and target is None:
+        _show_environment(settings, what.removeprefix(ENVIRONMENT), promotion, output)
+        return
+    elif target is None and _shown_as_upgrade(asked, what, output):
+        return
     else:
         reading, target, notes = _live(what, target, database, at)
     plan = decide(reading.world, reading.now)
@@ -105,13 +121,47 @@ def _show_environment(settings: Settings, name: str, promotion: str | None, outp
         say(line, colour)
 
 
+def _show_world(asked: Asked, document: Document, target: str | None, output: str) -> None:
+    """A world of upgrades in a file."""
+    from tidegate.cli.upgrade_ground import Looked, of_document
+    from tidegate.cli.upgrade_why import show_upgrades
+
+    show_upgrades(asked, Looked((of_document(document, asked),)), target or "", output)
+
+
+def _shown_as_upgrade(asked: Asked, what: str, output: str) -> bool:
+    """Whether a name is of upgrades, and shown; else it is looked up in the journal of rollouts."""
+    plainly = what.startswith(ORGANISATION) or asked.alone
+    if not plainly and not asked.given:
+        return False
+    if not plainly and not what.startswith(CLUSTER) and _is_rolled_out(asked, what):
+        return False
+    from tidegate.cli.upgrade_why import is_there, show_upgrades
+
+    looked = asked.look()
+    if not plainly and not is_there(looked, what) and _is_rolled_out(asked, what):
+        return False
+    show_upgrades(asked, looked, what, output)
+    return True
+
+
+def _is_rolled_out(asked: Asked, what: str) -> bool:
+    """Whether the journal knows a rollout or a target of a name."""
+    try:
+        with opened(asked.settings.database) as store:
+            find_target(store, what)
+    except (UserError, click.UsageError):
+        return False
+    return True
+
+
 def _is_file(what: str) -> bool:
     """Files have a known ending, or are there; anything else is a name."""
     return what == "-" or what.endswith((".yaml", ".yml", ".json")) or Path(what).exists()
 
 
 def _live(
-    what: str, target: str | None, database: str, at: str | None
+    what: str, target: str | None, database: str, at: str
 ) -> tuple[Reading, str | None, list[str]]:
     """What the journal knows of a rollout, or of the one a target is in; and of the rollout itself:
 
@@ -131,15 +181,14 @@ def _live(
     return reading, found, notes
 
 
-def _moment(at: str | None) -> Instant | None:
+def _moment(at: str) -> Instant | None:
     try:
         return parse_instant(at) if at else None
     except ValueError as error:
         raise click.UsageError(f'--now "{at}": {error}; like 2026-01-31T12:00:00Z') from None
 
 
-def _read(file: str, at: str | None) -> Reading:
-    document = read_document(file)
+def _read(file: str, document: Document, at: str) -> Reading:
     moment = _moment(at)
     data = document.data
     if moment is not None and isinstance(data, dict):

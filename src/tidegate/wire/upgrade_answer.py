@@ -37,7 +37,7 @@ def answer_plan(
         "metrics": numbers(world, plan, now),
         "warnings": plan.warnings,
         "recheckAfter": after,
-        "targets": _targets(plan),
+        "targets": targets_of(plan),
     }
 
 
@@ -87,7 +87,8 @@ def _log(telling: Telling) -> Write:
     return ("POST", _LOGS, body)
 
 
-def _targets(plan: UpgradePlan) -> list[dict[str, Any]]:
+def targets_of(plan: UpgradePlan) -> list[dict[str, Any]]:
+    """Every cluster with all its options and what every gate says of them."""
     options: dict[int, list[Option]] = {}
     for option in plan.options:
         options.setdefault(option.target, []).append(option)

@@ -1,26 +1,37 @@
 """One upgrade line, answered by our rules, by the existing service's, or by both side by side."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problems
 from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.upgrades.world import World
 from tidegate.wire.brake_doc import read_brakes
 from tidegate.wire.calendar_doc import stretch_from
 from tidegate.wire.expedite_doc import read_expedites
 from tidegate.wire.line import fields_of
 from tidegate.wire.reader import Reader
 from tidegate.wire.refusal_doc import read_refused
-from tidegate.wire.upgrade_answer import answer_plan
+from tidegate.wire.upgrade_answer import Write, answer_plan
 from tidegate.wire.upgrade_line import answer_compat, decode, mapping
 from tidegate.wire.upgrade_state import read_ledger
 
 
-def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
-    """Our rules."""
+class Read(NamedTuple):
+    """One line, read by our rules."""
+
+    ident: object
+    world: World
+    # What was kept, as it stands there.
+    state: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def read_upgrades(raw: bytes | Mapping[str, Any]) -> Read:
+    """A whole reading of OCM, with brakes and what is expedited; UserError if it cannot be used."""
     reader = Reader(fields_of(raw), "", problems := Problems())
     world = decode(reader)
     state = dict(mapping(reader, "state"))
@@ -35,8 +46,14 @@ def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     world = msgspec.structs.replace(
         world, ledgers=ledgers, brakes=brakes, expedites=expedites, refused=refused
     )
-    answer = answer_plan(reader.raw("id"), world, decide(world, world.now), state, world.now)
     warned = tuple(each.text() for each in problems.warnings)
+    return Read(reader.raw("id"), world, state, warned)
+
+
+def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
+    """Our rules."""
+    ident, world, state, warned = read_upgrades(raw)
+    answer = answer_plan(ident, world, decide(world, world.now), state, world.now)
     return answer | {"warnings": (*answer["warnings"], *warned)}
 
 
@@ -45,21 +62,23 @@ def answer_both(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     ours, theirs = answer_strict(raw), answer_compat(raw)
     ident = ours.pop("id", None)
     theirs.pop("id", None)
-    differences = [
-        {"only": name, "write": write}
-        for name, some, others in (
-            ("strict", ours["writes"], theirs["writes"]),
-            ("compat", theirs["writes"], ours["writes"]),
-        )
-        for write in some
-        if write not in others
-    ]
+    differences = differing(ours["writes"], theirs["writes"])
     return {
         **({} if ident is None else {"id": ident}),
         "strict": ours,
         "compat": theirs,
         "differences": differences,
     }
+
+
+def differing(ours: Sequence[Write], theirs: Sequence[Write]) -> list[dict[str, Any]]:
+    """The writes that only one side makes."""
+    return [
+        {"only": name, "write": write}
+        for name, some, others in (("strict", ours, theirs), ("compat", theirs, ours))
+        for write in some
+        if write not in others
+    ]
 
 
 MODES: dict[str, Callable[[bytes], Any]] = {

@@ -49,17 +49,24 @@ def _title(world: RolloutWorld, plan: RolloutPlan, position: int, now: Instant) 
 
 def option_lines(option: Option, now: Instant) -> list[str]:
     """Every gate of one option, those that are shut first."""
-    verdicts = sorted(option.verdicts, key=lambda each: _FIRST[each.outcome])
     lines: list[str] = []
     if option.change.kind is ChangeKind.RETURN:
         go = "now" if all_pass(option.verdicts) else "when every gate below is open"
         lines.append(f"back to {option.change.revision}: {go}")
     elif option.change.kind is ChangeKind.REMOVE:
         lines.append("removed: now" if all_pass(option.verdicts) else "kept for now")
-    size = max(len(verdict.gate.value) for verdict in verdicts)
-    for verdict in verdicts:
-        lines += _gate(verdict, now, size, last=verdict is verdicts[-1])
-    return lines
+    return [*lines, *verdict_lines(option.verdicts, now)]
+
+
+def verdict_lines(verdicts: tuple[Verdict, ...], now: Instant) -> list[str]:
+    """What every gate says, those that are shut first."""
+    ordered = sorted(verdicts, key=lambda each: _FIRST[each.outcome])
+    size = max((len(each.gate.value) for each in ordered), default=0)
+    return [
+        line
+        for at, each in enumerate(ordered, start=1)
+        for line in _gate(each, now, size, last=at == len(ordered))
+    ]
 
 
 def _gate(verdict: Verdict, now: Instant, size: int, last: bool) -> list[str]:

@@ -1,0 +1,147 @@
+"""`tidegate get clusters`: version, next version, soak left, and why: of all served, or yours."""
+
+from typing import Any
+
+import click
+
+from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
+from tidegate.cli.rollouts import FORMATS
+from tidegate.cli.shape import Command
+from tidegate.cli.upgrade_flags import Asked, ground_options
+from tidegate.cli.upgrade_ground import Looked
+from tidegate.cli.upgrade_view import View, called, the_cluster, views
+from tidegate.core.model.problem import Problems
+from tidegate.core.model.selector import EVERYTHING, Selector
+from tidegate.core.model.time import format_instant
+from tidegate.core.upgrades.deciding.fleet import brake_labels
+from tidegate.core.why.table import Row, layout
+from tidegate.core.why.upgrade_stand import Stand
+from tidegate.core.why.upgrade_table import (
+    CLUSTER_HEAD,
+    WIDE_HEAD,
+    cluster_row,
+    wide_cells,
+)
+from tidegate.wire.reader import Reader
+from tidegate.wire.rollout_answer import verdict_doc
+from tidegate.wire.selector_doc import read_selector
+from tidegate.wire.selector_text import parse_selector
+
+# How often a watched table is drawn anew: a look asks every cluster.
+WATCH_S = 15.0
+
+Found = list[tuple[View, Stand]]
+
+
+@click.command(
+    cls=Command,
+    name="clusters",
+    examples="""
+    tidegate get clusters --upgrades upgrades.yaml            everybody who is served
+    tidegate get clusters --org o-payments -o wide            one organisation of them
+    tidegate get clusters -l sector=prod,soak-days!=0
+    tidegate get clusters --ocm-url https://api.openshift.com --token file:token    your own
+    tidegate get clusters --world world.json -o json
+    """,
+)
+@click.argument("name", required=False)
+@ground_options()
+@click.option("-l", "--selector", metavar="LABELS", help="By labels: 'sector=prod,!mutexes'.")
+@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
+@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+def get_clusters(
+    name: str | None,
+    asked: Asked,
+    selector: str | None,
+    watch: bool,
+    no_headers: bool,
+    output: str,
+) -> None:
+    """List clusters that upgrade by their labels: where each stands, and what it waits for.
+
+    NEXT is the version that comes next; WINDOW, when its schedule lets an upgrade start; WHY, the
+    gate that says most. Labels are named without their prefix, beside `org` and `env`. A cluster
+    that cannot be read is listed with the reason; exits 1 then.
+    """
+    chosen = _selector(selector)
+    looked = Looked(())
+    for _ in again(watch, WATCH_S):
+        looked = asked.look()
+        some = views(looked)
+        found = _found(some, name, chosen)
+        for line in _listed(found, output, no_headers, one_org=len(asked.orgs) == 1):
+            say(line, wants_colour(asked.settings.color))
+        looked.tell()
+    looked.end()
+
+
+def _selector(text: str | None) -> Selector:
+    if text is None:
+        return EVERYTHING
+    try:
+        document = parse_selector(text)
+    except ValueError as error:
+        raise click.UsageError(f"--selector: {error}") from None
+    return read_selector(Reader(document, "--selector", Problems()))
+
+
+def _found(some: list[View], name: str | None, chosen: Selector) -> Found:
+    """Who is meant; several, where several have the name."""
+    found = [(view, stand) for view in some for stand in view.stands]
+    if name:
+        found = called(some, name) or [the_cluster(some, name)]
+    return [(view, stand) for view, stand in found if chosen.matches(_labels(stand))]
+
+
+def _labels(stand: Stand) -> dict[str, str]:
+    return brake_labels(stand.fleet.org, stand.member.cluster)
+
+
+def _listed(found: Found, output: str, no_headers: bool, *, one_org: bool) -> list[str]:
+    if output == "name":
+        return [f"cluster/{stand.member.cluster.name}" for _, stand in found]
+    if output in ("json", "yaml"):
+        items = [_item(view, stand) for view, stand in found]
+        emit({"kind": "ClusterList", "items": items}, output)
+        return []
+    wide = output == "wide"
+    rows = [_cells(view, stand, wide) for view, stand in found]
+    head: Row = ("ORG", *CLUSTER_HEAD[:-1], *(WIDE_HEAD if wide else ()), CLUSTER_HEAD[-1])
+    if one_org:
+        head, rows = head[1:], [row[1:] for row in rows]
+    return layout(head, rows, terminal_width(), headed=not no_headers)
+
+
+def _cells(view: View, stand: Stand, wide: bool) -> Row:
+    *cells, why = cluster_row(stand, view.ground.now)
+    return (stand.fleet.org.id, *cells, *(wide_cells(stand) if wide else ()), why)
+
+
+def _item(view: View, stand: Stand) -> dict[str, Any]:
+    cluster, wishes, org = stand.member.cluster, stand.member.wishes, stand.fleet.org
+    since, fires_at = view.since(stand), stand.fires_at
+    return {
+        "cluster": cluster.name,
+        "uuid": cluster.uuid,
+        "id": cluster.ident,
+        "org": org.id,
+        "environment": org.env,
+        "version": cluster.version,
+        "behind": [{"pool": e.id, "version": e.version} for e in stand.member.standing.behind],
+        "since": None if since is None else format_instant(since),
+        "next": stand.next or None,
+        "soakLeftDays": float(stand.soak_left) if stand.soak_left else None,
+        "windowAt": None if fires_at is None else format_instant(fires_at),
+        "starts": stand.starts,
+        "why": None if stand.shut is None else verdict_doc(stand.shut),
+        "problems": [each.text() for each in stand.member.complaints],
+        "state": cluster.state,
+        "channel": cluster.updates_from,
+        "schedule": wishes.schedule,
+        "timezone": wishes.zone or None,
+        "soakDays": wishes.soak_days,
+        "sector": wishes.sector or None,
+        "mutexes": wishes.mutexes,
+        "workloads": wishes.workloads,
+    }

@@ -1,0 +1,160 @@
+"""What commands on upgrades share: one world an environment to look at, and where it comes from.
+
+Nothing is ever written. What could not be read is told, and is part of the ground.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from tidegate.cli.documents import located
+from tidegate.cli.main import FAILURE
+from tidegate.cli.upgrade_flags import Asked, moment
+from tidegate.core.errors import UserError
+from tidegate.core.model.problem import nearest_or_all
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.upgrades.deciding.plan import UpgradePlan
+from tidegate.core.upgrades.service import Environment, Registration, Service
+from tidegate.core.upgrades.world import World
+from tidegate.wire.upgrade_modes import read_upgrades
+
+if TYPE_CHECKING:
+    from tidegate.config.strict_yaml import Document
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """One world to look at, and how far it can be relied on."""
+
+    world: World
+    # Who is served by which rules; for a tenant or a file, what follows from those.
+    service: Service
+    # Where it comes from, for people.
+    where: str
+    # When it was read; older than its moment if it comes from a journal.
+    read_at: Instant
+    # What of it could not be read, a line each.
+    gaps: tuple[str, ...] = ()
+    # What else there is to know of it, a line each.
+    notes: tuple[str, ...] = ()
+    # When versions end to be supported, where somebody says so.
+    ends: Mapping[str, str] = {}
+
+    @property
+    def now(self) -> Instant:
+        """The moment it is looked at."""
+        return self.world.now
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything could be read."""
+        return not self.gaps and not any(True for _ in self._unread())
+
+    def _unread(self) -> Iterator[str]:
+        """Clusters and organisations that were not read whole; the rules heed it, too."""
+        world = self.world
+        served = {each.id for each in world.orgs if each.registered}
+        for each in world.clusters:
+            if each.uuid in world.unread and each.org in served:
+                yield f"cluster {each.name} could not be read: {world.unread[each.uuid]}"
+        for org in world.orgs:
+            if org.partial and org.registered:
+                yield f"organisation {org.id} was not read as a whole: {org.partial}"
+
+    def plan(self) -> UpgradePlan:
+        """What our rules say of it."""
+        return decide(self.world, self.world.now)
+
+    def tell(self) -> None:
+        """What people must know of it before they believe it; on stderr."""
+        for gap in (*self.gaps, *self._unread()):
+            click.echo(f"Error: {gap}", err=True)
+        for note in self.notes:
+            click.echo(f"note: {note}", err=True)
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """All there is to look at, one ground an environment; and why some could not be read."""
+
+    grounds: tuple[Ground, ...]
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything could be read."""
+        return not self.troubles and all(each.whole for each in self.grounds)
+
+    def tell(self) -> None:
+        """What could not be read, and what else there is to know; on stderr."""
+        for trouble in self.troubles:
+            click.echo(f"Error: {trouble}", err=True)
+        for each in self.grounds:
+            each.tell()
+
+    def end(self) -> None:
+        """Exit 1 if something could not be read."""
+        if not self.whole:
+            raise click.exceptions.Exit(FAILURE)
+
+
+def of_document(document: "Document", asked: Asked) -> Ground:
+    """The world in a document, as `tidegate decide upgrades` reads one."""
+    try:
+        read = read_upgrades(document.data)
+    except UserError as error:
+        raise located(document, error) from None
+    now = moment(asked.at, read.world.now)
+    read_at = min(read.world.now, now)
+    world = msgspec.structs.replace(read.world, now=now, read_at=read_at)
+    return Ground(
+        world=narrowed(world, asked.orgs),
+        service=_made_up(world),
+        where=document.name,
+        read_at=read_at,
+        notes=read.warnings,
+    )
+
+
+def narrowed(world: World, orgs: Sequence[str]) -> World:
+    """The same world in which only some organisations are decided on; by id or name."""
+    if not orgs:
+        return world
+    chosen = {_org_called(world, each) for each in orgs}
+    return msgspec.structs.replace(
+        world,
+        orgs=tuple(
+            each if each.id in chosen else msgspec.structs.replace(each, registered=False)
+            for each in world.orgs
+        ),
+    )
+
+
+def _org_called(world: World, name: str) -> str:
+    known = [each for each in world.orgs if each.registered]
+    for each in known:
+        if name in (each.id, each.name):
+            return each.id
+    hint = nearest_or_all(name, [each.id for each in known], "none")
+    raise click.UsageError(f'--org: no organisation "{name}"; {hint}')
+
+
+def _made_up(world: World) -> Service:
+    """Who is served where nobody keeps a list: whoever the world says is registered."""
+    served = [each for each in world.orgs if each.registered]
+    names = dict.fromkeys(each.env for each in served)
+    return Service(
+        environments=tuple(Environment(name=each, url="") for each in names),
+        organizations=tuple(
+            Registration(
+                id=each.id,
+                name=each.name,
+                environment=each.env,
+                health_checks=each.health_checks,
+                disabled=each.disabled,
+                quarantine_after=each.quarantine_after,
+            )
+            for each in served
+        ),
+    )

@@ -1,0 +1,87 @@
+"""`tidegate why` of clusters that upgrade by their labels: one in full, or an organisation's."""
+
+from typing import Any
+
+import click
+
+from tidegate.cli.output import emit, say, terminal_width, wants_colour
+from tidegate.cli.upgrade_flags import Asked
+from tidegate.cli.upgrade_ground import Looked
+from tidegate.cli.upgrade_view import (
+    View,
+    called,
+    the_cluster,
+    the_organisation,
+    views,
+)
+from tidegate.core.model.time import format_age
+from tidegate.core.upgrades.deciding.fleet import Fleet
+from tidegate.core.upgrades.service import PARTITION
+from tidegate.core.why.table import layout
+from tidegate.core.why.upgrade_stand import Stand
+from tidegate.core.why.upgrade_table import CLUSTER_HEAD, cluster_row, org_line, org_notes
+from tidegate.core.why.upgrade_tree import cluster_tree
+from tidegate.wire.upgrade_answer import targets_of
+
+ORGANISATION = f"{PARTITION}/"
+
+
+def show_upgrades(asked: Asked, looked: Looked, name: str, output: str) -> None:
+    """Why a cluster waits, gate by gate; every cluster of an organisation; or of all of them."""
+    some = views(looked)
+    colour = wants_colour(asked.settings.color)
+    if name.startswith(ORGANISATION):
+        shown = [the_organisation(some, name)]
+        _show_organisations(shown, output, colour)
+    elif name:
+        _show_cluster(*the_cluster(some, name), output, colour)
+    else:
+        shown = [(view, *pair) for view in some for pair in view.by_fleet()]
+        _show_organisations(shown, output, colour)
+    looked.tell()
+    looked.end()
+
+
+def _show_cluster(view: View, stand: Stand, output: str, colour: bool) -> None:
+    if output != "table":
+        emit(targets_of(view.plan)[stand.position], output)
+        return
+    for line in cluster_tree(stand, view.ground.now, view.since(stand)):
+        say(line, colour)
+
+
+def _show_organisations(
+    shown: list[tuple[View, Fleet, list[Stand]]], output: str, colour: bool
+) -> None:
+    if output != "table":
+        emit([_organisation(*each) for each in shown], output)
+        return
+    if not shown:
+        click.echo("no cluster of anybody who is served has labels", err=True)
+    for at, (view, fleet, mine) in enumerate(shown):
+        now = view.ground.now
+        rows = [cluster_row(each, now) for each in mine]
+        lines = [""] if at else []
+        lines += [org_line(fleet, mine), *org_notes(fleet), ""]
+        lines += layout(CLUSTER_HEAD, rows, terminal_width())
+        for line in lines:
+            say(line, colour)
+    moments = [e.plan.recheck_at - e.ground.now for e, _, _ in shown if e.plan.recheck_at]
+    if moments:
+        say(f"\nlook again in {format_age(min(moments))}", colour)
+
+
+def _organisation(view: View, fleet: Fleet, mine: list[Stand]) -> dict[str, Any]:
+    targets = targets_of(view.plan)
+    return {
+        "org": fleet.org.id,
+        "name": fleet.org.name,
+        "environment": fleet.org.env,
+        "problems": [each.text() for each in fleet.complaints],
+        "targets": [targets[each.position] for each in mine],
+    }
+
+
+def is_there(looked: Looked, name: str) -> bool:
+    """Whether there is a cluster of a name."""
+    return bool(called(views(looked), name))

@@ -1,0 +1,105 @@
+"""Clusters as tables of text: where each stands, and an organisation in a few numbers."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.time import Instant, format_age, format_second
+from tidegate.core.upgrades.deciding.fleet import Fleet
+from tidegate.core.upgrades.deciding.plan import UpgradePlan
+from tidegate.core.upgrades.service import PARTITION
+from tidegate.core.upgrades.step import Step
+from tidegate.core.why.counted import counted
+from tidegate.core.why.table import Row
+from tidegate.core.why.upgrade_stand import Stand
+
+CLUSTER_HEAD: Row = ("CLUSTER", "VERSION", "NEXT", "SOAK LEFT", "WINDOW", "WHY")
+WIDE_HEAD: Row = ("CHANNEL", "SCHEDULE", "SECTOR", "MUTEXES", "WORKLOADS", "UUID")
+NONE = "-"
+
+
+def cluster_row(stand: Stand, now: Instant) -> Row:
+    """One cluster on a line."""
+    fires_at = stand.fires_at
+    return (
+        stand.member.cluster.name,
+        stand.oldest,
+        stand.next or NONE,
+        f"{stand.soak_left}d" if stand.soak_left else NONE,
+        f"in {format_age(fires_at - now)}" if fires_at is not None else NONE,
+        why_cell(stand),
+    )
+
+
+def wide_cells(stand: Stand) -> Row:
+    """What its labels ask for, as far as they can be read, and its name everywhere else."""
+    cluster, wishes = stand.member.cluster, stand.member.wishes
+    zone = f" {wishes.zone}" if wishes.zone else ""
+    return (
+        cluster.updates_from,
+        f"{wishes.schedule}{zone}" if wishes.schedule else NONE,
+        wishes.sector or NONE,
+        ",".join(wishes.mutexes) or NONE,
+        ",".join(wishes.workloads or ()) or NONE,
+        cluster.uuid,
+    )
+
+
+def why_cell(stand: Stand) -> str:
+    """What happens now, or the gate that says most."""
+    aside, complaints = stand.member.aside, stand.member.complaints
+    if aside is not None and aside.reason is Reason.LabelsUnreadable:
+        more = f" (+{len(complaints) - 1} more)" if len(complaints) > 1 else ""
+        return f"set aside, {complaints[0].label}: {complaints[0].words}{more}"
+    if stand.shut is not None:
+        return stand.why()
+    step = stand.chief.change
+    if not isinstance(step, Step):
+        return ""
+    pool = f"node pool {step.pool} " if step.pool else ""
+    if step.starts_at is not None:
+        return f"{pool}starts {format_second(step.starts_at)}"
+    return f"{step.doing.value} {step.revision}: now"
+
+
+def org_line(fleet: Fleet, some: Sequence[Stand]) -> str:
+    """An organisation on one line."""
+    counts = Counter(_word(each) for each in some)
+    parts = [f"{PARTITION}/{fleet.key}", fleet.org.name, counted(len(some), "cluster")]
+    parts += [
+        f"{counts[word]} {one if counts[word] == 1 else word}"
+        for word, one in _WORDS.items()
+        if counts[word]
+    ]
+    return " · ".join(parts)
+
+
+_ALIKE = ("under way", "failed", "waiting", "up to date", "set aside")
+# What several of them do, and one.
+_WORDS = {"start now": "starts now", **{word: word for word in _ALIKE}}
+
+
+def _word(stand: Stand) -> str:
+    standing = stand.member.standing
+    if stand.member.aside is not None:
+        return "set aside"
+    if stand.starts:
+        return "start now"
+    if standing.failed:
+        return "failed"
+    if standing.under_way:
+        return "under way"
+    return "waiting" if stand.next else "up to date"
+
+
+def org_notes(fleet: Fleet) -> list[str]:
+    """What is wrong with an organisation's own labels, a line each."""
+    return [f"✗ {each.text()}" for each in fleet.complaints]
+
+
+def by_fleet(plan: UpgradePlan, every: Iterable[Stand]) -> list[tuple[Fleet, list[Stand]]]:
+    """Clusters by organisation, in the order in which both are looked at."""
+    mine: dict[str, list[Stand]] = {fleet.key: [] for fleet in plan.fleets}
+    for each in every:
+        mine[each.fleet.key].append(each)
+    return [(fleet, mine[fleet.key]) for fleet in plan.fleets if mine[fleet.key]]

@@ -1,0 +1,311 @@
+"""`get clusters` and `why` of upgrades: over HTTP as an operator and as a tenant, and on files.
+
+What is printed is kept in `upgrades/`; `--rewrite` writes it anew, and then it is read.
+"""
+
+import json
+from collections.abc import Iterator
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.managed import NOW, Managed, example, managed
+from tests.serving import beside
+from tidegate.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+WORLD = str(ROOT / "examples/upgrade-world.yaml")
+GOLDEN = Path(__file__).parent / "upgrades"
+PAYMENTS, EVERYTHING = "token-of-payments", "token-that-sees-all"
+CREDENTIALS = [
+    {"client_id": "tidegate", "client_secret": "simulated"},
+    {"token": PAYMENTS, "org": "o-payments"},
+    {"token": EVERYTHING},
+]
+SOAKED = {
+    "check_in": "2026-03-02T07:50:00Z",
+    "versions": {"4.16.4": {"workloads": {"payments": {"soak_days": 1.25, "reporting": []}}}},
+}
+
+
+def run(*args: str, columns: int | None = None) -> Result:
+    """One command, somewhere without settings."""
+    env = {} if columns is None else {"COLUMNS": str(columns)}
+    return CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OCM_TOKEN", raising=False)
+    monkeypatch.setenv("OCM_SECRET", "simulated")
+
+
+@pytest.fixture
+def manager() -> Iterator[Managed]:
+    """The example, with a person of one organisation and one who sees all."""
+    with managed(example(credentials=CREDENTIALS)) as found:
+        yield found
+
+
+def served(manager: Managed, **more: Any) -> str:
+    """A file that says who is served there."""
+    environment = {
+        "name": "prod",
+        "url": manager.url,
+        "tokenUrl": f"{manager.url}/token",
+        "clientId": "tidegate",
+        "clientSecret": "env:OCM_SECRET",
+    }
+    document = {
+        "environments": [environment],
+        "organizations": [
+            {"id": "o-payments", "name": "Payments", "environment": "prod"},
+            {"id": "o-maps", "name": "Maps", "environment": "prod"},
+        ],
+        **more,
+    }
+    Path("upgrades.yaml").write_text(json.dumps(document), encoding="utf-8")
+    return "upgrades.yaml"
+
+
+def as_tenant(manager: Managed, token: str, *more: str) -> list[str]:
+    """The flags of somebody who has nothing but a token."""
+    return ["--ocm-url", manager.url, "--token", token, "--now", NOW, *more]
+
+
+@pytest.mark.parametrize(
+    "name, columns, args",
+    [
+        ("clusters-80", 80, ["get", "clusters", "--world", WORLD]),
+        ("clusters-160", 160, ["get", "clusters", "--world", WORLD]),
+        ("clusters-org-80", 80, ["get", "clusters", "--world", WORLD, "--org", "o-payments"]),
+        ("clusters-wide-160", 160, ["get", "clusters", "--world", WORLD, "-o", "wide"]),
+        ("why-org-80", 80, ["why", "upgrades/prod/o-payments", "--world", WORLD]),
+        ("why-all-160", 160, ["why", WORLD]),
+        ("why-prod", None, ["why", WORLD, "pay-prod-1"]),
+        ("why-pools", None, ["why", "cluster/pay-prod-2", "--world", WORLD]),
+        ("why-aside", None, ["why", WORLD, "maps-2"]),
+        ("why-under-way", None, ["why", WORLD, "maps-1-uuid"]),
+        ("why-json", None, ["why", WORLD, "maps-3-id", "-o", "json"]),
+    ],
+)
+def test_what_is_printed_is_what_was_read_and_found_good(
+    name: str, columns: int | None, args: list[str], request: pytest.FixtureRequest
+) -> None:
+    """At both widths, as a table and as a tree."""
+    found = run(*args, columns=columns)
+    assert (found.exit_code, found.stderr) == (0, "")
+    golden = GOLDEN / f"{name}.txt"
+    if request.config.getoption("--rewrite", default=False):
+        golden.write_text(found.stdout, encoding="utf-8")
+    assert found.stdout == golden.read_text(encoding="utf-8"), f"{name}: run with --rewrite"
+    if columns is not None:
+        assert max(map(len, found.stdout.splitlines())) <= columns
+
+
+def test_an_operator_sees_everybody_who_is_served_and_nobody_else(manager: Managed) -> None:
+    """Both organisations; one alone if asked for; nobody who is excluded; nothing is written."""
+    listed = run("get", "clusters", "--upgrades", served(manager), "--now", NOW, "-o", "name")
+    assert listed.exit_code == 0
+    assert len(listed.stdout.splitlines()) == 6
+    one = run("get", "clusters", "--upgrades", served(manager), "--org", "Maps", "-o", "name")
+    assert one.stdout.splitlines() == ["cluster/maps-1", "cluster/maps-2"]
+    less = served(manager, exclude=["o-maps"])
+    assert "maps" not in run("get", "clusters", "--upgrades", less).stdout
+    refused = run("get", "clusters", "--upgrades", less, "--org", "o-maps")
+    assert refused.exit_code == 2
+    assert 'no organisation "o-maps" is served' in refused.stderr
+    assert manager.writes == []
+
+
+def test_without_published_soak_an_operator_is_told_that_none_is_known(manager: Managed) -> None:
+    """And with it, how old it is; days that soaked elsewhere count."""
+    asked = ["get", "clusters", "pay-prod-1", "--upgrades", served(manager), "--now", NOW]
+    without = run(*asked, "-o", "json")
+    assert json.loads(without.stdout)["items"][0]["soakLeftDays"] == 5
+    assert "soak is not known: shown as 0" in without.stderr
+    Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
+    known = run(*asked, "--soak", "soak.json", "-o", "json")
+    assert json.loads(known.stdout)["items"][0]["soakLeftDays"] == 3.75
+    assert "soak of o-payments is that of 2026-03-02T07:50:00Z (10m ago)" in known.stderr
+
+
+@pytest.mark.parametrize(
+    "token, more", [(PAYMENTS, []), (EVERYTHING, ["--org", "o-payments"])], ids=["own", "all"]
+)
+def test_a_tenant_sees_their_organisation_and_writes_nothing(
+    manager: Managed, token: str, more: list[str]
+) -> None:
+    """Even if their token sees the labels of others; no document, no database is needed."""
+    asked = as_tenant(manager, token, *more)
+    listed = run("get", "clusters", *asked, "-o", "json")
+    assert listed.exit_code == 0
+    assert {each["org"] for each in json.loads(listed.stdout)["items"]} == {"o-payments"}
+    assert "soak is not known to you: shown as 0" in listed.stderr
+    assert "ask the operator for the published soak" in listed.stderr
+    why = run("why", "pay-prod-1", *asked)
+    assert why.stdout.startswith("pay-prod-1  on 4.16.3  next 4.16.4: waits for")
+    other = run("why", "cluster/maps-1", *asked)
+    assert other.exit_code == 2
+    assert 'no cluster "maps-1"' in other.stderr
+    assert run("why", "upgrades/ocm/o-payments", *asked).exit_code == 0
+    assert manager.writes == []
+    assert list(Path().iterdir()) == []
+
+
+def test_a_tenant_cannot_ask_for_others(manager: Managed) -> None:
+    """A token belongs to one organisation; one that belongs to none must name it."""
+    other = run("get", "clusters", *as_tenant(manager, PAYMENTS, "--org", "o-maps"))
+    assert other.exit_code == 2
+    assert "your token is of o-payments, and only that is shown" in other.stderr
+    none = run("get", "clusters", *as_tenant(manager, EVERYTHING))
+    assert "name one with --org" in none.stderr
+
+
+def test_a_tenants_published_soak_counts_whatever_its_environment_is_called(
+    manager: Managed,
+) -> None:
+    """It is looked up by the organisation, or is that of the organisation alone."""
+    for document in ({"production/o-payments": SOAKED, "production/o-maps": {}}, SOAKED):
+        Path("soak.json").write_text(json.dumps(document), encoding="utf-8")
+        asked = as_tenant(manager, PAYMENTS, "--soak", "soak.json", "-o", "json")
+        found = run("get", "clusters", "pay-prod-1", *asked)
+        assert json.loads(found.stdout)["items"][0]["soakLeftDays"] == 3.75
+        assert "soak is not known" not in found.stderr
+    twice = {"stage/o-payments": SOAKED, "prod/o-payments": SOAKED}
+    Path("soak.json").write_text(json.dumps(twice), encoding="utf-8")
+    refused = run("get", "clusters", *as_tenant(manager, PAYMENTS, "--soak", "soak.json"))
+    assert "stands there under stage, prod" in refused.stderr
+
+
+def test_whom_a_tenant_inherits_from_is_taken_to_publish() -> None:
+    """They cannot see the labels of others, and are told what was taken for granted."""
+    document = example(credentials=CREDENTIALS)
+    document["orgs"][0]["labels"]["version-data.inherit"] = "o-elsewhere"
+    with managed(document) as manager:
+        Path("soak.json").write_text(
+            json.dumps({"prod/o-payments": SOAKED, "prod/o-elsewhere": SOAKED}), encoding="utf-8"
+        )
+        asked = as_tenant(manager, PAYMENTS, "--soak", "soak.json", "-o", "json")
+        found = run("get", "clusters", "pay-prod-1", *asked)
+        assert "inherits from o-elsewhere, whom you do not see" in found.stderr
+        assert json.loads(found.stdout)["items"][0]["soakLeftDays"] == 2.5
+
+
+def test_soak_is_fetched_from_where_it_is_published(manager: Managed) -> None:
+    """An address that answers something else is told, and so is a file that is no history."""
+    asked = as_tenant(manager, PAYMENTS)
+    Path("soak.json").write_text(json.dumps(SOAKED), encoding="utf-8")
+    server = HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
+    with beside(server):
+        url = f"http://127.0.0.1:{server.server_port}/soak.json"
+        found = run("get", "clusters", "pay-prod-1", *asked, "--soak", url)
+    assert "3.75d" in found.stdout
+    found = run("get", "clusters", *asked, "--soak", f"{manager.url}/nowhere")
+    assert found.exit_code == 1
+    assert "/nowhere: HTTP 401" in str(found.exception)
+    found = run("get", "clusters", *asked, "--soak", f"{manager.url}/simulation")
+    assert found.exit_code == 1
+    assert "names no organisation" in str(found.exception)
+    Path("soak.json").write_text('{"prod/o": {"versions": 5}}', encoding="utf-8")
+    found = run("get", "clusters", *asked, "--soak", "soak.json")
+    assert "prod/o: no history" in str(found.exception)
+    assert "no such file" in run("get", "clusters", *asked, "--soak", "none.json").stderr
+
+
+def test_clusters_that_cannot_be_read_are_listed_with_the_reason() -> None:
+    """They are told of, whatever waits for them waits, and the exit code is 1."""
+    world = json.dumps(
+        {
+            "now": NOW,
+            "orgs": [{"id": "o", "name": "O"}],
+            "clusters": [
+                {"name": name, "org": "o", "version": "4.16.3", "available_upgrades": ["4.16.4"],
+                 "labels": {"soak-days": "0", "workloads": "w", "schedule": "* * * * *",
+                            "mutexes": "m"}}
+                for name in ("a", "b")
+            ],
+            "unread": {"a-uuid": "HTTP 500"},
+        }
+    )  # fmt: skip
+    Path("world.json").write_text(world, encoding="utf-8")
+    found = run("get", "clusters", "--world", "world.json")
+    assert found.exit_code == 1
+    assert "Error: cluster a could not be read: HTTP 500" in found.stderr
+    assert "could not be read: HTTP 500" in found.stdout
+    assert "mutex m: a could not be read" in found.stdout
+
+
+def test_an_environment_that_does_not_answer_keeps_nobody_from_the_others(
+    manager: Managed,
+) -> None:
+    """The other is shown, the one that failed is told, and the exit code is 1."""
+    path = served(manager)
+    document = json.loads(Path(path).read_text(encoding="utf-8"))
+    broken = {**document["environments"][0], "name": "stage", "tokenUrl": f"{manager.url}/none"}
+    document["environments"].append(broken)
+    document["organizations"].append({"id": "o-x", "name": "X", "environment": "stage"})
+    Path(path).write_text(json.dumps(document), encoding="utf-8")
+    found = run("get", "clusters", "--upgrades", path, "--now", NOW, "-o", "name")
+    assert found.exit_code == 1
+    assert len(found.stdout.splitlines()) == 6
+    assert "Error: environment stage: " in found.stderr
+
+
+def test_names_that_mean_several_or_none_are_told_apart() -> None:
+    """Equal names list the external ids; a misspelt one gets the nearest."""
+    cluster = {"name": "a", "org": "o", "version": "4.16.3", "labels": {"soak-days": "0"}}
+    world = {
+        "now": NOW,
+        "orgs": [{"id": "o", "name": "O"}],
+        "clusters": [{**cluster, "external_id": "one"}, {**cluster, "external_id": "two"}],
+    }
+    Path("world.json").write_text(json.dumps(world), encoding="utf-8")
+    several = run("why", "world.json", "a")
+    assert several.exit_code == 2
+    assert '2 clusters are called "a"' in several.stderr
+    assert "one (prod/o), two (prod/o)" in several.stderr
+    assert run("why", "world.json", "two").stdout.startswith("a (two)  on 4.16.3  set aside")
+    nearest = run("why", WORLD, "pay-prod-3")
+    assert 'no cluster "pay-prod-3"; did you mean "pay-prod-' in nearest.stderr
+    org = run("why", "upgrades/prod/o-payment", "--world", WORLD)
+    assert 'did you mean "upgrades/prod/o-payments"?' in org.stderr
+    narrowed = run("get", "clusters", "--world", WORLD, "--org", "o-mops")
+    assert 'no organisation "o-mops"; did you mean "o-maps"?' in narrowed.stderr
+
+
+def test_clusters_are_chosen_by_their_labels() -> None:
+    """Without their prefix, beside the organisation and the environment."""
+    asked = ["get", "clusters", "--world", WORLD, "-o", "name", "-l"]
+    assert run(*asked, "sector=prod").stdout.splitlines() == [
+        "cluster/pay-prod-1",
+        "cluster/pay-prod-2",
+    ]
+    assert len(run(*asked, "org=o-maps,env=prod").stdout.splitlines()) == 3
+    assert "--selector" in run(*asked, "= =").stderr
+
+
+def test_nothing_says_where_clusters_are() -> None:
+    """The three ways to say it are named."""
+    found = run("get", "clusters")
+    assert found.exit_code == 2
+    assert "--upgrades FILE" in found.stderr
+    assert "--ocm-url URL" in found.stderr
+    assert "--world FILE" in found.stderr
+
+
+def test_a_cluster_and_a_target_of_a_rollout_may_have_one_name(manager: Managed) -> None:
+    """`cluster/NAME` is the cluster where upgrades are known; where not, rollouts are asked."""
+    path = served(manager)
+    found = run("why", "cluster/pay-prod-1", "--upgrades", path, "--now", NOW)
+    assert found.stdout.startswith("pay-prod-1  on 4.16.3")
+    bare = run("why", "pay-prod-1", "--upgrades", path, "--now", NOW)
+    assert bare.stdout == found.stdout
+    nobody = run("why", "cluster/pay-prod-9", "--upgrades", path)
+    assert 'no cluster "pay-prod-9"' in nobody.stderr
+    unknown = run("why", "cluster/pay-prod-1")
+    assert "no such journal" in str(unknown.exception)

@@ -1,0 +1,66 @@
+"""A simulated OpenShift Cluster Manager in a thread of its own, for commands that ask over HTTP."""
+
+import asyncio
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import msgspec
+import yaml
+
+from tidegate.adapters.system_clock import SystemClock
+from tidegate.simulation.cluster_manager.faults import Luck, Troubles
+from tidegate.simulation.cluster_manager.founding import found
+from tidegate.simulation.cluster_manager.server import ManagerServer
+from tidegate.simulation.cluster_manager.timing import OwnClock
+from tidegate.simulation.cluster_manager.tokens import Tokens
+from tidegate.wire.cluster_manager_doc import read_world
+
+EXAMPLE = Path(__file__).parents[1] / "examples/ocm.yaml"
+NOW = "2026-03-02T08:00:00Z"
+"""When the example begins."""
+
+
+def example(**more: Any) -> dict[str, Any]:
+    """The example's world, with some of it in place of what is there."""
+    document: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    return {**document, **more}
+
+
+class Managed(msgspec.Struct, frozen=True):
+    """One that answers."""
+
+    url: str
+    server: ManagerServer
+
+    @property
+    def writes(self) -> list[Any]:
+        """All that anybody tried to change there."""
+        return list(self.server.state.writes)
+
+
+@contextmanager
+def managed(document: Mapping[str, Any] | None = None) -> Iterator[Managed]:
+    """One that answers until the end; its clock stands where the world says."""
+    read = read_world(document or example())
+    ready, holder = Event(), dict[str, Any]()
+
+    async def serve() -> None:
+        clock = OwnClock(SystemClock(), read.now)
+        server = ManagerServer(found(read), clock, Tokens(read.credentials), Luck(Troubles()))
+        holder.update(server=server, loop=asyncio.get_running_loop())
+        ready.set()
+        await server.serve(ear)
+
+    with socket.create_server(("127.0.0.1", 0)) as ear:
+        thread = Thread(target=lambda: asyncio.run(serve()), daemon=True)
+        thread.start()
+        ready.wait()
+        try:
+            yield Managed(f"http://127.0.0.1:{ear.getsockname()[1]}", holder["server"])
+        finally:
+            holder["loop"].call_soon_threadsafe(holder["server"].stop)
+            thread.join()
