@@ -13,12 +13,13 @@ from tidegate.core.journal.facts import Asked, Verb
 from tidegate.core.model.time import SECOND, Duration
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
+from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Led, Settings, Worker
 from tidegate.simulation.port import Fault, SimulatedFleet
 from tidegate.wire.scenario_doc import read_scenario
 
-Told = list[tuple[str, Round | Led | Exception]]
+Told = list[tuple[str, Ended | Led | Exception]]
 
 
 def make(told: Told, fault: Fault | None = None, store: MemoryStore | None = None) -> Worker:
@@ -134,7 +135,7 @@ def test_a_rollout_that_is_gone_is_tended_no_more() -> None:
     async def partitions() -> list[str]:
         return list(listed)
 
-    worker._fleet.partitions = partitions  # type: ignore[method-assign]
+    worker._kinds[0].partitions = partitions  # type: ignore[method-assign]
 
     async def look() -> None:
         running = asyncio.create_task(worker.run())

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from tidegate.cli.asking import agreed
+from tidegate.core.gates.scope import kind_word
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import AnyFact, Asked, Decided, Observed, Verb
@@ -20,6 +21,7 @@ from tidegate.core.model.time import Instant, format_second
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.rollout.world import RolloutWorld
+from tidegate.core.upgrades.service import PARTITION as UPGRADES
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.ports.store import Store
@@ -52,7 +54,7 @@ def rollouts(store: Store) -> list[Live]:
     book = BrakeBook(store)
     found: list[Live] = []
     for partition in store.partitions():
-        if partition == BRAKES:
+        if partition == BRAKES or kind_word(partition) == UPGRADES:
             continue
         state = Desk(store, partition, book).state
         world = world_of(state, book.seen_by_others(partition, state, now))

@@ -9,6 +9,7 @@ from tidegate.core.gates.scope import kind_word
 from tidegate.core.journal.facts import Acted, AnyFact
 from tidegate.core.model.time import SECOND
 from tidegate.core.why.notices import Notice
+from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
 from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Led, Vitals
@@ -48,14 +49,14 @@ class Observer:
         self._acts: dict[str, list[Record]] = {}
         self.metrics = Metrics(version, self._gauges)
 
-    def report(self, partition: str, outcome: Round | Led | Exception) -> None:
+    def report(self, partition: str, outcome: Ended | Led | Exception) -> None:
         """Something happened to a partition."""
         acts = self._acts.pop(partition, [])
         if isinstance(outcome, Round):
             self._round(partition, outcome)
         elif isinstance(outcome, Led):
             self._led(partition, outcome.leads)
-        else:
+        elif isinstance(outcome, Exception):
             self._error(partition, outcome)
         if acts:
             self._log.later(lambda: acts)

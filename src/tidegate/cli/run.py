@@ -16,12 +16,15 @@ from tidegate.cli.tending import (
     threads,
     worker_settings,
 )
+from tidegate.cli.upgrade_tending import Tended, line_of, tended_upgrades
 from tidegate.config.settings import Merged
 from tidegate.core.model.time import format_age
 from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.evidence import Gatherer
+from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
+from tidegate.engine.upgrades.rounds import UpgradeRound
 from tidegate.engine.worker import Led, Settings, Worker
 from tidegate.ports.fleet import ClosableFleet, Fleet
 from tidegate.ports.store import Store
@@ -35,6 +38,7 @@ from tidegate.wiring import clock
     tidegate run --kind simulated --scenario examples/demo.yaml               observe only
     tidegate run --kind simulated --scenario examples/demo.yaml --act '*'     and act
     tidegate run --fleet http://127.0.0.1:8700 --act '*'     on a fleet in another process
+    tidegate run --kind upgrades --upgrades examples/upgrades.yaml --once     what it would do
     """,
 )
 @click.option("--once", is_flag=True, help="Stop when every rollout has come to rest.")
@@ -44,10 +48,13 @@ def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     settings = merged.settings()
     fleet = fleet_of(settings, seed)
     hands = actor(settings, allow_mass_delete)
+    upgrades = tended_upgrades(settings)
     with opened(settings.database, writes=True) as store:
         asks = gatherer(settings)
         book = brake_book(settings, store, asks)
-        asyncio.run(_run(store, fleet, hands, worker_settings(settings), book, asks, once))
+        asyncio.run(
+            _run(store, fleet, hands, worker_settings(settings), book, asks, upgrades, once)
+        )
 
 
 async def _run(
@@ -57,23 +64,33 @@ async def _run(
     settings: Settings,
     book: BrakeBook,
     asks: Gatherer,
+    upgrades: Tended | None,
     once: bool,
 ) -> None:
     threads()
     quiet: set[str] = set()
 
-    def report(partition: str, outcome: Round | Led | Exception) -> None:
+    def report(partition: str, outcome: Ended | Led | Exception) -> None:
         if isinstance(outcome, Led):
             return
         if isinstance(outcome, Exception):
             click.echo(f"{partition or 'journal'}: {outcome}", err=True)
             return
-        _tell(partition, outcome)
-        (quiet.add if _rests(fleet, partition, outcome) else quiet.discard)(partition)
+        if isinstance(outcome, UpgradeRound):
+            rests = outcome.plan is not None or partition in quiet
+            if line := line_of(partition, outcome):
+                click.echo(line, err=True)
+        elif isinstance(outcome, Round):
+            rests = _rests(fleet, partition, outcome)
+            _tell(partition, outcome)
+        else:
+            return
+        (quiet.add if rests else quiet.discard)(partition)
         if once and quiet >= worker.vitals().tended:
             worker.stop()
 
-    worker = Worker(store, fleet, clock(), hands, settings, report, book)
+    kinds = () if upgrades is None else (upgrades.kind,)
+    worker = Worker(store, fleet, clock(), hands, settings, report, book, kinds=kinds)
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, worker.stop)
@@ -81,6 +98,8 @@ async def _run(
         await worker.run()
     finally:
         await asks.close()
+        if upgrades is not None:
+            await upgrades.close()
         if isinstance(fleet, ClosableFleet):
             await fleet.close()
 

@@ -24,6 +24,7 @@ from tidegate.cli.tending import (
     threads,
     worker_settings,
 )
+from tidegate.cli.upgrade_tending import Tended, tended_upgrades
 from tidegate.config.setting_reader import split_address
 from tidegate.config.setting_table import TABLE
 from tidegate.config.settings import Merged, Settings, revealed, shown
@@ -49,6 +50,7 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
     tidegate serve --scenario examples/demo.yaml                       observe only
     tidegate serve --scenario examples/demo.yaml --act 'simulated/*'   and act
     tidegate serve --fleet bundle --bundle examples/app-interface      images of integrations
+    tidegate serve --upgrades examples/upgrades.yaml --act 'upgrades/*'    clusters, by their labels
     curl -s 127.0.0.1:8080/readyz                                      what is missing, if anything
     """,
 )
@@ -65,11 +67,12 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     fleet = fleet_of(settings, seed)
     hands = actor(settings, allow_mass_delete)
     host, port = split_address(settings.listen) or ("", 0)
+    upgrades = tended_upgrades(settings)
     with bind(host, port) as ear, opened(settings.database, writes=True) as store:
         log = _log(settings)
         try:
             _tell_settings(log, merged)
-            asyncio.run(_serve(store, fleet, hands, settings, log, ear))
+            asyncio.run(_serve(store, fleet, hands, settings, log, ear, upgrades))
         finally:
             log.close()
 
@@ -102,7 +105,13 @@ def _tell_settings(log: Log, merged: Merged) -> None:
 
 
 async def _serve(
-    store: Store, fleet: Fleet, hands: Actor, settings: Settings, log: Log, ear: socket.socket
+    store: Store,
+    fleet: Fleet,
+    hands: Actor,
+    settings: Settings,
+    log: Log,
+    ear: socket.socket,
+    upgrades: Tended | None,
 ) -> None:
     threads()
     asks = gatherer(settings)
@@ -118,6 +127,7 @@ async def _serve(
         observer.report,
         brake_book(settings, store, asks),
         teller=teller,
+        kinds=() if upgrades is None else (upgrades.kind,),
     )
     probes = Probes(
         ill=observer.ill,
@@ -145,6 +155,8 @@ async def _serve(
         raise
     finally:
         await asks.close()
+        if upgrades is not None:
+            await upgrades.close()
         if isinstance(fleet, ClosableFleet):
             await fleet.close()
     log.say("info", "stopped", what="stopped")

@@ -35,7 +35,7 @@ _SHARED = (
     "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
     "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
     "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "registry", "registryAuth",
-    "grace", "lease", "resync", "discover",
+    "upgrades", "ocm.every", "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionsPerSecond", "limits.actionTime",
     "limits.rounds", "limits.roundTime",
 )  # fmt: skip

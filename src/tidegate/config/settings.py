@@ -88,6 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     check_retries: int
     check_logs: str
     upgrades: str
+    ocm_every: Duration
     ocm_url: str
     ocm_token_url: str
     ocm_token: str

@@ -11,6 +11,14 @@ UPGRADES = (
         help="A file that says who is served: environments and organizations.",
     ),
     Setting(
+        name="ocm.every",
+        flag="--look-every",
+        form=Form.DURATION,
+        default="10m",
+        least="1s",
+        help="How often clusters are looked at; what nobody saw for two hours does not soak.",
+    ),
+    Setting(
         name="ocm.url",
         flag="--ocm-url",
         form=Form.TEXT,

@@ -21,7 +21,7 @@ from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.model.verdict import Verdict
 from tidegate.core.why.sentence import sentence
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.desk import Desk
+from tidegate.engine.desk import RolloutDesk
 from tidegate.engine.together import Together
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet, ManySystems
@@ -60,7 +60,7 @@ class Actor:
         self.stopping = False
 
     async def carry_out(
-        self, desk: Desk, fleet: Fleet, clock: Clock, lease: Lease, tasks: list[Task]
+        self, desk: RolloutDesk, fleet: Fleet, clock: Clock, lease: Lease, tasks: list[Task]
     ) -> tuple[int, int]:
         """Carry out all tasks; how many were done, and how many failed."""
         kept, put_off = brake_removals(desk.state, tasks, self._limits.allow_mass_removal)
@@ -81,7 +81,7 @@ class Actor:
 
     async def _one(
         self,
-        desk: Desk,
+        desk: RolloutDesk,
         fleet: Fleet,
         clock: Clock,
         lease: Lease,
@@ -101,7 +101,7 @@ class Actor:
             return outcome
 
     async def _try(
-        self, desk: Desk, fleet: Fleet, clock: Clock, task: Task, why: str, left: Duration
+        self, desk: RolloutDesk, fleet: Fleet, clock: Clock, task: Task, why: str, left: Duration
     ) -> tuple[Outcome, str]:
         """Have a task carried out, within what is left of the lease: then others may do it."""
         if why:
@@ -134,7 +134,7 @@ def acted(now: Instant, task: Task, outcome: Outcome, detail: str) -> Note:
     return Note(now, ACTOR, fact)
 
 
-def _refusals(desk: Desk, lease: Lease, clock: Clock, tasks: list[Task]) -> list[str]:
+def _refusals(desk: RolloutDesk, lease: Lease, clock: Clock, tasks: list[Task]) -> list[str]:
     """Why each task is not carried out after all, as of this very moment; empty if it is.
 
     StaleError if the lease was lost: then nothing is, and nothing is written either.
@@ -148,7 +148,7 @@ def _words(shut: Verdict | None) -> str:
     return "" if shut is None else sentence(shut)
 
 
-def _write(desk: Desk, lease: Lease, notes: list[Note]) -> list[None]:
+def _write(desk: RolloutDesk, lease: Lease, notes: list[Note]) -> list[None]:
     desk.write(notes, token=lease.token)
     return [None] * len(notes)
 

@@ -88,19 +88,38 @@ class BrakeBook:
         self, state: RolloutState, now: Instant, wake: Callable[[], None] | None
     ) -> dict[str, str]:
         """Ask for evidence of health where it is time; why a gate got none, by its name."""
+        return await self.gather_for(_revision(state), state.began_at, now, wake)
+
+    async def gather_for(
+        self,
+        revision: str | None,
+        since: Instant | None,
+        now: Instant,
+        wake: Callable[[], None] | None,
+    ) -> dict[str, str]:
+        """The same for a revision that is under way since a moment; None: for none."""
         if self._gatherer is None:
             return {}
         if self._read_of is None:
             await to_thread(self.read, now)
         if not self._probes:
             return {}
-        probes, revision, since = self._probes, _revision(state), state.began_at
+        probes = self._probes
         await self._gatherer.fill(self._brakes, probes, revision, since, now, wake)
         return self._gatherer.troubles(probes, revision, since)
 
     def brakes_of(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
         """What binds one rollout, with the claims there are and what people said; None: nothing."""
         return self._bind(self.read(now), partition, state)
+
+    def brakes_for(self, partition: str, now: Instant) -> Brakes:
+        """All that may bind targets of what is no rollout, with the claims there are."""
+        brakes = self.read(now)
+        if self._gatherer is not None:
+            brakes = self._gatherer.known(brakes, self._probes, None, None)
+        claims = self._claims() if brakes.budgets or brakes.mutexes else ()
+        kind = kind_of(partition)
+        return msgspec.structs.replace(brakes, claims=claims, kind=kind, partition=partition)
 
     def seen_by_others(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
         """The same for whoever does not have the worker's files: those are known from its journal.
@@ -131,17 +150,7 @@ class BrakeBook:
             brakes = self._gatherer.known(brakes, probes, _revision(state), since)
         claims: tuple[Claim, ...] = ()
         if brakes.budgets or brakes.mutexes or state.brakes is not None:
-            claims = tuple(
-                Claim(
-                    name=each.name,
-                    target=target_of(each.partition, each.key),
-                    partition=each.partition,
-                    key=each.key,
-                    since=each.at,
-                    place=each.place,
-                )
-                for each in self._store.claims()
-            )
+            claims = self._claims()
         if not claims and not any(getattr(brakes, field) for field in LISTS):
             return None
         approvals = tuple(_answered(each, state) for each in brakes.approvals)
@@ -151,6 +160,20 @@ class BrakeBook:
             claims=claims,
             kind=kind_of(partition),
             partition=partition,
+        )
+
+    def _claims(self) -> tuple[Claim, ...]:
+        """Every place that somebody has of what is shared."""
+        return tuple(
+            Claim(
+                name=each.name,
+                target=target_of(each.partition, each.key),
+                partition=each.partition,
+                key=each.key,
+                since=each.at,
+                place=each.place,
+            )
+            for each in self._store.claims()
         )
 
     def shutting(

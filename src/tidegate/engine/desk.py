@@ -6,25 +6,48 @@ meanwhile, what was written is folded in before anything else is done.
 
 from collections.abc import Callable, Sequence
 from threading import RLock
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from tidegate.core.journal import rollout_state
 from tidegate.core.journal.chain import Note
-from tidegate.core.journal.rollout_state import RolloutState, fold
+from tidegate.core.journal.rollout_state import RolloutState
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.ports.store import Claim, Head, Store
 
 # A projection is kept every so many entries: a restart folds at most that many again.
 PROJECT_EVERY = 200
 
-_decode = msgspec.json.Decoder(RolloutState).decode
+S = TypeVar("S")
 
 
-class Desk:
+class Form(msgspec.Struct, Generic[S], frozen=True):
+    """How the state of a kind of change is made of facts, and kept."""
+
+    empty: Callable[[], S]
+    # From a state, a moment, a fact and who wrote it to the next state.
+    fold: Callable[[S, Any, Any, str], S]
+    encode: Callable[[S], bytes]
+    decode: Callable[[bytes], S]
+
+
+ROLLOUT = Form[RolloutState](
+    RolloutState,
+    rollout_state.fold,
+    msgspec.json.encode,
+    msgspec.json.Decoder(RolloutState).decode,
+)
+
+
+class AnyDesk(Generic[S]):
     """The state of a partition, and the way to write to it."""
 
-    def __init__(self, store: Store, partition: str, book: BrakeBook | None = None) -> None:
+    def __init__(
+        self, store: Store, partition: str, form: Form[S], book: BrakeBook | None = None
+    ) -> None:
         self.partition = partition
+        self._form = form
         # The brakes of all rollouts; one book can serve many desks.
         self.book = book if book is not None else BrakeBook(store)
         # Called when something is known that no round has seen yet; None: nobody wants to know.
@@ -38,7 +61,7 @@ class Desk:
     def _take_up(self) -> None:
         """Begin with the state that was kept last."""
         kept = self._store.load(self.partition)
-        self.state = _decode(kept[1]) if kept is not None else RolloutState()
+        self.state = self._form.decode(kept[1]) if kept is not None else self._form.empty()
         self._seq = self._projected = kept[0] if kept is not None else 0
         self._hash = b""
         self._staged: list[Note] = []
@@ -56,7 +79,7 @@ class Desk:
         """
         with self._lock:
             for note in notes:
-                self.state = fold(self.state, note.at, note.fact, note.actor)
+                self.state = self._form.fold(self.state, note.at, note.fact, note.actor)
             self._staged += notes
 
     @property
@@ -70,7 +93,7 @@ class Desk:
             if self._staged:  # what was to be written with it was not: it never happened
                 self._take_up()
             for entry in self._store.read(self.partition, after=self._seq):
-                self.state = fold(self.state, entry.at, entry.fact(), entry.actor)
+                self.state = self._form.fold(self.state, entry.at, entry.fact(), entry.actor)
                 self._seq, self._hash = entry.seq, entry.hash
             if not self._hash:  # nothing behind the projection, or nothing at all
                 self._hash = self._store.head(self.partition).hash
@@ -99,11 +122,21 @@ class Desk:
             )
             if head.seq == self._seq + len(every):
                 for note in notes:
-                    self.state = fold(self.state, note.at, note.fact, note.actor)
+                    self.state = self._form.fold(self.state, note.at, note.fact, note.actor)
                 self._seq, self._hash, self._staged = head.seq, head.hash, []
             else:  # somebody else's entries stand between
                 self.catch_up()
             if self._seq - self._projected >= PROJECT_EVERY:
-                self._store.save(self.partition, self._seq, msgspec.json.encode(self.state))
+                self._store.save(self.partition, self._seq, self._form.encode(self.state))
                 self._projected = self._seq
             return head
+
+
+RolloutDesk = AnyDesk[RolloutState]
+
+
+class Desk(RolloutDesk):
+    """The desk of a rollout."""
+
+    def __init__(self, store: Store, partition: str, book: BrakeBook | None = None) -> None:
+        super().__init__(store, partition, ROLLOUT, book)

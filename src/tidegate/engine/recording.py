@@ -14,7 +14,7 @@ from tidegate.core.journal.rollout_state import world_of
 from tidegate.core.model.time import Instant
 from tidegate.core.rollout.decide import RolloutPlan, decide
 from tidegate.core.rollout.world import RolloutWorld
-from tidegate.engine.desk import Desk
+from tidegate.engine.desk import RolloutDesk
 from tidegate.ports.store import Claim, Head, Lease, LostClaimError
 
 # How often a plan is made again because others were faster; then the round is given up.
@@ -30,7 +30,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 def decide_and_record(
-    desk: Desk, lease: Lease, head: Head, now: Instant, mode: Mode, actor: str
+    desk: RolloutDesk, lease: Lease, head: Head, now: Instant, mode: Mode, actor: str
 ) -> Recorded | None:
     """Decide on the state of a desk and write down what is new; None if nothing is declared."""
     tries = 0
@@ -51,7 +51,7 @@ def decide_and_record(
 
 
 def _record(
-    desk: Desk,
+    desk: RolloutDesk,
     lease: Lease,
     head: Head,
     world: RolloutWorld,

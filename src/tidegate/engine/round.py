@@ -7,15 +7,13 @@ have no outcome, and carries them out under the same keys.
 
 from asyncio import to_thread
 
-import msgspec
-
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Decided, Mode, Outcome
-from tidegate.core.model.time import Instant
 from tidegate.core.rollout.decide import RolloutPlan
 from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.acting import ACTOR, Actor, acted, due_tasks, next_retry, overdue_tasks
-from tidegate.engine.desk import Desk
+from tidegate.engine.desk import RolloutDesk
+from tidegate.engine.kind import Ended
 from tidegate.engine.noticing import notice
 from tidegate.engine.recording import decide_and_record
 from tidegate.ports.clock import Clock
@@ -23,22 +21,18 @@ from tidegate.ports.fleet import Fleet
 from tidegate.ports.store import Lease
 
 
-class Round(msgspec.Struct, frozen=True):
+class Round(Ended, frozen=True, kw_only=True):
     """What came of a round: what was written down, and what it was decided from."""
 
     decided: Decided | None
     done: int = 0
     failed: int = 0
-    recheck_at: Instant | None = None
     world: RolloutWorld | None = None
     plan: RolloutPlan | None = None
-    # Why there is no evidence for a health gate, by its name.
-    troubles: dict[str, str] = {}
-    took_s: float = 0.0
 
 
 async def run_round(
-    desk: Desk, fleet: Fleet, clock: Clock, actor: Actor, lease: Lease, mode: Mode
+    desk: RolloutDesk, fleet: Fleet, clock: Clock, actor: Actor, lease: Lease, mode: Mode
 ) -> Round:
     """Observe, decide, record, act."""
     seen = await fleet.observe(desk.partition)
@@ -52,7 +46,7 @@ async def run_round(
     troubles = await desk.book.gather(desk.state, now, desk.wake)
     recorded = await to_thread(decide_and_record, desk, lease, head, now, mode, ACTOR)
     if recorded is None:
-        return Round(None)
+        return Round(decided=None)
     done, failed = 0, 0
     if mode is Mode.ACT:
         tasks = due_tasks(desk.state, now)
@@ -60,4 +54,13 @@ async def run_round(
     plan, again = recorded.plan, next_retry(desk.state)
     moments = [each for each in (plan.recheck_at, again) if each is not None]
     look_again = min(moments, default=None)
-    return Round(recorded.decided, done, failed, look_again, recorded.world, plan, troubles)
+    return Round(
+        decided=recorded.decided,
+        done=done,
+        failed=failed,
+        recheck_at=look_again,
+        world=recorded.world,
+        plan=plan,
+        troubles=troubles,
+        frees=bool(plan.freed),
+    )

@@ -16,7 +16,7 @@ from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Mode, Told
 from tidegate.core.why.notices import Happening, Notice, due
 from tidegate.engine.acting import ACTOR
-from tidegate.engine.desk import Desk
+from tidegate.engine.desk import RolloutDesk
 from tidegate.engine.round import Round
 from tidegate.ports.clock import Clock
 from tidegate.ports.notifier import Notifier
@@ -58,7 +58,7 @@ class Teller:
         """How many notices wait to be sent."""
         return len(self._queue)
 
-    async def round_ended(self, desk: Desk, lease: Lease, clock: Clock, done: Round) -> None:
+    async def round_ended(self, desk: RolloutDesk, lease: Lease, clock: Clock, done: Round) -> None:
         """Queue what is due, and write down what was sent."""
         decided, world, plan = done.decided, done.world, done.plan
         if decided is None or world is None or plan is None or decided.mode is not Mode.ACT:

@@ -8,7 +8,7 @@ by the store at every write, so that a worker that lost it without noticing does
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from functools import partial
@@ -24,8 +24,9 @@ from tidegate.core.journal.facts import Mode
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.desk import Desk
-from tidegate.engine.round import Round, run_round
+from tidegate.engine.desk import AnyDesk
+from tidegate.engine.kind import Ended, Kind
+from tidegate.engine.rollouts import Rollouts
 from tidegate.engine.telling import Teller
 from tidegate.ports.clock import Clock
 from tidegate.ports.fleet import Fleet
@@ -78,7 +79,7 @@ class Vitals(msgspec.Struct, frozen=True):
 
 
 # What happened to a partition: for logs, metrics and tests.
-Report = Callable[[str, "Round | Led | Exception"], None]
+Report = Callable[[str, "Ended | Led | Exception"], None]
 
 
 class Worker:
@@ -94,14 +95,15 @@ class Worker:
         report: Report | None = None,
         book: BrakeBook | None = None,
         teller: Teller | None = None,
+        kinds: Sequence[Kind[Any]] = (),
     ) -> None:
         self._store = store
-        self._fleet = fleet
+        self._kinds: tuple[Kind[Any], ...] = (Rollouts(fleet, actor, teller), *kinds)
+        # Of which kind everything is that was ever discovered.
+        self._kind_of: dict[str, Kind[Any]] = {}
         self._clock = clock
-        self._actor = actor
         self._settings = settings
         self._book = book if book is not None else BrakeBook(store)
-        self._teller = teller
         self._report = report or (lambda _partition, _outcome: None)
         self._wakes: dict[str, asyncio.Event] = {}
         self._tended: dict[str, asyncio.Task[None]] = {}
@@ -145,15 +147,16 @@ class Worker:
 
     def stop(self) -> None:
         """Start nothing more; what is under way ends, or is handed over."""
-        self._actor.stopping = True
+        for kind in self._kinds:
+            kind.stop()
         self._stop.set()
 
     async def run(self) -> None:
         """Tend everything until told to stop. A bug in any part ends the whole, and is raised."""
-        aside = [self._begin(self._listen()), self._begin(self._watch())]
-        if self._teller is not None:
-            self._teller.wake = self.wake
-            aside.append(self._begin(self._teller.run()))
+        aside = [self._begin(self._listen())]
+        aside += [self._begin(self._watch(kind)) for kind in self._kinds]
+        beside = (kind.beside(self.wake) for kind in self._kinds)
+        aside += [self._begin(each) for each in beside if each is not None]
         try:
             while not self._stop.is_set():
                 await self._discover()
@@ -182,19 +185,26 @@ class Worker:
             self.stop()
 
     async def _discover(self) -> None:
-        try:
-            async with asyncio.timeout(self._settings.observe_timeout_s):
-                found = await self._fleet.partitions()
-        except (OutsideError, TimeoutError, OSError) as error:
-            self._report("", error)
-            return
-        for partition in found:
+        found: set[str] = set()
+        whole = True
+        for kind in self._kinds:
+            try:
+                async with asyncio.timeout(self._settings.observe_timeout_s):
+                    some = await kind.partitions()
+            except (OutsideError, TimeoutError, OSError) as error:
+                self._report("", error)
+                whole = False
+                continue
+            found.update(some)
+            self._kind_of |= dict.fromkeys(some, kind)
+        for partition in sorted(found):
             mine = any(fnmatchcase(kind_word(partition), kind) for kind in self._settings.kinds)
             if mine and partition not in self._tended:
                 self._wakes[partition] = asyncio.Event()
                 self._tended[partition] = self._begin(self._tend(partition))
-        self._leave(frozenset(found))
-        self._discovered = True
+        if whole:
+            self._leave(frozenset(found))
+            self._discovered = True
 
     def _leave(self, found: frozenset[str]) -> None:
         """Tend a rollout no more once it was missing some times in a row: lists may be short."""
@@ -227,12 +237,12 @@ class Worker:
             known = self._heads = heads
             await asyncio.sleep(self._settings.listen_s)
 
-    async def _watch(self) -> None:
-        """Hear from the fleet itself what may have changed."""
+    async def _watch(self, kind: Kind[Any]) -> None:
+        """Hear from a fleet itself what may have changed."""
         failures = 0
         while True:
             try:
-                async for partition in self._fleet.changes():
+                async for partition in kind.changes():
                     failures = 0
                     self.wake(partition)
             except (OutsideError, TimeoutError, OSError) as error:
@@ -242,7 +252,8 @@ class Worker:
 
     async def _tend(self, partition: str) -> None:
         """Round after round, for as long as the lease is ours."""
-        desk: Desk | None = None
+        kind = self._kind_of[partition]
+        desk: AnyDesk[Any] | None = None
         failures = 0
         lease: Lease | None = None
         renews = True
@@ -257,17 +268,18 @@ class Worker:
                         await self._pause(partition, self._clock.now() + SECOND)
                         continue
                     if desk is None:
-                        desk = await asyncio.to_thread(Desk, self._store, partition, self._book)
+                        desk = await asyncio.to_thread(
+                            kind.desk, self._store, partition, self._book
+                        )
                         desk.wake = partial(self.wake, partition)
                     async with self._turn():
-                        result = await self._round(desk, lease)
+                        result = await self._round(kind, desk, lease)
                     failures = 0
                     self._report(partition, result)
                     self._complain(partition, result.troubles)
-                    if self._teller is not None:
-                        await self._teller.round_ended(desk, lease, self._clock, result)
+                    await kind.told(desk, self._clock, lease, result)
                     self._seen[partition] = desk.next_seq - 1
-                    if result.plan is not None and result.plan.freed:
+                    if result.frees:
                         self.wake_all()
                     await self._pause(partition, result.recheck_at)
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
@@ -299,8 +311,8 @@ class Worker:
     def _lead(self, partition: str, leads: bool) -> None:
         if leads is not (partition in self._led):
             (self._led.add if leads else self._led.discard)(partition)
-            if self._teller is not None and not leads:
-                self._teller.forget(partition)
+            if not leads:
+                self._kind_of[partition].left(partition)
             self._report(partition, Led(leads))
 
     @asynccontextmanager
@@ -329,13 +341,13 @@ class Worker:
         term = self._settings.lease_term
         return lease is not None and term // 2 < lease.until - self._clock.now() <= term
 
-    async def _round(self, desk: Desk, lease: Lease) -> Round:
+    async def _round(self, kind: Kind[Any], desk: AnyDesk[Any], lease: Lease) -> Ended:
         acts = any(fnmatchcase(desk.partition, pattern) for pattern in self._settings.act)
         mode = Mode.ACT if acts else Mode.OBSERVE
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with asyncio.timeout(self._settings.observe_timeout_s):
-            done = await run_round(desk, self._fleet, self._clock, self._actor, lease, mode)
+            done = await kind.round(desk, self._clock, lease, mode)
         return replace(done, took_s=loop.time() - began)
 
     async def _pause(self, partition: str, until: Instant | int | None) -> None:

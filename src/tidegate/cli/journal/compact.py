@@ -1,8 +1,10 @@
 """`tidegate journal compact`: old entries go, the state they led to stays.
 
-Only rollouts are compacted: their state is a fold that a Folded fact can hold. A partition with
-other facts (brakes) is small, and left alone.
+Rollouts and organisations are compacted: their state is a fold that a Folded fact can hold. A
+partition with other facts (brakes) is small, and left alone.
 """
+
+from typing import TypeVar
 
 import click
 import msgspec
@@ -15,6 +17,7 @@ from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.core.errors import StaleError
+from tidegate.core.gates.scope import kind_word
 from tidegate.core.journal.facts import (
     Acted,
     Asked,
@@ -25,17 +28,23 @@ from tidegate.core.journal.facts import (
     Observed,
     Told,
 )
-from tidegate.core.journal.rollout_state import RolloutState, fold
+from tidegate.core.journal.upgrade_facts import Imported, Planned, Surveyed
 from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.service import PARTITION as UPGRADES
+from tidegate.engine.desk import ROLLOUT, Form
+from tidegate.engine.upgrades.ledgers import UPGRADE
 from tidegate.ports.archive import Archive
 from tidegate.ports.store import Head
 from tidegate.wire.journal_pieces import Chain
 from tidegate.wiring import clock
 
+S = TypeVar("S")
+
 # Whoever writes to a rollout while it is folded makes the fold stale; then it is folded again.
 TRIES_MAX = 5
-# Facts that a rollout's state holds.
+# Facts that a rollout's state holds, and those that an organisation's does.
 _OF_ROLLOUTS = (Declared, Observed, Asked, Bound, Decided, Acted, Told, Folded)
+_OF_UPGRADES = (Surveyed, Planned, Imported, Bound, Acted, Told, Folded)
 
 
 class Folding(msgspec.Struct, frozen=True):
@@ -103,16 +112,24 @@ def _verify(archive: Archive, chains: list[Chain]) -> None:
 
 
 def _fold(archive: Archive, chain: Chain, before: Instant) -> Folding | None:
-    """What to drop of a chain; None if it is not a rollout's."""
-    state, keep_after, old = RolloutState(), chain.base_seq, True
+    """What to drop of a chain; None if it is neither a rollout's nor an organisation's."""
+    if kind_word(chain.partition) == UPGRADES:
+        return _folded(archive, chain, before, UPGRADE, _OF_UPGRADES)
+    return _folded(archive, chain, before, ROLLOUT, _OF_ROLLOUTS)
+
+
+def _folded(
+    archive: Archive, chain: Chain, before: Instant, form: Form[S], known: tuple[type, ...]
+) -> Folding | None:
+    state, keep_after, old = form.empty(), chain.base_seq, True
     for entry in archive.read(chain.partition, limit=chain.kept):
         fact = entry.fact()
-        if not isinstance(fact, _OF_ROLLOUTS):
+        if not isinstance(fact, known):
             return None
-        state = fold(state, entry.at, fact, entry.actor)
+        state = form.fold(state, entry.at, fact, entry.actor)
         old = old and entry.at < before
         keep_after = entry.seq if old else keep_after
-    return Folding(chain, keep_after, msgspec.json.encode(state))
+    return Folding(chain, keep_after, form.encode(state))
 
 
 def _name_others(chains: list[Chain], found: list[Folding | None], named: tuple[str, ...]) -> None:

@@ -10,6 +10,9 @@
     Lifted     a brake was taken away
     Told       people were told of something
     Handled    what a person changed on clusters by hand
+    Surveyed   what was read of an organisation and its clusters, where it differs from before
+    Planned    a plan of upgrades: what is done now, and whose gates say something else
+    Imported   the soak that another service, or another journal, had kept
     Folded     the state up to here, where older facts were dropped
 
 A verdict counts as changed if its gate, outcome, reason or moment does; numbers alone do not, or
@@ -23,6 +26,9 @@ import msgspec
 
 from tidegate.core.gates.ask import Purpose
 from tidegate.core.gates.brakes import Brakes
+from tidegate.core.journal.fact import Fact as Fact  # noqa: PLC0414  others have it from here
+from tidegate.core.journal.fact import Mode as Mode  # noqa: PLC0414
+from tidegate.core.journal.upgrade_facts import Imported, Planned, Surveyed
 from tidegate.core.model.plan import Change, Event
 from tidegate.core.model.target import Target
 from tidegate.core.model.time import Instant
@@ -31,23 +37,17 @@ from tidegate.core.rollout.summary import Summary
 from tidegate.core.rollout.world import Membership
 
 
-class Fact(msgspec.Struct, frozen=True, tag_field="is", kw_only=True, omit_defaults=True):
-    """Something that happened. `v` is the version of its form."""
-
-    v: int = 1
-
-
 class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
     """What somebody wants: a revision, rolled out over groups by a strategy."""
 
     strategy: Strategy
     groups: tuple[Membership, ...]
-    labels: dict[str, dict[str, str]] = {}
+    labels: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
     revision: str | None = None
     # What the fleet ran before anything was completed here: the way back until then.
     last_good: str | None = None
     # Targets that are to stay where they are, and where that is written.
-    pinned: dict[str, str] = {}
+    pinned: dict[str, str] = msgspec.field(default_factory=dict)
     # Where the rules stand that it follows; empty: nobody says.
     origin: str = ""
 
@@ -105,13 +105,6 @@ class Stand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     verdicts: tuple[tuple[str, str, str, Instant | None], ...]
 
 
-class Mode(enum.Enum):
-    """Whether a plan is carried out."""
-
-    OBSERVE = "observe"  # it is recorded what would have been done
-    ACT = "act"
-
-
 class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True):
     """A plan, recorded before anything is done about it."""
 
@@ -155,6 +148,8 @@ class Acted(Fact, frozen=True, tag="acted", kw_only=True, omit_defaults=True):
     target: str
     outcome: Outcome
     detail: str = ""
+    # Whether it was refused for good, and not only unanswered: asking again at once is no use.
+    refused: bool = False
 
 
 class Braked(Fact, frozen=True, tag="braked", kw_only=True, omit_defaults=True):
@@ -216,4 +211,7 @@ AnyFact = (
     | Folded
     | Told
     | Handled
+    | Surveyed
+    | Planned
+    | Imported
 )

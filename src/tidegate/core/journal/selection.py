@@ -17,6 +17,7 @@ from tidegate.core.journal.facts import (
     Observed,
     Stand,
 )
+from tidegate.core.journal.upgrade_facts import Planned, Surveyed
 from tidegate.core.model.time import Instant
 
 
@@ -69,6 +70,12 @@ def _speaks_of(fact: AnyFact, target: str, gate: str) -> bool:
     if isinstance(fact, Decided):
         named = {task.target for task in fact.tasks} | {stand.target for stand in fact.changed}
         return target in named or target in fact.forgotten
+    if isinstance(fact, Surveyed):
+        named = {each.name for each in fact.clusters} | {each.uuid for each in fact.clusters}
+        return target in named or target in fact.gone
+    if isinstance(fact, Planned):
+        named = {job.name for job in fact.jobs} | {each.target for each in fact.changed}
+        return target in named
     if isinstance(fact, Declared):
         return any(target in group.clusters for group in fact.groups)
     return isinstance(fact, Acted) and fact.target == target

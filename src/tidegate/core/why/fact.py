@@ -20,6 +20,7 @@ from tidegate.core.journal.facts import (
     Task,
     Told,
 )
+from tidegate.core.journal.upgrade_facts import Imported, Planned, Surveyed
 from tidegate.core.model.reasons import Outcome
 from tidegate.core.model.time import Instant, format_second
 from tidegate.core.why.counted import counted
@@ -136,6 +137,28 @@ def _folded(fact: Folded) -> str:
     return f"the state after {counted(fact.facts, 'fact')}"
 
 
+def _surveyed(fact: Surveyed) -> str:
+    parts = [_names(f"{each.name} {each.version}" for each in fact.clusters)]
+    parts += [f"gone: {_names(fact.gone)}" if fact.gone else ""]
+    parts += [f"not read: {_names(fact.unread)}" if fact.unread else ""]
+    parts += ["nobody knows how clusters are" if fact.health_fails else ""]
+    return "looked; " + ("; ".join(each for each in parts if each) or "all as before")
+
+
+def _planned(fact: Planned) -> str:
+    verb = "" if fact.mode is Mode.ACT else "would "
+    jobs = (f"{job.step.doing.value} {job.name} {job.step.revision or ''}" for job in fact.jobs)
+    waits = sum(all(shut for _, _, shut in each.options) for each in fact.changed)
+    parts = [f"{verb}{_names(each.rstrip() for each in jobs) or 'do nothing'}"]
+    parts += [f"{counted(waits, 'cluster')} wait for something else"] if waits else []
+    return "; ".join(parts)
+
+
+def _imported(fact: Imported) -> str:
+    versions = len({version for version, _, _ in fact.soak.days})
+    return f"soak of {counted(versions, 'version')} from {fact.origin}{_because(fact.reason)}"
+
+
 _LINES: dict[type, Callable[[Any], str]] = {
     Declared: _declared,
     Observed: _observed,
@@ -148,6 +171,9 @@ _LINES: dict[type, Callable[[Any], str]] = {
     Told: _told,
     Handled: _handled,
     Folded: _folded,
+    Surveyed: _surveyed,
+    Planned: _planned,
+    Imported: _imported,
 }
 
 

@@ -31,7 +31,7 @@ def world_of(
 
     A cluster that could not be read in full is there with what is known of it, and with why.
     """
-    labels = _labels(survey.labels, prefix)
+    labels = labels_of(survey.labels, prefix)
     subscribed = {each.id: each.organization_id for each in survey.subscriptions}
     clusters = tuple(
         _cluster(each, subscribed[each.subscription.id], labels, survey)
@@ -71,7 +71,7 @@ def ends_of(versions: Iterable[Version]) -> dict[str, Instant]:
 Labels = Mapping[tuple[str, str], dict[str, str]]
 
 
-def _labels(labels: Iterable[Label], prefix: str) -> Labels:
+def labels_of(labels: Iterable[Label], prefix: str) -> Labels:
     """The labels of each owner, by type and id."""
     found: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for each in labels:

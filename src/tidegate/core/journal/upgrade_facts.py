@@ -1,0 +1,101 @@
+"""The facts of upgrades: what was read of an organisation, planned, and brought along from before.
+
+Only what differs from before is written down, so that a look at which nothing is new is one short
+line: that everybody was seen as before, which is what soak counts.
+"""
+
+import msgspec
+
+from tidegate.core.journal.fact import Fact, Mode
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.deciding.soak import Sight
+from tidegate.core.upgrades.history import Minima
+from tidegate.core.upgrades.service import Rules
+from tidegate.core.upgrades.step import Step
+from tidegate.core.upgrades.world import Cluster, Gate, Org
+
+
+class Glimpse(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What of a cluster counts for soak, whenever it was seen so."""
+
+    uuid: str
+    name: str
+    version: str
+    workloads: tuple[str, ...] = ()
+    healthy: bool = True
+    # No other cluster of the organisation has its name.
+    unique: bool = True
+
+
+class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=True):
+    """An organisation was looked at; each field says what is not as it was before."""
+
+    # None: as before.
+    org: Org | None = None
+    rules: Rules | None = None
+    # Organisations it inherits from, with their labels; None: as before.
+    others: tuple[Org, ...] | None = None
+    gates: tuple[Gate, ...] | None = None
+    minima: Minima | None = None
+    # New, or not as before.
+    clusters: tuple[Cluster, ...] = ()
+    gone: tuple[str, ...] = ()
+    seen: tuple[Glimpse, ...] = ()
+    # Whoever no longer counts for soak: gone, or set aside.
+    unseen: tuple[str, ...] = ()
+    # Clusters that could not be read this time, and why; whatever was said before is over.
+    unread: dict[str, str] = msgspec.field(default_factory=dict)
+    # Whether nobody could say how clusters are.
+    health_fails: bool = False
+    # When versions end, where somebody says so; None: as before.
+    ends: dict[str, Instant] | None = None
+
+
+class Job(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that is asked of OpenShift Cluster Manager, under the key of its decision."""
+
+    key: str
+    # By external id, and as people call it.
+    target: str
+    name: str
+    step: Step
+
+
+class Standpoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a cluster stands: for each option what is done, to what, and which gates are shut."""
+
+    target: str
+    options: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+
+class Planned(Fact, frozen=True, tag="planned", kw_only=True, omit_defaults=True):
+    """A plan of upgrades, recorded before anything is done about it."""
+
+    now: Instant
+    mode: Mode
+    jobs: tuple[Job, ...] = ()
+    changed: tuple[Standpoint, ...] = ()
+    recheck_at: Instant | None = None
+    # Of all that every gate says, so that a replay can tell whether it decides the same.
+    digest: str = ""
+
+
+class SoakDoc(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A ledger of soak as it is written down."""
+
+    # Version, workload, microseconds of clusters.
+    days: tuple[tuple[str, str, int], ...] = ()
+    sights: dict[str, Sight] = {}
+    # Version, workload, names of clusters.
+    reporting: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    minima: Minima | None = None
+    checked_at: Instant | None = None
+
+
+class Imported(Fact, frozen=True, tag="imported", kw_only=True, omit_defaults=True):
+    """The soak that another service, or another journal, had kept; it takes the place of ours."""
+
+    soak: SoakDoc
+    # Where it came from.
+    origin: str = ""
+    reason: str = ""

@@ -1,0 +1,44 @@
+"""What other organisations have soaked, as their journals have it, whoever leads them."""
+
+from threading import Lock
+
+from tidegate.core.journal import upgrade_state
+from tidegate.core.journal.upgrade_state import UpgradeState
+from tidegate.core.upgrades.deciding.soak import Ledger
+from tidegate.core.upgrades.service import PARTITION
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.desk import AnyDesk, Form
+from tidegate.ports.store import Store
+
+UPGRADE = Form[UpgradeState](
+    UpgradeState, upgrade_state.fold, upgrade_state.encode, upgrade_state.decode
+)
+
+
+def upgrade_desk(store: Store, partition: str, book: BrakeBook) -> AnyDesk[UpgradeState]:
+    """The desk of one organisation."""
+    return AnyDesk(store, partition, UPGRADE, book)
+
+
+class Ledgers:
+    """Reads journals of others, and again only what was added."""
+
+    def __init__(self, store: Store, book: BrakeBook) -> None:
+        self._store = store
+        self._book = book
+        self._lock = Lock()
+        self._desks: dict[str, AnyDesk[UpgradeState]] = {}
+
+    def of(self, state: UpgradeState) -> dict[str, Ledger]:
+        """The ledgers of all organisations one may inherit from, by `env/org`."""
+        keys = [f"{each.env}/{each.id}" for each in state.others]
+        with self._lock:
+            return {key: self._read(key) for key in keys}
+
+    def _read(self, key: str) -> Ledger:
+        desk = self._desks.get(key)
+        if desk is None:
+            desk = upgrade_desk(self._store, f"{PARTITION}/{key}", self._book)
+            self._desks[key] = desk
+        desk.catch_up()
+        return desk.state.ledger

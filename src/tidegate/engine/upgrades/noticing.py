@@ -1,0 +1,91 @@
+"""What of a look at an organisation is news: only that is written down."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tidegate.core.journal.upgrade_facts import Glimpse, Surveyed
+from tidegate.core.journal.upgrade_state import UpgradeState
+from tidegate.core.model.time import Instant, format_instant
+from tidegate.core.upgrades.deciding.decide import minima_of, seen_in
+from tidegate.core.upgrades.deciding.fleet import gather
+from tidegate.core.upgrades.service import Registration
+from tidegate.core.upgrades.world import Cluster, World
+from tidegate.engine.upgrades.sight import Look
+
+
+def notice(state: UpgradeState, look: Look, registration: Registration, now: Instant) -> Surveyed:
+    """What a look shows that is not known; that nothing is new is a fact too."""
+    world = look.world
+    org, others = world.orgs[0], world.orgs[1:]
+    known = state.clusters
+    clusters = {
+        each.uuid: _whole(world, known.get(each.uuid), _dated(known.get(each.uuid), each, now))
+        for each in world.clusters
+    }
+    # What was done since the look began is not in it.
+    later = {uuid for uuid, at in state.done_at.items() if at >= look.began_at}
+    clusters |= {uuid: known[uuid] for uuid in later & known.keys()}
+    seen, minima = _seen(world, clusters, now)
+    return Surveyed(
+        org=_new(state.org, org),
+        rules=_new(state.rules, registration.rules),
+        others=_new(state.others, others),
+        gates=_new(state.gates, world.gates),
+        minima=_new(state.minima, minima),
+        clusters=tuple(each for uuid, each in clusters.items() if known.get(uuid) != each),
+        gone=() if org.partial else tuple(sorted(known.keys() - clusters.keys())),
+        seen=tuple(each for uuid, each in seen.items() if state.seen.get(uuid) != each),
+        unseen=tuple(sorted(state.seen.keys() - seen.keys())),
+        unread=dict(world.unread),
+        health_fails=world.health_fails,
+    )
+
+
+def _new(known: Any, found: Any) -> Any:
+    """What is found, if it is not known; None if it is."""
+    return None if found == known else found
+
+
+def _dated(known: Cluster | None, found: Cluster, now: Instant) -> Cluster:
+    """A cluster with the moment at which each of its alerts was first seen."""
+    if not found.alerts:
+        return found
+    before = known.alerts_since if known is not None else {}
+    since = {each: before.get(each, format_instant(now)) for each in found.alerts}
+    return msgspec.structs.replace(found, alerts_since=since)
+
+
+def _whole(world: World, known: Cluster | None, found: Cluster) -> Cluster:
+    """A cluster that could not be read whole, with what was last known of the rest."""
+    if known is None or found.uuid not in world.unread:
+        return found
+    return msgspec.structs.replace(
+        found,
+        upgrade_policies=known.upgrade_policies,
+        node_pools=known.node_pools,
+        gate_agreements=known.gate_agreements,
+    )
+
+
+def _seen(
+    world: World, clusters: Mapping[str, Cluster], now: Instant
+) -> tuple[dict[str, Glimpse], Any]:
+    """What counts for soak, of everybody who is served."""
+    looked = msgspec.structs.replace(world, clusters=tuple(clusters.values()), read_at=now)
+    seen: dict[str, Glimpse] = {}
+    minima = None
+    for fleet in gather(looked, now):
+        minima = minima_of(fleet)
+        for each in seen_in(looked, fleet, now):
+            sight = each.sight
+            seen[each.uuid] = Glimpse(
+                uuid=each.uuid,
+                name=each.name,
+                version=sight.version,
+                workloads=sight.workloads,
+                healthy=sight.healthy,
+                unique=each.unique,
+            )
+    return seen, minima

@@ -1,0 +1,97 @@
+"""Deciding on an organisation, and writing it down with what it claims of what is shared."""
+
+import msgspec
+
+from tidegate.core.gates.brakes import Brakes, concerning
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Bound, Mode
+from tidegate.core.journal.upgrade_facts import Planned
+from tidegate.core.journal.upgrade_minutes import minutes
+from tidegate.core.journal.upgrade_state import UpgradeState, world_of
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.upgrades.deciding.fleet import brake_labels
+from tidegate.core.upgrades.deciding.plan import UpgradePlan
+from tidegate.core.upgrades.world import World
+from tidegate.engine.acting import ACTOR
+from tidegate.engine.recording import TRIES_MAX
+from tidegate.engine.upgrades.acting import UpgradeDesk
+from tidegate.engine.upgrades.ledgers import Ledgers
+from tidegate.ports.store import Claim, Head, Lease, LostClaimError
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A decision that stands in the journal, as far as it says anything new."""
+
+    world: World
+    plan: UpgradePlan
+    # Of version gates.
+    agreeing: UpgradePlan
+    planned: Planned
+    frees: bool
+
+
+def decide_and_record(
+    desk: UpgradeDesk, ledgers: Ledgers, lease: Lease, head: Head, now: Instant, mode: Mode
+) -> Recorded | None:
+    """Decide on the state of a desk and write down what is new; None if nothing was read yet."""
+    for left in reversed(range(TRIES_MAX)):
+        brakes = desk.book.brakes_for(desk.partition, now)
+        world = world_of(desk.state, now, ledgers=ledgers.of(desk.state), brakes=brakes)
+        if world is None:
+            return None
+        plan = decide(world, now)
+        agreeing = decide(msgspec.structs.replace(world, approver=True), now)
+        try:
+            return _record(desk, lease, head, world, (plan, agreeing), now, mode)
+        except LostClaimError:
+            if not left:
+                raise
+    return None
+
+
+def _record(
+    desk: UpgradeDesk,
+    lease: Lease,
+    head: Head,
+    world: World,
+    plans: tuple[UpgradePlan, UpgradePlan],
+    now: Instant,
+    mode: Mode,
+) -> Recorded:
+    plan, agreeing = plans
+    binding = _binding(desk.state, world)
+    seq = desk.next_seq + (binding is not None)
+    planned = minutes(desk.partition, seq, desk.state, plans, now, mode)
+    acts = mode is Mode.ACT
+    notes: list[Note] = []
+    if planned.changed or (planned.jobs and acts):
+        notes = [Note(now, ACTOR, planned)]
+        if binding is not None:
+            notes.insert(0, Note(now, ACTOR, binding))
+    frees = _freed(desk.partition, world.brakes, plan) if acts else []
+    if notes or frees or desk.is_staged:
+        claims = _claims(desk.partition, plan, planned, now) if acts else []
+        desk.write(notes, after=head, token=lease.token, claims=claims, frees=frees)
+    return Recorded(world, plan, agreeing, planned, bool(frees))
+
+
+def _binding(state: UpgradeState, world: World) -> Bound | None:
+    """The brakes of a decision, where they are not those of the one before; else None."""
+    org = world.orgs[0]
+    labels = {each.name: brake_labels(org, each) for each in world.clusters}
+    brakes = concerning(world.brakes, sorted(labels), labels)
+    return None if brakes == state.brakes else Bound(brakes=brakes)
+
+
+def _claims(partition: str, plan: UpgradePlan, planned: Planned, now: Instant) -> list[Claim]:
+    """The places a plan takes, each under the key of the job it is for."""
+    keys = {job.name: job.key for job in planned.jobs if job.step.starts_at is not None}
+    return [Claim(one.name, one.place, partition, keys[one.target], now) for one in plan.claims]
+
+
+def _freed(partition: str, brakes: Brakes, plan: UpgradePlan) -> list[str]:
+    """Keys of places whose clusters are no longer being upgraded."""
+    busy = {member.called for member in plan.members if member.standing.occupies}
+    ours = (each for each in brakes.claims if each.partition == partition)
+    return sorted({each.key for each in ours if each.target not in busy})

@@ -1,0 +1,225 @@
+"""Who looks at OpenShift Cluster Manager: environments side by side, for all organisations of each.
+
+Looking goes on beside the rounds, so that a slow environment holds up nobody's lease. Only what
+somebody here leads is looked at; a round is called for as soon as there is something new.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+import msgspec
+
+from tidegate.core.errors import OutsideError
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.service import Registration
+from tidegate.core.upgrades.world import Org, World
+from tidegate.engine.upgrades.survey import PREFIX, survey
+from tidegate.engine.upgrades.worlds import labels_of, world_of
+from tidegate.ports.clock import Clock
+from tidegate.ports.cluster_health import Alerts
+from tidegate.ports.cluster_manager import LabelType, ManagedClusters
+
+# Asked for the alerts of an organisation.
+AskAlerts = Callable[[str], Awaitable[Alerts]]
+
+_INHERIT, _SHARED = "version-data.inherit", "version-data."
+
+
+class Look(msgspec.Struct, frozen=True):
+    """One organisation as it was read, and when."""
+
+    began_at: Instant
+    ended_at: Instant
+    # Of this organisation alone; the others are those it inherits from.
+    world: World
+    took_s: float
+
+
+class Channel(msgspec.Struct, frozen=True):
+    """One way to an OpenShift Cluster Manager, and whom it is used for."""
+
+    environment: str
+    manager: ManagedClusters
+    served: tuple[Registration, ...]
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How often is looked, how long that may take, and how long it waits after a failure."""
+
+    every_s: float = 600.0
+    timeout_s: float = 300.0
+    rest_s: float = 30.0
+
+
+class Sight:
+    """What was last read of every organisation."""
+
+    def __init__(
+        self,
+        channels: tuple[Channel, ...],
+        clock: Clock,
+        pace: Pace | None = None,
+        alerts: Mapping[str, AskAlerts] | None = None,
+    ) -> None:
+        self._channels = channels
+        self._clock = clock
+        self._pace = pace or Pace()
+        # By environment.
+        self._alerts = alerts or {}
+        self._looks: dict[str, Look] = {}
+        self._errors: dict[str, str] = {}
+        # Whoever is led here.
+        self._wanted: set[str] = set()
+        self._asked = {id(each): asyncio.Event() for each in channels}
+        self._news: asyncio.Queue[str] = asyncio.Queue()
+        self.served = {each.partition: each for one in channels for each in one.served}
+
+    def manager_of(self, partition: str) -> ManagedClusters:
+        """The way to where an organisation is."""
+        return self._channel_of(partition).manager
+
+    def look(self, partition: str) -> Look | None:
+        """What was last read of an organisation; None: nothing yet, but it is on its way.
+
+        OutsideError if it cannot be read.
+        """
+        if partition not in self._wanted:
+            self._wanted.add(partition)
+            self.ask(partition)
+        if error := self._errors.get(partition):
+            raise OutsideError(error)
+        return self._looks.get(partition)
+
+    def ask(self, partition: str) -> None:
+        """Look again soon."""
+        self._asked[id(self._channel_of(partition))].set()
+
+    def forget(self, partition: str) -> None:
+        """Somebody else leads it."""
+        self._wanted.discard(partition)
+        self._looks.pop(partition, None)
+        self._errors.pop(partition, None)
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Organisations that were looked at, as it happens."""
+        tasks = [asyncio.create_task(self._watch(each)) for each in self._channels]
+        try:
+            while True:
+                yield await self._news.get()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _channel_of(self, partition: str) -> Channel:
+        return next(
+            one for one in self._channels if any(r.partition == partition for r in one.served)
+        )
+
+    async def _watch(self, channel: Channel) -> None:
+        asked = self._asked[id(channel)]
+        pause = self._pace.rest_s
+        while True:
+            try:
+                async with asyncio.timeout(pause):
+                    await asked.wait()
+            except TimeoutError:
+                pass
+            asked.clear()
+            wanted = self._led(channel)
+            pause = self._pace.every_s
+            if wanted and not await self._look_at(channel, wanted):
+                pause = min(self._pace.rest_s, pause)
+
+    def _led(self, channel: Channel) -> tuple[Registration, ...]:
+        return tuple(each for each in channel.served if each.partition in self._wanted)
+
+    async def _look_at(self, channel: Channel, wanted: tuple[Registration, ...]) -> bool:
+        """Read some organisations; whether they could be read."""
+        began_at, loop = self._clock.now(), asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            async with asyncio.timeout(self._pace.timeout_s):
+                looked = await self._read(channel, wanted, began_at)
+        except (OutsideError, TimeoutError, OSError) as error:
+            text = str(error) or f"no answer within {self._pace.timeout_s:.0f} s"
+            for each in wanted:
+                self._errors[each.partition] = f"{channel.environment} cannot be read: {text}"
+                self._news.put_nowait(each.partition)
+            return False
+        ended_at, took_s = self._clock.now(), loop.time() - began
+        for each, world in zip(wanted, looked, strict=True):
+            self._errors.pop(each.partition, None)
+            self._looks[each.partition] = Look(began_at, ended_at, world, took_s)
+            self._news.put_nowait(each.partition)
+        return True
+
+    async def _read(
+        self, channel: Channel, wanted: tuple[Registration, ...], now: Instant
+    ) -> list[World]:
+        """The world of each organisation by itself."""
+        found, others = await asyncio.gather(
+            survey(channel.manager, organizations=[each.id for each in wanted]),
+            self._publishing(),
+        )
+        whole = world_of(found, [each.org() for each in wanted], now)
+        return await asyncio.gather(*(self._world(each, whole, others) for each in wanted))
+
+    async def _world(self, registration: Registration, whole: World, others: "_Others") -> World:
+        org = next(each for each in whole.orgs if each.id == registration.id)
+        clusters = tuple(each for each in whole.clusters if each.org == org.id)
+        ill: Alerts = {}
+        fails = False
+        if org.health_checks and (ask := self._alerts.get(org.env)) is not None:
+            try:
+                ill = await ask(org.id)
+            except (OutsideError, TimeoutError, OSError):
+                fails = True
+        return msgspec.structs.replace(
+            whole,
+            orgs=(org, *_inherited(org, others)),
+            clusters=tuple(
+                msgspec.structs.replace(each, alerts=ill.get(each.uuid, ())) for each in clusters
+            ),
+            health_fails=fails,
+        )
+
+    async def _publishing(self) -> "_Others":
+        """Who publishes what it learnt, to whom, in any environment."""
+        ways = {each.environment: each.manager for each in self._channels}
+
+        async def one(environment: str) -> list[Org] | str:
+            try:
+                read = await ways[environment].labels(PREFIX + _SHARED, LabelType.ORGANIZATION)
+            except OutsideError as error:
+                return str(error)
+            labels = labels_of(read.items, PREFIX)
+            return [
+                Org(id=owner, name=owner, env=environment, labels=mine, registered=False)
+                for (_, owner), mine in sorted(labels.items())
+            ]
+
+        answers = await asyncio.gather(*map(one, ways))
+        orgs: dict[str, Org] = {}
+        for answer in answers:
+            if not isinstance(answer, str):
+                orgs |= {each.id: each for each in answer}
+        silent = [name for name, each in zip(ways, answers, strict=True) if isinstance(each, str)]
+        return _Others(orgs, tuple(silent))
+
+
+class _Others(msgspec.Struct, frozen=True):
+    """Organisations that publish or inherit, and environments of which nobody knows."""
+
+    orgs: dict[str, Org]
+    silent: tuple[str, ...]
+
+
+def _inherited(org: Org, others: _Others) -> list[Org]:
+    """The organisations one inherits from; OutsideError if it cannot be told who they are."""
+    wanted = {each.strip() for each in org.labels.get(_INHERIT, "").split(",")} - {"", org.id}
+    unknown = wanted - others.orgs.keys()
+    if unknown and others.silent:
+        who, where = ", ".join(sorted(unknown)), ", ".join(others.silent)
+        raise OutsideError(f"{org.id} inherits from {who}, and {where} does not answer")
+    return [others.orgs[each] for each in sorted(wanted & others.orgs.keys())]

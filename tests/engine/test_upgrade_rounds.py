@@ -1,0 +1,174 @@
+"""Organisations tended by real workers, in virtual time, on simulated clusters."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.upgrades_live import Scene, example
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.core.journal import upgrade_state
+from tidegate.core.journal.chain import Note, genesis
+from tidegate.core.journal.chain import verify as chain_holds
+from tidegate.core.journal.facts import Braked
+from tidegate.core.journal.upgrade_facts import Surveyed
+from tidegate.core.upgrades.deciding.soak import DAY
+from tidegate.engine.upgrades.rounds import UpgradeRound
+from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.simulation.cluster_manager.state import Write
+
+PAYMENTS, MAPS = "upgrades/prod/o-payments", "upgrades/prod/o-maps"
+
+
+@pytest.fixture(scope="module")
+def week() -> Scene:
+    """A week of the small fleet that is shipped."""
+    scene = Scene(example())
+    scene.live(7 * 24)
+    return scene
+
+
+def made(scene: Scene) -> list[Write]:
+    """The upgrades that were asked for and taken."""
+    return [
+        each
+        for each in scene.writes
+        if each.method == "POST" and "upgrade_policies" in each.path and each.status == 201
+    ]
+
+
+def test_a_week_upgrades_everybody_who_may_be(week: Scene) -> None:
+    """Stage first, then production one by one; not the one whose label is a mistake."""
+    assert week.versions() == {
+        "maps-1": "4.16.5",
+        "maps-2": "4.16.3",
+        "pay-stage-1": "4.16.4",
+        "pay-stage-2": "4.16.4",
+        "pay-prod-1": "4.16.4",
+        "pay-prod-2": "4.16.4",
+    }
+    order = [re.search(r"clusters/([a-z0-9-]+)-id", each.path) for each in made(week)]
+    names = [each[1] for each in order if each]
+    assert names.index("pay-stage-2") < names.index("pay-prod-1") < len(names)
+
+
+def test_nothing_is_refused_and_nothing_is_asked_for_twice(week: Scene) -> None:
+    """No cluster, control plane or node pool gets the same version twice."""
+    assert all(each.status < 400 for each in week.writes)
+    asked = Counter((each.path, each.body["version"]) for each in made(week))
+    assert set(asked.values()) == {1}
+
+
+def test_an_owner_is_told_of_a_mistake_once_a_day(week: Scene) -> None:
+    """In a service log of the cluster, in the words that were used before."""
+    logs = [each for each in week.writes if each.path.endswith("/cluster_logs")]
+    assert {each.body["cluster_uuid"] for each in logs} == {"maps-2-uuid"}
+    assert len(logs) == 7
+    assert "unable to parse string as an integer" in logs[0].body["description"]
+
+
+def test_soak_follows_from_the_facts(week: Scene) -> None:
+    """Folding all facts again gives the same; and it is what clusters really ran."""
+    state = week.known(PAYMENTS)
+    again = upgrade_state.UpgradeState()
+    entries = list(week.store.read(PAYMENTS))
+    for entry in entries:
+        again = upgrade_state.fold(again, entry.at, entry.fact(), entry.actor)
+    assert again == state
+    assert upgrade_state.decode(upgrade_state.encode(state)) == state
+    days = state.ledger.days["4.16.4", "payments"] / DAY
+    assert days == pytest.approx(6.9 + 5.9 + 3.8 + 3.8, abs=0.2), "of four clusters"
+    looks = [entry for entry in entries if isinstance(entry.fact(), Surveyed)]
+    assert len(looks) == pytest.approx(7 * 144, abs=3)
+    assert sum(len(entry.body) for entry in entries) < 150_000, "what is not new is not written"
+
+
+def test_the_chain_of_an_organisation_holds(week: Scene) -> None:
+    """As any other: nothing in it can be changed unnoticed."""
+    assert chain_holds(genesis(PAYMENTS), 1, week.store.read(PAYMENTS)) is None
+
+
+def test_who_only_observes_asks_for_nothing_and_tells_nobody() -> None:
+    """What would be done is in the journal all the same."""
+    scene = Scene(example())
+    scene.live(3, scene.worker(act=()))
+    assert scene.writes == []
+    stands = scene.known(PAYMENTS).stands["pay-stage-1-uuid"].options
+    assert ("upgrade", "4.16.4", ()) in stands
+
+
+def test_of_two_workers_one_acts_and_the_other_goes_on_after_it() -> None:
+    """Soak goes on where the first left it."""
+    scene = Scene(example())
+    scene.live(3, scene.worker("a"), scene.worker("b"))
+    before = scene.known(PAYMENTS).ledger.days["4.16.4", "payments"]
+    assert Counter(each.path for each in made(scene)).most_common(1)[0][1] == 1
+    scene.live(3, scene.worker("c"))
+    after = scene.known(PAYMENTS).ledger.days["4.16.4", "payments"]
+    assert after == pytest.approx(before + DAY / 8, rel=0.1)
+
+
+def test_what_nobody_saw_does_not_soak() -> None:
+    """A day without a worker is a day without soak."""
+    scene = Scene(example())
+    scene.live(6)
+    before = scene.known(PAYMENTS).ledger.days["4.16.4", "payments"]
+    scene.at = type(scene.at)(scene.at + 24 * 3600 * 10**9)
+    scene.live(1)
+    after = scene.known(PAYMENTS).ledger.days["4.16.4", "payments"]
+    assert after - before < DAY / 20
+
+
+def hold(scene: Scene, **document: Any) -> None:
+    """Set a hold, as somebody at a terminal does."""
+    fact = Braked(brake="hold", name="h", document={"name": "h", **document}, reason="x")
+    scene.store.append("brakes", [Note(scene.now(), "user:ada", fact)])
+
+
+def test_a_hold_keeps_everything_from_being_asked_for() -> None:
+    """Of all kinds, and of one organisation."""
+    scene = Scene(example())
+    hold(
+        scene, scope={"selector": {"matchLabels": {"org": "o-payments"}}}, owner="ada", reason="no"
+    )
+    scene.live(3)
+    assert {each.path.split("/")[5] for each in made(scene)} == {"maps-1-id"}
+
+
+def test_no_cluster_gets_two_policies_however_often_answers_are_lost() -> None:
+    """Faults in a tenth of all calls, over three days."""
+    luck = Luck(Troubles(permille={Fault.LOST: 40, Fault.ERROR: 30, Fault.CUT: 30}), seed=3)
+    scene = Scene(example(), luck=luck)
+    scene.live(3 * 24)
+    assert luck.met["lost"] > 50
+    asked = Counter((each.path, each.body["version"]) for each in made(scene))
+    assert asked
+    assert set(asked.values()) == {1}
+    assert scene.versions()["pay-stage-2"] == "4.16.4"
+
+
+def test_a_restart_in_the_middle_of_everything_loses_nothing() -> None:
+    """Workers that live for an hour each come to the same as one that lives on."""
+    scene = Scene(example(), store=MemoryStore())
+    for _ in range(48):
+        scene.live(1)
+    whole = Scene(example())
+    whole.live(48)
+    assert scene.versions() == whole.versions()
+    ours, theirs = (each.known(PAYMENTS).ledger.days for each in (scene, whole))
+    assert ours["4.16.4", "payments"] == pytest.approx(theirs["4.16.4", "payments"], rel=0.05)
+
+
+def test_an_environment_that_does_not_answer_moves_nothing_and_is_reported() -> None:
+    """And goes on by itself once it does."""
+    luck = Luck(Troubles(permille={Fault.ERROR: 1000}))
+    scene = Scene(example(), luck=luck)
+    scene.live(2)
+    assert scene.writes == []
+    errors = [str(each) for _, each in scene.told if isinstance(each, Exception)]
+    assert any("prod cannot be read" in each for each in errors)
+    luck.troubles = Troubles()
+    scene.live(2)
+    assert made(scene)
+    assert any(isinstance(each, UpgradeRound) and each.outcomes for _, each in scene.told)
