@@ -172,3 +172,57 @@ def test_an_environment_that_does_not_answer_moves_nothing_and_is_reported() -> 
     scene.live(2)
     assert made(scene)
     assert any(isinstance(each, UpgradeRound) and each.outcomes for _, each in scene.told)
+
+
+def alone(**fields: Any) -> dict[str, Any]:
+    """One cluster that may go to one version; `fields` are of the world."""
+    labels = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+    return {
+        "now": "2026-03-02T08:00:00Z",
+        "orgs": [{"id": "o", "name": "O"}],
+        "clusters": [{"name": "c", "org": "o", "version": "4.16.3", "labels": labels}],
+        "versions": [{"version": "4.16.3"}, {"version": "4.17.1"}],
+        **fields,
+    }
+
+
+def test_what_is_refused_is_asked_for_again_later_and_later() -> None:
+    """A gate nobody knows of: OpenShift Cluster Manager says no, and is asked again a few times."""
+    gates = [{"id": "g", "prefix": "4.17", "label": "api.openshift.com/gate-new"}]
+    scene = Scene(alone(gates=gates))
+    scene.play(lambda: scene.manager().switch_channel("c-id", "stable-4.17"))
+    scene.live(24)
+    asked = [each for each in scene.writes if "upgrade_policies" in each.path]
+    assert {each.status for each in asked} == {400}
+    assert 5 <= len(asked) <= 9
+    (refused,) = scene.known("upgrades/prod/o").refused["c-uuid"].values()
+    assert refused.tries == len(asked)
+
+
+def test_an_agreement_that_is_given_at_once_is_asked_of_nobody() -> None:
+    """Owners are told of those only that are theirs to give."""
+    gates = [
+        {"id": "g1", "prefix": "4.17", "label": "api.openshift.com/gate-ocp"},
+        {"id": "g2", "prefix": "4.17", "label": "api.openshift.com/gate-ingress"},
+    ]
+    scene = Scene(alone(gates=gates[:1]))
+    scene.play(lambda: scene.manager().switch_channel("c-id", "stable-4.17"))
+    scene.live(2)
+    assert [each for each in scene.writes if "cluster_logs" in each.path] == []
+    assert scene.versions() == {"c": "4.17.1"}
+    scene = Scene(alone(gates=gates))
+    scene.play(lambda: scene.manager().switch_channel("c-id", "stable-4.17"))
+    scene.live(2)
+    (log,) = [each for each in scene.writes if "cluster_logs" in each.path]
+    assert "gate-ingress" in log.body["description"]
+
+
+def test_nothing_at_all_is_done_to_a_cluster_in_a_hold() -> None:
+    """Not even an agreement is given; a freeze does not keep from that."""
+    gates = [{"id": "g1", "prefix": "4.17", "label": "api.openshift.com/gate-ocp"}]
+    scene = Scene(alone(gates=gates))
+    scene.play(lambda: scene.manager().switch_channel("c-id", "stable-4.17"))
+    before = len(scene.writes)
+    hold(scene, scope={"everything": True}, owner="ada", reason="no")
+    scene.live(3)
+    assert len(scene.writes) == before

@@ -25,20 +25,13 @@ from tidegate.core.model.time import SECOND, Duration, Instant, format_second
 from tidegate.core.upgrades.deciding.soak import Ledger, Seen, Sight
 from tidegate.core.upgrades.deciding.soak import fold as soaked
 from tidegate.core.upgrades.history import Minima
+from tidegate.core.upgrades.refusal import Refusal, what_of
 from tidegate.core.upgrades.service import Rules
 from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.world import Cluster, Gate, NodePool, Org, Upgrade, World
 
 # What was told is forgotten after so long: it is told once a day.
 TOLD_KEPT = Duration(2 * 24 * 3600 * SECOND)
-
-
-class Trouble(msgspec.Struct, frozen=True):
-    """Something that was asked for and refused."""
-
-    at: Instant
-    tries: int
-    detail: str
 
 
 class UpgradeState(msgspec.Struct):
@@ -60,7 +53,7 @@ class UpgradeState(msgspec.Struct):
     # When something was last done to a cluster: a look that began before does not show it.
     done_at: dict[str, Instant] = {}
     # By cluster, then what was asked for.
-    refused: dict[str, dict[str, Trouble]] = {}
+    refused: dict[str, dict[str, Refusal]] = {}
     stands: dict[str, Standpoint] = {}
     told: dict[str, Instant] = {}
     brakes: Brakes | None = None
@@ -129,16 +122,9 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
         known = state.refused.setdefault(job.target, {})
         before = known.get(what)
         tries = before.tries + 1 if before is not None else 1
-        known[what] = Trouble(at, tries, fact.detail)
+        known[what] = Refusal(at, tries, fact.detail)
     elif job.target in state.refused:
         state.refused[job.target].pop(what, None)
-
-
-def what_of(step: Step) -> str:
-    """What a step asks for, as it is remembered by."""
-    return "/".join(
-        each for each in (step.doing.value, step.pool, step.revision or "", step.ident) if each
-    )
 
 
 def after(cluster: Cluster, step: Step) -> Cluster:
@@ -218,6 +204,7 @@ def world_of(
         gates=state.gates,
         health_fails=state.health_fails,
         unread=state.unread,
+        refused=state.refused,
         ledgers={**ledgers, f"{org.env}/{org.id}": state.ledger},
         brakes=brakes or Brakes(),
     )

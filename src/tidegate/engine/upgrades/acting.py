@@ -17,6 +17,7 @@ from tidegate.core.journal.facts import Acted, Outcome
 from tidegate.core.journal.upgrade_facts import Job
 from tidegate.core.journal.upgrade_state import UpgradeState
 from tidegate.core.model.time import SECOND, Duration, format_second
+from tidegate.core.upgrades.deciding.braking import HOLDS
 from tidegate.core.upgrades.deciding.fleet import brake_labels
 from tidegate.core.upgrades.step import Doing
 from tidegate.core.upgrades.world import Cluster
@@ -158,7 +159,9 @@ def _shutting(desk: UpgradeDesk, clock: Clock) -> Callable[[Job], str]:
             purpose=Purpose.ROLL_OUT, now=now, revision=job.step.revision, need=Duration(0)
         )
         found = shut_now(coverages.of(state.clusters[job.target].name), question)
-        return "" if found is None else sentence(found)
+        if found is None or (job.step.doing is Doing.AGREE and found.gate not in HOLDS):
+            return ""
+        return sentence(found)
 
     return shut
 

@@ -8,6 +8,7 @@ from tidegate.core.model.plan import ChangeKind, Option
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import verdict
+from tidegate.core.upgrades.deciding.braking import Braking
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member, gather
 from tidegate.core.upgrades.deciding.gates import OCP, lately, relevant
 from tidegate.core.upgrades.deciding.plan import UpgradePlan, actions_of, recheck_of
@@ -22,17 +23,18 @@ APPROVER = "version-gate-approver"
 def agree(world: World, now: Instant) -> UpgradePlan:
     """Which agreements are given now, and why others are not."""
     fleets = gather(world, now, APPROVER)
+    braking = Braking(world.brakes, fleets, now)
     options: list[Option] = []
     members = tuple(member for fleet in fleets for member in fleet.members)
     at = 0
     for fleet in fleets:
         for member in fleet.members:
-            options += _options(world, fleet, member, at, now)
+            options += _options(world, braking, fleet, member, at, now)
             at += 1
     return UpgradePlan(
         options=options,
         actions=actions_of(options, members),
-        recheck_at=recheck_of(options, (), now),
+        recheck_at=recheck_of(options, list(braking.moments()), now),
         fleets=tuple(fleets),
         members=members,
         ledgers={},
@@ -40,7 +42,9 @@ def agree(world: World, now: Instant) -> UpgradePlan:
     )
 
 
-def _options(world: World, fleet: Fleet, member: Member, at: int, now: Instant) -> list[Option]:
+def _options(
+    world: World, braking: Braking, fleet: Fleet, member: Member, at: int, now: Instant
+) -> list[Option]:
     if member.aside is not None:
         return [Option(at, _step("", ""), (member.aside,))]
     if fleet.org.partial:  # a label that says `none` may not have been read
@@ -57,6 +61,7 @@ def _options(world: World, fleet: Fleet, member: Member, at: int, now: Instant) 
             said = (
                 verdict(reason, gate.prefix, gate.label),
                 *lately(world, member.cluster, step, now),
+                *braking.held(member),
             )
             options.append(Option(at, step, said))
     if options:

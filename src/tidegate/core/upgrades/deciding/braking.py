@@ -21,6 +21,8 @@ from tidegate.core.upgrades.deciding.fleet import Fleet, Member, brake_labels
 
 _BY = "upgrades"
 _THEN = frozenset((Gate.FREEZE, Gate.READING))
+HOLDS = frozenset((Gate.HOLD, Gate.READING))
+"""What binds whatever is done to a cluster."""
 
 
 class Braking:
@@ -62,6 +64,11 @@ class Braking:
                 )
             self._said[key] = said
         return self._said[key]
+
+    def held(self, member: Member) -> tuple[Verdict, ...]:
+        """The holds on a cluster, and what may be one: all that binds what changes no version."""
+        said = self.verdicts(member, "", None)
+        return tuple(each for each in said if each.gate in HOLDS)
 
     def shares(self, member: Member) -> tuple[Verdict, ...]:
         """What shared budgets and mutexes say of a cluster."""
