@@ -103,10 +103,6 @@ def test_the_example_fits_the_simulated_fleet() -> None:
             'healthChecks[0].provider: no provider "telemetr"; did you mean "telemeter"?',
         ),
         (
-            document({"healthChecks": [{"provider": "telemeter"}]}),
-            "organizations[0].healthChecks: the environment prod names no Prometheus",
-        ),
-        (
             document({"credentials": {"clientId": "me", "clientSecret": "env:X"}}),
             "organizations[0].credentials: a client needs an address",
         ),
@@ -158,6 +154,14 @@ def test_an_empty_include_serves_nobody() -> None:
     """Which is not the same as none being written."""
     assert read({**document(), "include": []})[0].served() == ()
     assert len(read(document())[0].served()) == 1
+
+
+def test_health_that_nobody_can_tell_is_warned_of() -> None:
+    """One organisation's check must not keep all others from being served."""
+    _, wrong, odd = read(document({"healthChecks": [{"provider": "telemeter"}]}))
+    assert wrong == []
+    (warning,) = odd
+    assert warning.startswith("organizations[0].healthChecks: the environment prod names no Prom")
 
 
 def test_a_misspelt_include_is_warned_of() -> None:

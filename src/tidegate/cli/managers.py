@@ -21,6 +21,7 @@ from tidegate.config.settings import Settings, revealed
 from tidegate.config.upgrade_file import read_service_file
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, nearest_or_all, shown
+from tidegate.core.upgrades.bundled import Bundled
 from tidegate.core.upgrades.service import Credentials, Environment, Registration, Service
 from tidegate.ports.cluster_health import ClusterHealth
 from tidegate.ports.cluster_manager import ManagedClusters
@@ -104,10 +105,22 @@ def service_of(settings: Settings) -> Service:
     if not settings.upgrades:
         remedy = "write --upgrades FILE, or --ocm-url and --token for an organisation of your own"
         raise UserError((Problem("upgrades", "nobody is served", remedy),))
-    read = read_service_file(Path(settings.upgrades))
+    read = read_service_file(Path(settings.upgrades), lambda: bundled_of(settings))
     for warning in read.warnings:
         click.echo(f"warning: {warning.text()}", err=True)
     return read.service
+
+
+def bundled_of(settings: Settings) -> Bundled:
+    """What the bundle of the settings declares of upgrades."""
+    from tidegate.config.bundle.reading import read_bundle
+
+    tree = wiring.open_tree(Path(settings.bundle), settings.revision or None)
+    bundle = read_bundle(tree, wiring.bundle_cache())
+    if not bundle.files:
+        remedy = "name the directory of a bundle"
+        raise UserError((Problem("bundle", f"{settings.bundle}: no YAML file", remedy),))
+    return bundle.upgrades
 
 
 def health_of(settings: Settings, environment: Environment) -> ClusterHealth | None:

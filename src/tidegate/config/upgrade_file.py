@@ -1,5 +1,6 @@
 """The file that says who is served, as the setting `upgrades` names it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,9 @@ import msgspec
 from tidegate.config.strict_yaml import read_yaml
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, Problems
+from tidegate.core.upgrades.bundled import Bundled
 from tidegate.core.upgrades.service import Credentials, Service
+from tidegate.wire.bundled_service import check_secrets, with_bundle
 from tidegate.wire.upgrade_service_doc import read_service
 
 
@@ -18,8 +21,11 @@ class ServiceFile(msgspec.Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
 
-def read_service_file(path: Path) -> ServiceFile:
-    """Who a file says is served; UserError lists all that is wrong with it, each with its line."""
+def read_service_file(path: Path, read_bundled: Callable[[], Bundled] | None = None) -> ServiceFile:
+    """Who a file says is served; UserError lists all that is wrong with it, each with its line.
+
+    A bundle is read only if the file asks for it.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -27,7 +33,15 @@ def read_service_file(path: Path) -> ServiceFile:
         remedy = "name a file with environments and organizations"
         raise UserError((Problem("upgrades", what, remedy),), where=str(path)) from None
     document, problems = read_yaml(str(path), text), Problems()
-    service = read_service(document.data, problems)
+    data = document.data
+    if isinstance(data, dict) and data.get("bundle") is True and read_bundled is not None:
+        bundled = read_bundled()
+        service = read_service(with_bundle(data, bundled, problems), problems)
+        check_secrets(service, bundled, problems)
+        for gap in bundled.gaps:
+            problems.warn("bundle", gap, "who stands there is not served")
+    else:
+        service = read_service(data, problems)
     if problems.errors:
         raise UserError(document.located(problems.errors))
     return ServiceFile(_seen_from(path.parent, service), document.located(problems.warnings))

@@ -18,6 +18,7 @@ from tidegate.config.bundle.promotions import promotion_faults
 from tidegate.config.bundle.rollouts import Rollouts
 from tidegate.config.bundle.spelling import Spelt, spelt
 from tidegate.config.bundle.stock import Stock
+from tidegate.config.bundle.upgrades import bundled_upgrades
 from tidegate.core.integrations.model import (
     Check,
     Integration,
@@ -27,6 +28,7 @@ from tidegate.core.integrations.model import (
     Sharding,
 )
 from tidegate.core.integrations.strategies import STATIC
+from tidegate.core.upgrades.bundled import Bundled
 
 
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,8 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     # How many documents of each kind there are; those that are none of ours are under "".
     kinds: dict[str, int]
     files: int
+    # What it declares of upgrades.
+    upgrades: Bundled = Bundled()
 
     @property
     def errors(self) -> int:
@@ -63,12 +67,14 @@ def joined(leaves: Mapping[str, Leaf], places: Places) -> Bundle:
     builder.faults += promotion_faults(leaves)
     builder.faults += linted(integrations, stock.inventories, builder.stands)
     findings += (places.found(place, fault) for place, fault in builder.faults)
+    found = in_order(findings)
     return Bundle(
         integrations=integrations,
         inventories=stock.inventories,
-        findings=in_order(findings),
+        findings=found,
         kinds=dict(sorted(Counter(d.kind for leaf in leaves.values() for d in leaf.docs).items())),
         files=len(leaves),
+        upgrades=bundled_upgrades(leaves, found),
     )
 
 

@@ -34,6 +34,7 @@ _LINED = {
     "integration": "/integration-1",
     "settings": "/app-interface-settings-1",
     "rollout": "/tidegate/rollout-1",
+    "ocm-organization": "/openshift-cluster-manager-1",
 }
 
 

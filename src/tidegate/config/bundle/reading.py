@@ -18,7 +18,7 @@ from tidegate import wire
 from tidegate.config.bundle.joining import Bundle, joined
 from tidegate.config.bundle.leaf import Leaf, decode_leaf, encode_leaf, read_leaf
 from tidegate.config.bundle.places import Places
-from tidegate.core import integrations
+from tidegate.core import integrations, upgrades
 from tidegate.ports.cache import Cache
 from tidegate.ports.tree import Tree
 
@@ -87,9 +87,8 @@ def _salt() -> bytes:
     """Something that changes whenever what is kept would be worked out differently."""
     digest = blake2b(digest_size=_KEY_BYTES)
     here = Path(__file__).parent
-    for path in _programs(
-        here, here.parent, here.parent / "schemas", *integrations.__path__, *wire.__path__
-    ):
+    parts = (*integrations.__path__, *upgrades.__path__, *wire.__path__)
+    for path in _programs(here, here.parent, here.parent / "schemas", *parts):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.digest()
 

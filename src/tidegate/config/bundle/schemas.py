@@ -67,8 +67,8 @@ KINDS = {
             name="cluster",
             noun="a cluster",
             schemas=("/openshift/cluster-1.yml",),
-            kept=_INVENTORY,
-            links={"ocm": "ocm-organization", **_DISABLE},
+            kept=(*_INVENTORY, "ocm", "spec", "upgradePolicy"),
+            links={"ocm": "ocm-organization", "upgradePolicy": "upgrade-policy", **_DISABLE},
         ),
         Kind(
             name="cluster-integrations",
@@ -94,8 +94,24 @@ KINDS = {
             name="ocm-organization",
             noun="an OpenShift Cluster Manager organisation",
             schemas=("/openshift/openshift-cluster-manager-1.yml",),
-            kept=(*_INVENTORY, "orgId"),
-            links=_DISABLE,
+            links={
+                "environment": "ocm-environment",
+                "inheritVersionData": "ocm-organization",
+                "publishVersionData": "ocm-organization",
+                "sectors.dependencies.ocm": "ocm-organization",
+                "upgradePolicyClusters.upgradePolicy": "upgrade-policy",
+                **_DISABLE,
+            },
+        ),
+        Kind(
+            name="ocm-environment",
+            noun="an OpenShift Cluster Manager",
+            schemas=("/openshift/openshift-cluster-manager-environment-1.yml",),
+        ),
+        Kind(
+            name="upgrade-policy",
+            noun="an upgrade policy",
+            schemas=("/openshift/cluster-upgrade-policy-1.yml",),
         ),
         Kind(
             name="saas-file",
