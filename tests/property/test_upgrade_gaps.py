@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.property.test_upgrade_laws import KEYS, answer, started, worlds
+from tests.property.test_upgrade_laws import KEYS, answer, braked, started, worlds
 
 LOST = ("upgrade_policies", "node_pools", "gate_agreements")
 
@@ -34,7 +34,7 @@ def alone(world: dict[str, Any], ident: str) -> dict[str, Any]:
     """The world in which only this cluster may start, as whatever is under way goes on."""
     rest = [{"key": "who", "operator": "NotIn", "values": [ident]}]
     pin = {"name": "p", "scope": {"selector": {"matchExpressions": rest}}, "owner": "o"}
-    return {**world, "brakes": {"pins": [{**pin, "reason": "r"}]}}
+    return braked(world, pins=[{**pin, "reason": "r"}])
 
 
 @settings(max_examples=120)

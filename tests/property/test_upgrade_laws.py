@@ -21,6 +21,13 @@ VERSIONS = ("4.12.17", "4.12.18", "4.12.19", "4.13.0-rc.1", "4.13.0", "4.13.4")
 KEYS = {version: at for at, version in enumerate(VERSIONS)}
 STATES = ("pending", "scheduled", "started", "delayed", "failed", "completed", "cancelled", None)
 UNDER_WAY = ("pending", "scheduled", "started", "delayed", "failed", None)
+EVERYWHERE = {
+    "version": "*",
+    "scope": {"everything": True},
+    "owner": "sec",
+    "reason": "CVE",
+    "expires": "2023-05-20T10:00:00Z",
+}
 # prod waits for stage, stage for dev; lone waits for nobody.
 SECTORS = {"prod": ("stage",), "stage": ("dev",), "dev": (), "lone": ()}
 
@@ -107,7 +114,13 @@ def worlds(draw: st.DrawFn) -> dict[str, Any]:
         "gates": [{"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}],
         "state": {"prod/o": kept},
         "telemeter_fail": draw(sometimes(False, st.just(True))),
+        "brakes": {"expedites": draw(sometimes([], st.just([EVERYWHERE])))},
     }
+
+
+def braked(world: dict[str, Any], **brakes: Any) -> dict[str, Any]:
+    """A world with more brakes."""
+    return {**world, "brakes": {**world["brakes"], **brakes}}
 
 
 def answer(world: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +232,7 @@ def test_nothing_starts_in_a_freeze(world: dict[str, Any], begins: int, lasts: i
         "from": format_instant(first),
         "to": format_instant(last),
     }
-    found = answer({**world, "brakes": {"freezes": [freeze]}})
+    found = answer(braked(world, freezes=[freeze]))
     for _, runs_at in started(found).values():
         assert not first <= now < last
         assert not first <= parse_instant(runs_at) < last
@@ -229,9 +242,21 @@ def test_nothing_starts_in_a_freeze(world: dict[str, Any], begins: int, lasts: i
 def test_a_hold_stops_every_start(world: dict[str, Any]) -> None:
     """Everything that would start, and every channel; owners are told all the same."""
     hold = {"name": "h", "scope": {"everything": True}, "owner": "sre", "reason": "incident"}
-    found = answer({**world, "brakes": {"holds": [hold]}})
+    found = answer(braked(world, holds=[hold]))
     kinds = {method for method, path, _ in found["writes"] if "service_logs" not in path}
     assert kinds <= {"DELETE"}
+
+
+@given(worlds())
+def test_an_expedite_is_soak_and_a_window_and_nothing_else(world: dict[str, Any]) -> None:
+    """As if everything had soaked for ever and every schedule fired every minute."""
+    soak = {each: {"soak_days": 1e6} for each in ("w1", "w2")}
+    ripe = {version: {"workloads": soak} for version in VERSIONS}
+    labels = [{**each["labels"], "schedule": "* * * * *"} for each in world["clusters"]]
+    some = [{**a, "labels": b} for a, b in zip(world["clusters"], labels, strict=True)]
+    open_ = {**world, "clusters": some, "state": {"prod/o": {"versions": ripe}}, "brakes": {}}
+    found = answer(braked(world, expedites=[EVERYWHERE]))
+    assert started(found) == started(answer(open_))
 
 
 @given(worlds())

@@ -176,8 +176,8 @@ def test_a_name_two_clusters_have_expedites_neither() -> None:
     said = {"version": "4.12.18", "owner": "s", "reason": "r", "expires": "2023-05-10T12:00:00Z"}
     by_name = [{**said, "scope": {"targets": ["same"]}}]
     by_label = [{**said, "scope": {"selector": {"matchLabels": {"org": "o"}}}}]
-    assert acts(world(*two, expedites=by_name)) == []
-    assert len(acts(world(*two, expedites=by_label))) == 2
+    assert acts(world(*two, brakes={"expedites": by_name})) == []
+    assert len(acts(world(*two, brakes={"expedites": by_label}))) == 2
 
 
 def test_the_first_doubled_part_is_told() -> None:

@@ -454,7 +454,7 @@ def test_gates_are_agreed_to_by_labels_of_the_cluster_only() -> None:
 def expedite(**more: Any) -> dict[str, Any]:
     """One version, everywhere, for two hours."""
     base = {"version": "4.12.18", "scope": {"everything": True}, "owner": "sec", "reason": "CVE"}
-    return {"expedites": [{**base, "expires": "2023-05-10T12:00:00Z", **more}]}
+    return {"brakes": {"expedites": [{**base, "expires": "2023-05-10T12:00:00Z", **more}]}}
 
 
 SLOW = {"soak-days": "9", "schedule": "0 3 * * 0"}
@@ -475,7 +475,6 @@ def test_an_expedited_version_skips_soak_and_window() -> None:
         {"expires": NOW},
         {"scope": {"targets": ["b"]}},
         {"scope": {"selector": {"matchLabels": {"org": "p"}}}},
-        {"scope": {"kinds": ["policies"]}},
     ],
 )
 def test_an_expedite_reaches_only_what_it_names(more: dict[str, Any]) -> None:
@@ -491,7 +490,8 @@ def test_an_expedite_passes_no_mutex_sector_hold_freeze_or_block() -> None:
     one = {"name": "a", "labels": {**SLOW, "mutexes": "m", "sector": "t"}}
     labels = {"sector-deps.t": "s", "blocked-versions": "18$"}
     freeze = brake("freezes", **{"from": NOW, "to": "2023-05-10T11:00:00Z"})
-    asked = world(one, other, labels=labels, brakes=brake("holds") | freeze, **expedite())
+    brakes = brake("holds") | freeze | expedite()["brakes"]
+    asked = world(one, other, labels=labels, brakes=brakes)
     assert shut(asked, "a") == [
         "MutexUpgrading",
         "VersionBlocked",
@@ -507,9 +507,21 @@ def test_an_expedite_says_what_who_why_where_and_until_when(missing: str) -> Non
     from tidegate.core.errors import UserError
 
     asked = expedite()
-    del asked["expedites"][0][missing]
+    del asked["brakes"]["expedites"][0][missing]
     with pytest.raises(UserError):
         answer(world({"name": "a"}, **asked))
+
+
+def test_only_upgrades_are_expedited() -> None:
+    """Whoever says another kind meant something else."""
+    from tidegate.core.errors import UserError
+
+    with pytest.raises(UserError, match="only upgrades are expedited"):
+        answer(world({"name": "a"}, **expedite(scope={"kinds": ["policies"]})))
+    assert (
+        len(acts(world({"name": "a", "labels": SLOW}, **expedite(scope={"kinds": ["upgrades"]}))))
+        == 1
+    )
 
 
 @pytest.mark.parametrize("most, reasons", [(0, []), (1, ["VersionQuarantined"]), (2, [])])

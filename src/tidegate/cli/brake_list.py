@@ -1,4 +1,4 @@
-"""`tidegate get holds|freezes|blocks|claims`: what brakes are on, and who holds what."""
+"""`tidegate get holds|freezes|blocks|expedites|claims`: what brakes are on, and who holds what."""
 
 from typing import Any
 
@@ -89,6 +89,14 @@ def _claims(store: Store) -> list[dict[str, Any]]:
     ]
 
 
+# The column that only one kind of brake has, and the field it shows.
+_EXTRAS = {
+    "freezes": ("NEXT", "next"),
+    "blocks": ("REVISION", "revision"),
+    "expedites": ("VERSION", "version"),
+}
+
+
 def _table(
     what: str, items: list[dict[str, Any]], *, wide: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -99,7 +107,7 @@ def _table(
             rows.append((item["name"], place, item["target"], item["rollout"], since))
         return ("NAME", "PLACE", "TARGET", "ROLLOUT", "SINCE"), rows
     head: tuple[str, ...] = ("NAME", "COVERS", "OWNER", "EXPIRES", "REASON")
-    extra = {"freezes": ("NEXT", "next"), "blocks": ("REVISION", "revision")}.get(what)
+    extra = _EXTRAS.get(what)
     if extra is not None:
         head = (head[0], extra[0], *head[1:])
     if wide:

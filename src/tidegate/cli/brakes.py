@@ -68,7 +68,7 @@ def hold() -> None:
 def add_hold(name: str, reason: str, owner: str | None, expires: str | None, **rest: Any) -> None:
     """Start nothing in its scope from now on."""
     now = clock().now()
-    document = common(name, _scope(rest), reason, owner, expires, now)
+    document = common(name, scope_of(rest), reason, owner, expires, now)
     with opened(rest["database"], writes=True) as store:
         add(store, "hold", document, now, replace=rest["replace"], yes=rest["yes"], tell=_held)
 
@@ -84,7 +84,8 @@ def _held(reached: list[Reach]) -> Iterator[str]:
         yield f"{counted(waiting, 'target')} waiting in {where} held, {moving} in flight finish"
 
 
-def _scope(rest: dict[str, Any]) -> dict[str, Any]:
+def scope_of(rest: dict[str, Any]) -> dict[str, Any]:
+    """Whom a brake covers, by its options."""
     return scope_document(rest["everything"], rest["selector"], rest["targets"], rest["kinds"])
 
 
@@ -128,7 +129,7 @@ def freeze() -> None:
 def add_freeze(name: str, reason: str, owner: str | None, expires: str | None, **rest: Any) -> None:
     """Start nothing in its scope at these times; a return to safety passes."""
     now = clock().now()
-    document = common(name, _scope(rest), reason, owner, expires, now)
+    document = common(name, scope_of(rest), reason, owner, expires, now)
     fields = {"from": "begin", "to": "end", "rrule": "rrule", "timeZone": "time_zone"}
     document |= {field: rest[key] for field, key in fields.items() if rest[key] is not None}
     if rest["ics"] is not None:
@@ -180,7 +181,7 @@ def exempt(
     """Let something through a freeze, for a while."""
     now = clock().now()
     exception: dict[str, Any] = {
-        "scope": _scope(rest),
+        "scope": scope_of(rest),
         "owner": owner or whoami(),
         "reason": reason,
         "expires": format_instant(ahead("--until", until, now)),
@@ -230,7 +231,7 @@ def add_block(
     """Let a revision in nowhere, or nowhere in its scope; * and ? stand for any text."""
     now = clock().now()
     named = any(rest[key] for key in ("everything", "selector", "targets", "kinds"))
-    scope = _scope(rest) if named else {"everything": True}
+    scope = scope_of(rest) if named else {"everything": True}
     document = common(name or revision, scope, reason, owner, expires, now)
     document["revision"] = revision
 
@@ -249,7 +250,7 @@ def add_block(
         add(store, "block", document, now, replace=rest["replace"], yes=rest["yes"], tell=tell)
 
 
-def _remover(kind: str, text: str, example: str) -> click.Command:
+def remover(kind: str, text: str, example: str) -> click.Command:
     """The command that lifts brakes of one kind."""
 
     @click.command(cls=Command, examples=example, help=text)
@@ -264,10 +265,10 @@ def _remover(kind: str, text: str, example: str) -> click.Command:
     return remove
 
 
-remove_hold = _remover(
+remove_hold = remover(
     "hold",
     "Lift holds: what waited for them goes on.",
     "tidegate hold remove inc-42 --reason solved",
 )
-remove_freeze = _remover("freeze", "Lift freezes.", "tidegate freeze remove year-end")
-remove_block = _remover("block", "Lift blocks.", "tidegate block remove 4.17.2")
+remove_freeze = remover("freeze", "Lift freezes.", "tidegate freeze remove year-end")
+remove_block = remover("block", "Lift blocks.", "tidegate block remove 4.17.2")

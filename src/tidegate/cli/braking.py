@@ -95,8 +95,9 @@ def common(
     owner: str | None,
     expires: str | None,
     now: Instant,
+    option: str = "--expires",
 ) -> dict[str, Any]:
-    """What every brake's document has."""
+    """What every brake's document has; `option` is what its end is called."""
     document: dict[str, Any] = {
         "name": name,
         "scope": scope,
@@ -104,7 +105,7 @@ def common(
         "reason": reason,
     }
     if expires:
-        document["expires"] = format_instant(ahead("--expires", expires, now))
+        document["expires"] = format_instant(ahead(option, expires, now))
     return document
 
 
@@ -157,13 +158,8 @@ def add(
     tell: Callable[[list[Reach]], Iterator[str]],
 ) -> None:
     """Show what a brake reaches, ask if it is much, and write it down."""
-    name = str(document["name"])
     brakes = read_one(kind, document, now)
-    known = BrakeBook(store).state().on.get((kind, name))
-    if known is not None and not replace:
-        raise click.UsageError(
-            f'{kind} "{name}" is on already ({_said(known, now)}); --replace, or another name'
-        )
+    known = known_as(store, kind, document, now, replace=replace)
     every = rollouts(store)
     reached = _reach_of(every, kind, brakes)
     lines = [*_strangers(every, brakes, kind), *tell(reached)]
@@ -171,9 +167,30 @@ def add(
     for line in lines[:-1]:
         click.echo(line, err=True)
     confirmed(lines[-1], sum(each.targets for each in reached), yes)
-    fact = Braked(brake=kind, name=name, document=document, reason=str(document["reason"]))
+    set_down(store, kind, document, now, anew=known is not None)
+
+
+def known_as(
+    store: Store, kind: str, document: dict[str, Any], now: Instant, *, replace: bool
+) -> Brake | None:
+    """The brake of that kind and name that is on; UsageError unless it may be set anew."""
+    name = str(document["name"])
+    known = BrakeBook(store).state().on.get((kind, name))
+    if known is not None and not replace:
+        raise click.UsageError(
+            f'{kind} "{name}" is on already ({_said(known, now)}); --replace, or another name'
+        )
+    return known
+
+
+def set_down(
+    store: Store, kind: str, document: dict[str, Any], now: Instant, *, anew: bool
+) -> None:
+    """Write a brake down, with who and why."""
+    name, reason = str(document["name"]), str(document["reason"])
+    fact = Braked(brake=kind, name=name, document=document, reason=reason)
     store.append(PARTITION, [signed(fact, now)])
-    click.echo(f"{kind} {name} is on{' anew' if known is not None else ''}{_until(document)}")
+    click.echo(f"{kind} {name} is on{' anew' if anew else ''}{_until(document)}")
 
 
 def _strangers(every: list[Live], brakes: Brakes, kind: str) -> Iterator[str]:

@@ -43,6 +43,7 @@ _COMMANDS = {
     "hold": ("tidegate.cli.brakes:hold", "Stop now, until lifted"),
     "freeze": ("tidegate.cli.brakes:freeze", "Start nothing at certain times"),
     "block": ("tidegate.cli.brakes:block", "Let a revision in nowhere"),
+    "expedite": ("tidegate.cli.expedite:expedite", "Let a version skip soak and windows"),
     "pin": ("tidegate.cli.pins:pin", "Keep targets, or shards on their image, where they are"),
     "unpin": ("tidegate.cli.pins:unpin", "Let pinned targets move again"),
     "free": ("tidegate.cli.free:free", "Free what a rollout that is gone still holds"),

@@ -126,6 +126,7 @@ def needs(found: list[Live]) -> dict[str, int]:
         "holds": ("tidegate.cli.rollouts:get_holds", "What is stopped, until lifted"),
         "freezes": ("tidegate.cli.rollouts:get_freezes", "When nothing starts"),
         "blocks": ("tidegate.cli.rollouts:get_blocks", "Which revisions go nowhere"),
+        "expedites": ("tidegate.cli.rollouts:get_expedites", "Which versions must not wait"),
         "pins": ("tidegate.cli.pin_list:get_pins", "What stays where it is, and why"),
         "claims": ("tidegate.cli.rollouts:get_claims", "Who holds what of budgets and mutexes"),
     },
@@ -173,6 +174,7 @@ get_rollouts = _getter("rollouts", "List what is going out, and how far it is.")
 get_holds = _getter("holds", "List what is stopped, until lifted.")
 get_freezes = _getter("freezes", "List the times at which nothing starts.")
 get_blocks = _getter("blocks", "List the revisions that go nowhere.")
+get_expedites = _getter("expedites", "List the versions that skip soak and windows.")
 get_claims = _getter("claims", "List who holds what of budgets and mutexes.")
 
 

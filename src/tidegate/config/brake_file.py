@@ -57,7 +57,7 @@ class BrakeFile:
         except (OSError, ValueError) as error:
             return (Written(origin, problem=str(error)),)
         if not isinstance(document, dict):
-            return (Written(origin, problem="not an object; write holds, freezes, blocks, pins"),)
+            return (Written(origin, problem="not an object; write holds, freezes, blocks, pins …"),)
         return (Written(origin, document, self._beside),)
 
     def _beside(self, name: str) -> str:

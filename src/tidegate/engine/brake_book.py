@@ -15,7 +15,7 @@ import msgspec
 
 from tidegate.core.gates.approval import ApprovalGate
 from tidegate.core.gates.ask import Ask, shut_now
-from tidegate.core.gates.brakes import LISTS, Brakes, Coverages
+from tidegate.core.gates.brakes import KEPT, LISTS, Brakes, Coverages
 from tidegate.core.gates.claims import Claim
 from tidegate.core.gates.hold import Hold
 from tidegate.core.gates.scope import EVERYTHING, kind_of
@@ -135,10 +135,10 @@ class BrakeBook:
                     for each in getattr(recorded, field)
                     if (_KINDS.get(field, field), each.name) not in ours
                 )
-                for field in LISTS
+                for field in KEPT
             }
             names = {field: {each.name for each in some} for field, some in kept.items()}
-            for field in LISTS:
+            for field in KEPT:
                 mine = getattr(brakes, field)
                 kept[field] += tuple(each for each in mine if each.name not in names[field])
             brakes = Brakes(**kept)
@@ -220,7 +220,7 @@ def put_together(
     written: Iterable[Written], stretch: Stretch, probes: dict[str, Probe] | None = None
 ) -> Brakes:
     """One set of brakes from many places, and the probes of its health gates."""
-    found: dict[str, list[object]] = {field: [] for field in LISTS}
+    found: dict[str, list[object]] = {field: [] for field in KEPT}
     holds: list[Hold] = []
     for each in written:
         problem = each.problem
@@ -231,7 +231,7 @@ def put_together(
             if problems.errors:
                 problem = problems.errors[0].text()
             else:
-                for field in LISTS:
+                for field in KEPT:
                     found[field] += getattr(brakes, field)
         if problem:
             holds.append(held_by(each.origin, problem))

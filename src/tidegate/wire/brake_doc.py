@@ -19,11 +19,12 @@ from typing import TypedDict, TypeVar
 
 from tidegate.core.gates.block import Block
 from tidegate.core.gates.brakes import Brakes
+from tidegate.core.gates.expedite import Expedite
 from tidegate.core.gates.freeze import Exemption, Freeze
 from tidegate.core.gates.health import HealthGate
 from tidegate.core.gates.hold import Hold
 from tidegate.core.gates.pin import Pin
-from tidegate.core.gates.scope import EVERYTHING, Scope
+from tidegate.core.gates.scope import EVERYTHING, KindOfChange, Scope
 from tidegate.core.model.problem import shown
 from tidegate.core.model.time import Instant, format_instant
 from tidegate.wire.calendar_doc import Files, Stretch, read_calendar_of
@@ -57,6 +58,7 @@ def read_brakes(
         mutexes=read_listed(reader, "mutexes", read_mutex),
         approvals=read_listed(reader, "approvals", read_approval),
         health=read_listed(reader, "health", health),
+        expedites=read_listed(reader, "expedites", _expedite, named="version"),
         claims=tuple(read_claim(each) for each in reader.children("claims")),
         kind=read_kind(reader, "kind", kind) if kind is not None else None,
         partition=reader.text("partition") or "",
@@ -64,7 +66,7 @@ def read_brakes(
         apply_time=reader.duration("applyTime"),
     )
     reader.close()
-    for each in (*brakes.holds, *brakes.blocks, *brakes.pins):
+    for each in (*brakes.holds, *brakes.blocks, *brakes.pins, *brakes.expedites):
         if each.expires_at is not None and each.expires_at <= stretch.begin:
             moment = format_instant(each.expires_at)
             reader.problems.warn(reader.path, f"{shown(each.name)} expired {moment}", "drop it")
@@ -142,6 +144,20 @@ def _block(reader: Reader) -> Block:
     common, revision = read_common(reader, EVERYTHING), reader.text("revision") or ""
     common["name"] = common["name"] or revision
     return Block(**common, revision=revision)
+
+
+def _expedite(reader: Reader) -> Expedite:
+    """An expedite says everything: of which version, whom, who, why, and until when."""
+    common, version = read_common(reader), reader.text("version") or ""
+    if not reader.has("expires"):
+        reader.problems.add(reader.at("expires"), "missing", "say until when it is expedited")
+    kinds = common["scope"].kinds
+    if kinds - {KindOfChange.UPGRADES}:
+        words = ", ".join(sorted(kind.value for kind in kinds))
+        path = reader.at("scope.kinds")
+        reader.problems.add(path, f"{words}: only upgrades are expedited", "drop it")
+    common["name"] = common["name"] or version
+    return Expedite(**common, version=version)
 
 
 def _freeze(reader: Reader, stretch: Stretch, files: Files | None) -> Freeze:

@@ -11,7 +11,6 @@ from tidegate.core.upgrades.deciding.decide import decide
 from tidegate.core.upgrades.world import World
 from tidegate.wire.brake_doc import read_brakes
 from tidegate.wire.calendar_doc import stretch_from
-from tidegate.wire.expedite_doc import read_expedites
 from tidegate.wire.line import fields_of
 from tidegate.wire.reader import Reader
 from tidegate.wire.refusal_doc import read_refused
@@ -38,14 +37,11 @@ def read_upgrades(raw: bytes | Mapping[str, Any]) -> Read:
     brakes = world.brakes
     if reader.has("brakes"):
         brakes = read_brakes(reader.child("brakes"), stretch_from(world.now))
-    expedites = read_expedites(reader)
     refused = read_refused(reader)
     if problems.errors:
         raise UserError(tuple(problems.errors))
     ledgers = {key: read_ledger(value) for key, value in state.items()}
-    world = msgspec.structs.replace(
-        world, ledgers=ledgers, brakes=brakes, expedites=expedites, refused=refused
-    )
+    world = msgspec.structs.replace(world, ledgers=ledgers, brakes=brakes, refused=refused)
     warned = tuple(each.text() for each in problems.warnings)
     return Read(reader.raw("id"), world, state, warned)
 

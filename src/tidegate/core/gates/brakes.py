@@ -14,6 +14,7 @@ from tidegate.core.gates.approval import ApprovalGate
 from tidegate.core.gates.block import Block
 from tidegate.core.gates.budget import Budget
 from tidegate.core.gates.claims import Claim
+from tidegate.core.gates.expedite import Expedite
 from tidegate.core.gates.freeze import Freeze, Frozen
 from tidegate.core.gates.health import HealthGate
 from tidegate.core.gates.hold import Hold
@@ -37,6 +38,8 @@ class Brakes(msgspec.Struct, frozen=True, kw_only=True):
     mutexes: tuple[Mutex, ...] = ()
     approvals: tuple[ApprovalGate, ...] = ()
     health: tuple[HealthGate, ...] = ()
+    # What must not wait for everything: they hold nobody, and so cover nobody.
+    expedites: tuple[Expedite, ...] = ()
     # Who has places of budgets and mutexes, over all rollouts.
     claims: tuple[Claim, ...] = ()
     # The kind of change this is; None: not known, so a brake for some kinds may cover it.
@@ -179,6 +182,8 @@ def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes |
         for each in brakes.claims
         if each.partition == brakes.partition or _is_of(each.name, shared)
     )
+    # Nothing else heeds them, so no rollout is bound by one.
+    kept["expedites"] = brakes.expedites if brakes.kind is KindOfChange.UPGRADES else ()
     if not claims and not any(kept.values()):
         return None
     return in_order(msgspec.structs.replace(brakes, claims=claims, **kept))
@@ -186,6 +191,8 @@ def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes |
 
 # What kinds of brakes there are, by the field that lists them.
 LISTS = Covered.__struct_fields__
+# And whatever is kept beside them.
+KEPT = (*LISTS, "expedites")
 
 
 def _is_of(claim: str, shared: set[str]) -> bool:

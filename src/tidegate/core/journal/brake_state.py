@@ -15,13 +15,19 @@ from tidegate.core.model.time import Instant
 PARTITION = "brakes"
 
 # The field of a document in which each kind of brake is listed.
-FIELDS = {"hold": "holds", "freeze": "freezes", "block": "blocks", "pin": "pins"}
+FIELDS = {
+    "hold": "holds",
+    "freeze": "freezes",
+    "block": "blocks",
+    "pin": "pins",
+    "expedite": "expedites",
+}
 
 
 class Brake(msgspec.Struct, frozen=True):
     """One brake as it was set: what, when, by whom."""
 
-    kind: str  # hold, freeze, block, pin
+    kind: str  # hold, freeze, block, pin, expedite
     name: str
     document: dict[str, Any]
     at: Instant

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import msgspec
 
 from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.scope import Brake
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.soak import Ledger
 from tidegate.core.upgrades.history import History
@@ -128,12 +127,6 @@ class Gate(msgspec.Struct, frozen=True):
     sts_only: bool = False
 
 
-class Expedite(Brake, frozen=True, kw_only=True):
-    """This version now, wherever the scope says; it has an end, or it would be a policy."""
-
-    version: str  # `*` stands for any text, `?` for one character
-
-
 class World(msgspec.Struct, frozen=True):
     """All that is decided on."""
 
@@ -154,7 +147,6 @@ class World(msgspec.Struct, frozen=True):
     # When versions are no longer supported; one that is not here does not say.
     ends: Mapping[str, Instant] = {}
     brakes: Brakes = Brakes()
-    expedites: tuple[Expedite, ...] = ()
     # Why what is under way on a cluster could not be read this time, by its external id. Of its
     # policies, node pools and agreements there may be more than stands here.
     unread: Mapping[str, str] = {}

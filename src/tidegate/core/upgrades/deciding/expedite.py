@@ -8,6 +8,7 @@ takes.
 from collections.abc import Iterable
 
 from tidegate.core.gates.block import is_like
+from tidegate.core.gates.expedite import Expedite
 from tidegate.core.gates.scope import Cover, KindOfChange, cover, in_force
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import Instant
@@ -15,7 +16,6 @@ from tidegate.core.model.verdict import Verdict, verdict
 from tidegate.core.upgrades.cron import next_after
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member, brake_labels
 from tidegate.core.upgrades.schedule import CLUSTER, read_schedule
-from tidegate.core.upgrades.world import Expedite
 
 _EVERY_MINUTE = "* * * * *"
 

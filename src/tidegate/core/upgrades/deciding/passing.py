@@ -45,7 +45,7 @@ class Pass:
         self._ahead = Ahead(fleet, minima)
         self._locks = Locks(fleet.members, fleet.orders)
         self._braking = braking
-        self._expedites = Expedites(world.expedites, fleet, now)
+        self._expedites = Expedites(world.brakes.expedites, fleet, now)
         self.tellings: list[Telling] = []
 
     def look_at(self, at: int, member: Member) -> list[Option]:
