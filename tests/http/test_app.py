@@ -13,6 +13,7 @@ from starlette.routing import Route
 from tidegate.core.errors import OutsideError
 from tidegate.http.app import Probes, make_app
 from tidegate.http.server import Server, bind
+from tidegate.http.soak import soak_routes
 
 Use = Callable[[aiohttp.ClientSession], Awaitable[None]]
 
@@ -125,3 +126,24 @@ def test_an_address_in_use_is_named() -> None:
             bind("127.0.0.1", port)
     assert f"127.0.0.1:{port}: address already in use" in str(caught.value)
     assert "--listen" in str(caught.value)
+
+
+def test_soak_is_published_by_organisation() -> None:
+    """All of it, that of one, and 404 for whom nothing is kept."""
+    kept: dict[str, dict[str, str]] = {"prod/o": {}, "prod/p": {}}
+
+    async def use(client: aiohttp.ClientSession) -> None:
+        for path, code, keys in (
+            ("/soak", 200, {"prod/o", "prod/p"}),
+            ("/soak/prod/o", 200, {"prod/o"}),
+            ("/soak/prod/q", 404, {"error"}),
+        ):
+            async with client.get(path) as answer:
+                assert (answer.status, set(await answer.json())) == (code, keys)
+
+    async def play() -> None:
+        routes = soak_routes(lambda key: {k: v for k, v in kept.items() if key in ("", k)})
+        async with serving(Answers(), *routes) as client:
+            await use(client)
+
+    asyncio.run(play())

@@ -47,6 +47,7 @@ _COMMANDS = {
     "pin": ("tidegate.cli.pins:pin", "Keep targets, or shards on their image, where they are"),
     "unpin": ("tidegate.cli.pins:unpin", "Let pinned targets move again"),
     "free": ("tidegate.cli.free:free", "Free what a rollout that is gone still holds"),
+    "soak": ("tidegate.cli.soak:soak", "Take over, and hand on, what versions have soaked"),
     "run": ("tidegate.cli.run:run", "Observe, decide, record and, where told to, act"),
     "serve": ("tidegate.cli.serve:serve", "Run rounds for good, with probes, metrics and logs"),
     "config": ("tidegate.cli.config:config", "Look at the settings and where each comes from"),

@@ -24,6 +24,7 @@ from tidegate.cli.tending import (
     threads,
     worker_settings,
 )
+from tidegate.cli.upgrade_soak import published
 from tidegate.cli.upgrade_tending import Tended, tended_upgrades
 from tidegate.config.setting_reader import split_address
 from tidegate.config.setting_table import TABLE
@@ -35,6 +36,7 @@ from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Worker
 from tidegate.http.app import Probes, make_app
 from tidegate.http.server import Server, address, bind
+from tidegate.http.soak import soak_routes
 from tidegate.ports.fleet import ClosableFleet, Fleet
 from tidegate.ports.store import Store
 from tidegate.telemetry.log import Log
@@ -58,8 +60,9 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
 def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     """Run rounds for as long as it is left to, and say how they go.
 
-    Answers on /livez, /readyz, /metrics and /version. Logs to stderr. On SIGTERM it starts nothing
-    more, lets what is under way end within --grace, gives its leases back and exits 0.
+    Answers on /livez, /readyz, /metrics, /version and, where upgrades are served, /soak. Logs to
+    stderr. On SIGTERM it starts nothing more, lets what is under way end within --grace, gives its
+    leases back and exits 0.
     """
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
@@ -135,7 +138,8 @@ async def _serve(
         metrics=observer.metrics.text,
         version={"version": __version__, "python": platform.python_version()},
     )
-    server = Server(make_app(probes))
+    routes = soak_routes(published(store, clock())) if upgrades is not None else []
+    server = Server(make_app(probes, routes))
 
     def stop(name: str) -> None:
         observer.stopping = True

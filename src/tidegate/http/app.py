@@ -44,7 +44,7 @@ def make_app(probes: Probes, routes: Sequence[BaseRoute] = ()) -> Starlette:
         return Response(probes.metrics(), media_type=METRICS_TYPE)
 
     async def version(_: Request) -> Response:
-        return _json(probes.version)
+        return json_answer(probes.version)
 
     ours = [
         Route("/livez", livez),
@@ -58,10 +58,11 @@ def make_app(probes: Probes, routes: Sequence[BaseRoute] = ()) -> Starlette:
 
 def _checked(word: str, wrong: str, found: list[str]) -> Response:
     """200 if nothing is wrong, else 503; in both cases what was looked at."""
-    return _json({word: not found, wrong: found}, 503 if found else 200)
+    return json_answer({word: not found, wrong: found}, 503 if found else 200)
 
 
-def _json(data: object, code: int = 200) -> Response:
+def json_answer(data: object, code: int = 200) -> Response:
+    """Data as an answer that nobody keeps."""
     headers = {"Cache-Control": "no-store"}
     body = msgspec.json.encode(data) + b"\n"
     return Response(body, code, headers=headers, media_type="application/json")

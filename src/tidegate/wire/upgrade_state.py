@@ -53,6 +53,17 @@ def read_ledger(value: Any) -> Ledger:
         return Ledger()
 
 
+def check_ledger(value: Any) -> str:
+    """Why what was kept cannot be read; empty: it can."""
+    try:
+        kept = msgspec.convert(value, Kept)
+    except msgspec.ValidationError as error:
+        return str(error)
+    if kept.check_in is not None and parse_check_in(kept.check_in) is None:
+        return f'check_in "{kept.check_in}" is no moment'
+    return "" if kept.versions or kept.check_in else "it holds neither versions nor check_in"
+
+
 def _sight(each: Observed) -> Sight:
     return Sight(
         at=parse_instant(each.at),
