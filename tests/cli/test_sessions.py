@@ -1,4 +1,4 @@
-"""Sessions on pages are played on simulated clusters, and print what the pages say."""
+"""Sessions on pages are played on what is simulated, and print what the pages say."""
 
 import os
 import re
@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.managed import example, managed
+
 ROOT = Path(__file__).parents[2]
 BUNDLE = "examples/app-interface"
 PAGES = [ROOT / "docs/operate/integrations.md"]
+OWNERS = ROOT / "docs/upgrades-for-owners.md"
 # That integrations of the example run on.
 CLUSTERS = 2
 STOP_S = 60.0
@@ -36,17 +39,8 @@ def clusters(config: Path) -> Iterator[None]:
         served.communicate(timeout=STOP_S)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_session_prints_what_its_page_says(
-    page: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    """All commands of a page, one after the other, on the same clusters."""
-    config = tmp_path / "kubeconfig"
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    mine = {"KUBECONFIG": str(config), "XDG_CACHE_HOME": str(tmp_path), "NO_COLOR": "1"}
-    # What is applied by hand is written down: not in this checkout.
-    mine["TIDEGATE_DATABASE"] = str(tmp_path / "tidegate.db")
-    env = {"PATH": path, "HOME": str(tmp_path), "PYTHONUTF8": "1", **mine}
+def played_on(page: Path, env: dict[str, str], rewrite: bool) -> None:
+    """All commands of a page, one after the other, each below what it is to print."""
 
     def played(found: re.Match[str]) -> str:
         lines = [line for line in found[1].splitlines() if line.startswith("$ ")]
@@ -54,12 +48,42 @@ def test_a_session_prints_what_its_page_says(
         return f"```session\n{printed}```"
 
     text = page.read_text(encoding="utf-8")
-    with clusters(config):
-        told = _SESSION.sub(played, text)
-    if request.config.getoption("--rewrite", default=False):
+    told = _SESSION.sub(played, text)
+    if rewrite:
         page.write_text(told, encoding="utf-8")
         return
     assert told == text
+
+
+def environment(folder: Path, **mine: str) -> dict[str, str]:
+    """Somebody's, in a folder of their own, with our tools on the PATH."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "HOME": str(folder), "PYTHONUTF8": "1", "NO_COLOR": "1", **mine}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_session_prints_what_its_page_says(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """On the same clusters, from the first command to the last."""
+    config = tmp_path / "kubeconfig"
+    # What is applied by hand is written down: not in this checkout.
+    kept = str(tmp_path / "tidegate.db")
+    env = environment(
+        tmp_path, KUBECONFIG=str(config), XDG_CACHE_HOME=str(tmp_path), TIDEGATE_DATABASE=kept
+    )
+    with clusters(config):
+        played_on(page, env, request.config.getoption("--rewrite", default=False))
+
+
+def test_what_owners_declare_is_as_their_page_says(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """On the example's OpenShift Cluster Manager, as the owner of one organisation."""
+    world = example(credentials=[{"token": "mine", "org": "o-payments"}])
+    with managed(world) as at:
+        env = environment(tmp_path, TIDEGATE_OCM_URL=at.url, OCM_TOKEN="mine")
+        played_on(OWNERS, env, request.config.getoption("--rewrite", default=False))
 
 
 def _run(command: str, env: dict[str, str]) -> str:

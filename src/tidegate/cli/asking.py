@@ -1,8 +1,13 @@
 """Somebody at a terminal is asked; a no is an answer, and no interruption."""
 
+import sys
+
 import click
 
 from tidegate.cli.main import FAILURE
+
+# What reaches so many is done without a question.
+FREE = 5
 
 
 def agreed(question: str) -> None:
@@ -10,3 +15,11 @@ def agreed(question: str) -> None:
     if not click.confirm(question, err=True):
         click.echo("nothing was changed", err=True)
         raise click.exceptions.Exit(FAILURE)
+
+
+def asked_about(question: str, reach: int, yes: bool, free: int = FREE) -> bool:
+    """Whether somebody was asked, and said yes; not where few are reached, or nobody is there."""
+    if reach <= free or yes or not sys.stdin.isatty():
+        return False
+    agreed(question)
+    return True

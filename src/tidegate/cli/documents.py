@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import msgspec
@@ -11,6 +11,17 @@ import msgspec
 from tidegate.config.strict_yaml import Document, read_yaml
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem
+
+T = TypeVar("T")
+
+
+def read_as(path: str, read: Callable[[Any], T]) -> T:
+    """What a file (`-`: stdin) says to whom it is meant for; problems with their line."""
+    document = read_document(path)
+    try:
+        return read(document.data)
+    except UserError as error:
+        raise located(document, error) from None
 
 
 def read_document(path: str) -> Document:

@@ -1,14 +1,13 @@
 """What the journal knows, for commands that read or ask: rollouts by name, targets by name."""
 
 import getpass
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 import msgspec
 
-from tidegate.cli.asking import agreed
+from tidegate.cli.asking import FREE, asked_about
 from tidegate.core.gates.scope import kind_word
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
@@ -155,8 +154,7 @@ def whoami() -> str:
         return "unknown"
 
 
-def confirmed(what: str, reach: int, yes: bool, free: int = 5) -> None:
+def confirmed(what: str, reach: int, yes: bool, free: int = FREE) -> None:
     """Show what is reached, and ask where it is more than a handful and somebody can answer."""
     click.echo(what, err=True)
-    if reach > free and not yes and sys.stdin.isatty():
-        agreed("Go on?")
+    asked_about("Go on?", reach, yes, free)

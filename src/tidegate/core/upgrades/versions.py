@@ -35,6 +35,15 @@ def key_of(version: str) -> Key:
     return int(major), int(minor), int(patch), 0 if pre else 1, parts
 
 
+def is_version(text: str) -> bool:
+    """Whether a text is a version."""
+    try:
+        key_of(text)
+    except VersionError:
+        return False
+    return True
+
+
 def _part(text: str) -> tuple[int, int, str]:
     """Numbers come before words, and in their own order."""
     return (0, int(text), "") if text.isdigit() else (1, 0, text)

@@ -14,7 +14,7 @@ from tidegate.core.upgrades.deciding.gates import OCP, lately, relevant
 from tidegate.core.upgrades.deciding.plan import UpgradePlan, actions_of, recheck_of
 from tidegate.core.upgrades.declared.complaint import Notes
 from tidegate.core.upgrades.step import Doing, Step
-from tidegate.core.upgrades.versions import VersionError, minor_of
+from tidegate.core.upgrades.versions import is_version, minor_of
 from tidegate.core.upgrades.world import World
 
 APPROVER = "version-gate-approver"
@@ -51,8 +51,8 @@ def _options(
         return [Option(at, _step("", ""), (verdict(Reason.OrgPartlyRead, fleet.org.partial),))]
     if not member.is_ready:
         return [Option(at, _step("", ""), (verdict(Reason.ClusterNotReady, member.cluster.state),))]
-    minors = {minor_of(each) for each in member.cluster.available_upgrades if _is_version(each)}
-    wanted = _approved(fleet, member)
+    minors = {minor_of(each) for each in member.cluster.available_upgrades if is_version(each)}
+    wanted = approved(fleet, member)
     options: list[Option] = []
     for gate in sorted(relevant(member.cluster, world.gates), key=lambda one: (one.prefix, one.id)):
         if gate.prefix in minors and gate.id not in member.cluster.gate_agreements:
@@ -69,7 +69,8 @@ def _options(
     return [Option(at, _step("", ""), (verdict(Reason.NothingToAgree),))]
 
 
-def _approved(fleet: Fleet, member: Member) -> tuple[str, ...]:
+def approved(fleet: Fleet, member: Member) -> tuple[str, ...]:
+    """The kinds of gates that are agreed to for a cluster."""
     name = "version-gate-approvals"
     of_org = Notes().items(name, fleet.org.labels.get(name))
     return member.wishes.approvals or of_org or (OCP,)
@@ -77,11 +78,3 @@ def _approved(fleet: Fleet, member: Member) -> tuple[str, ...]:
 
 def _step(minor: str, ident: str) -> Step:
     return Step(kind=ChangeKind.APPLY, revision=minor, doing=Doing.AGREE, ident=ident)
-
-
-def _is_version(text: str) -> bool:
-    try:
-        minor_of(text)
-    except VersionError:
-        return False
-    return True

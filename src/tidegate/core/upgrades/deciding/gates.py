@@ -18,7 +18,8 @@ from tidegate.core.upgrades.world import Cluster, Gate, HealthCheck, World
 TELEMETER = "telemeter"
 OCP = "api.openshift.com/gate-ocp"
 _STS = "api.openshift.com/gate-sts"
-_INGRESS = "api.openshift.com/gate-ingress"
+KINDS = (OCP, _STS, "api.openshift.com/gate-ingress")
+"""The kinds of version gates that the service knows."""
 _CANDIDATE = "candidate"
 _UNIT = 1000
 _RELEASE = 1
@@ -217,14 +218,24 @@ def can_be_asked(world: World, check: HealthCheck) -> bool:
 
 def relevant(cluster: Cluster, gates: Iterable[Gate]) -> list[Gate]:
     """The version gates on the way of a cluster; kinds nobody knows do not apply."""
+    return [gate for gate in on_the_way(cluster, gates) if gate.label in KINDS]
+
+
+def on_the_way(cluster: Cluster, gates: Iterable[Gate]) -> list[Gate]:
+    """The version gates that a cluster may be asked to agree to, of kinds nobody knows too."""
     own = key_of(cluster.version)[:2]
     return [
         gate
         for gate in gates
         if (minor := _minor_key(gate.prefix)) is not None
         and own < minor
-        and (gate.label in (OCP, _INGRESS) or (gate.label == _STS and cluster.sts))
+        and (cluster.sts or not _is_for_sts(gate))
     ]
+
+
+def _is_for_sts(gate: Gate) -> bool:
+    """Whether it is for clusters with short-lived credentials alone; of known kinds that tells."""
+    return gate.label == _STS or (gate.sts_only and gate.label not in KINDS)
 
 
 def _minor_key(prefix: str) -> tuple[int, int] | None:
