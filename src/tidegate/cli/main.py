@@ -47,9 +47,7 @@ _COMMANDS = {
     "pin": ("tidegate.cli.pins:pin", "Keep targets, or shards on their image, where they are"),
     "unpin": ("tidegate.cli.pins:unpin", "Let pinned targets move again"),
     "free": ("tidegate.cli.free:free", "Free what a rollout that is gone still holds"),
-<<<<<<< HEAD
     "soak": ("tidegate.cli.soak:soak", "Take over, and hand on, what versions have soaked"),
-=======
     "policy": ("tidegate.cli.policy:policy", "Upgrade policies of clusters, as labels"),
     "sectors": ("tidegate.cli.sectors:sectors", "Sectors of clusters, and which waits for which"),
     "version-blocks": (
@@ -61,7 +59,6 @@ _COMMANDS = {
         "Whose soak counts, and where ours does",
     ),
     "gates": ("tidegate.cli.gates:gates", "What must be agreed to before a minor version"),
->>>>>>> 92ceb56 (cli: let owners declare upgrades with a token of their own, seeing what changes before it does)
     "run": ("tidegate.cli.run:run", "Observe, decide, record and, where told to, act"),
     "serve": ("tidegate.cli.serve:serve", "Run rounds for good, with probes, metrics and logs"),
     "config": ("tidegate.cli.config:config", "Look at the settings and where each comes from"),
