@@ -91,6 +91,9 @@ def as_tenant(manager: Managed, token: str, *more: str) -> list[str]:
         ("why-aside", None, ["why", WORLD, "maps-2"]),
         ("why-under-way", None, ["why", WORLD, "maps-1-uuid"]),
         ("why-json", None, ["why", WORLD, "maps-3-id", "-o", "json"]),
+        ("plan-80", 80, ["plan", "upgrades", "--world", WORLD, "--org", "o-payments"]),
+        ("plan-160", 160, ["plan", "upgrades", "--world", WORLD, "--org", "o-payments"]),
+        ("plan-both", None, ["plan", "upgrades", "--world", WORLD, "--mode", "both"]),
     ],
 )
 def test_what_is_printed_is_what_was_read_and_found_good(
@@ -287,6 +290,53 @@ def test_clusters_are_chosen_by_their_labels() -> None:
     ]
     assert len(run(*asked, "org=o-maps,env=prod").stdout.splitlines()) == 3
     assert "--selector" in run(*asked, "= =").stderr
+
+
+def test_a_plan_says_what_would_be_written_and_writes_nothing(manager: Managed) -> None:
+    """Each organisation by the rules it is served by; the writes as they would be sent."""
+    path = served(manager)
+    found = run("plan", "upgrades", "--upgrades", path, "--now", NOW, "-o", "json")
+    assert found.exit_code == 0
+    maps, payments = json.loads(found.stdout)
+    assert (maps["org"], maps["mode"]) == ("o-maps", "strict")
+    assert [(each["do"], each["cluster"]) for each in maps["actions"]] == [
+        ("upgrade", "maps-1"),
+        ("tell", "maps-2"),
+    ]
+    method, address, body = maps["actions"][0]["write"]
+    assert (method, address) == (
+        "POST",
+        "/api/clusters_mgmt/v1/clusters/maps-1-id/upgrade_policies",
+    )
+    assert body["next_run"] == "2026-03-02T09:00:00Z"
+    assert {each["rules"] for each in payments["actions"]} == {"strict"}
+    assert manager.writes == []
+
+
+def test_a_plan_goes_by_the_rules_an_organisation_is_served_by(manager: Managed) -> None:
+    """One that is served as the existing service does gets that plan, which gives no reasons."""
+    rules = {"id": "o-maps", "name": "Maps", "environment": "prod", "mode": "compat"}
+    path = served(manager, organizations=[rules])
+    (maps,) = json.loads(
+        run("plan", "upgrades", "--upgrades", path, "--now", NOW, "-o", "json").stdout
+    )
+    assert maps["mode"] == "compat"
+    # One cluster with a bad label stops its whole organisation there.
+    assert [each["do"] for each in maps["actions"]] == ["tell"]
+    ours = run("plan", "upgrades", "--upgrades", path, "--now", NOW, "--mode", "strict")
+    assert "upgrade  maps-1" in ours.stdout
+
+
+def test_a_plan_of_both_says_what_we_have_against_the_other() -> None:
+    """A write of the existing service's alone comes with the gate of ours that is shut."""
+    found = run("plan", "upgrades", "--world", WORLD, "--mode", "both", "-o", "json")
+    (_, payments) = json.loads(found.stdout)
+    by = {(each["do"], each["cluster"]): each for each in payments["actions"]}
+    assert by["upgrade", "pay-prod-1"]["rules"] == "compat"
+    assert by["upgrade", "pay-prod-1"]["why"] == (
+        "ours: mutex pay-prod: pay-prod-2 is being upgraded"
+    )
+    assert by["agree", "pay-stage-1"]["rules"] == "both"
 
 
 def test_nothing_says_where_clusters_are() -> None:

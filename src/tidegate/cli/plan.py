@@ -7,7 +7,7 @@ import click
 
 from tidegate.cli.estate import FORMATS, Asked, estate_options
 from tidegate.cli.main import FAILURE
-from tidegate.cli.shape import Command
+from tidegate.cli.shape import Command, Worded
 
 if TYPE_CHECKING:
     from tidegate.cli.outlook import Outlook
@@ -17,11 +17,18 @@ _MASS = "As if much might be removed at once."
 
 
 @click.command(
-    cls=Command,
+    cls=Worded,
+    words={
+        "upgrades": (
+            "tidegate.cli.upgrade_plan:plan_upgrades",
+            "What would be written to OpenShift Cluster Manager",
+        ),
+    },
     examples="""
     tidegate plan                                              the bundle here, on all its clusters
     tidegate plan examples/app-interface --integration terraform-resources
     tidegate plan --revision origin/main --cluster appsrep05ue1 -o json
+    tidegate plan upgrades --org o-payments                    of clusters that upgrade by labels
     """,
 )
 @estate_options()
