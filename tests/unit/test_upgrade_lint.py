@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.upgraded import brake, hosted, world
+from tidegate.core.errors import UserError
 from tidegate.core.model.time import SECOND, Duration, parse_instant
 from tidegate.core.upgrades.foresight.pace import Pace
 from tidegate.core.upgrades.lint.finding import CODES, Finding
@@ -43,7 +44,7 @@ def named(name: str, **more: Any) -> dict[str, Any]:
 LABELS = ("soak_days", "workloads", "mutexes", "sector", "schedule")
 FAILED = [{"version": "4.12.18", "state": "failed"}]
 STAGED = {"sector-deps.prod": "stage"}
-NIGHTS = {"rrule": "FREQ=DAILY", "start": "2023-05-01T20:00", "duration": "12h"}
+NIGHTS = {"from": "2023-05-01T20:00:00Z", "to": "2023-05-02T08:00:00Z", "rrule": "FREQ=DAILY"}
 GATE = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
 STUCK = hosted("a", {"p": "4.12.16"}, alerts=["Down"], labels={"mutexes": "m"})
 WATCHED = [{"id": "o", "name": "O", "health_checks": [{"provider": "telemeter", "enforced": True}]}]
@@ -107,7 +108,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         world(named("a", sector="prod"), named("s", sector="stage", state="error"), labels=STAGED),
         world(named("a", sector="prod"), named("s", sector="stage"), labels=STAGED),
         "cluster/s",
-        "a wait for sector stage to have 4.12.18, and s goes no further: is error, not ready",
+        "keeps a waiting: sector stage must have 4.12.18 first, and it goes no further: is error",
     ),
     (
         "stuck-sector",
@@ -122,7 +123,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
             labels=STAGED,
         ),
         "cluster/s",
-        "s goes no further: nothing newer than 4.12.17 is wanted or offered there",
+        "it goes no further: nothing newer than 4.12.17 is wanted or offered there",
     ),
     (
         "stuck-sector",
@@ -144,7 +145,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
             labels={"sector-max-parallel-upgrades.x": "2"},
         ),
         "cluster/b",
-        "a wait for room in sector x, and b keeps it: its upgrade to 4.12.18 failed",
+        "no more room in sector x, and it goes no further: its upgrade to 4.12.18 failed",
     ),
     (
         "no-canary",
@@ -179,14 +180,14 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         world(named("a", mutexes="m", upgrade_policies=FAILED), named("b", mutexes="m")),
         world(named("a", mutexes="m"), named("b", mutexes="m")),
         "cluster/a",
-        "b wait for mutex m, which it keeps: its upgrade to 4.12.18 failed",
+        "keeps b waiting: it has mutex m, and goes no further: its upgrade to 4.12.18 failed",
     ),
     (
         "mutex-deadlock",
         stalled("4.12.16"),
         stalled("4.12.17"),
         "cluster/a",
-        "b wait for mutex m, which it keeps: Down firing since it is on 4.12.17",
+        "keeps b waiting: it has mutex m, and goes no further: Down firing since it is on 4.12.17",
     ),
     (
         "unreachable-window",
@@ -253,14 +254,14 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         ),
         world(named("a", workloads="pay"), named("b", workloads="pay")),
         "cluster/a",
-        '"Pay" is another than "pay", which 2 have',
+        '"Pay" is another than the "pay" of b, c',
     ),
     (
         "alike-names",
         world(named("a", mutexes="m 1"), named("b", mutexes="m1")),
         world(named("a", mutexes="m2"), named("b", mutexes="m1")),
         "cluster/b",
-        '"m1" is another than "m 1", which 1 have',
+        '"m1" is another than the "m 1" of a',
     ),
     (
         "lonely-mutex",
@@ -306,6 +307,15 @@ def test_an_end_of_life_before_the_expected_date_is_told() -> None:
     assert found(late) == ()
 
 
+def test_a_world_in_a_file_says_when_versions_end() -> None:
+    """As the world of a simulated manager does; what is no moment is told with its place."""
+    versions = [{"version": "4.12.17", "end_of_life": "2023-05-20T00:00:00Z"}, {"version": "x"}]
+    assert read_upgrades(one() | {"versions": versions}).world.ends == SOON
+    versions[1]["end_of_life"] = "soon"
+    with pytest.raises(UserError, match=r"versions\[1\].end_of_life: \"soon\""):
+        read_upgrades(one() | {"versions": versions})
+
+
 def test_a_version_that_has_ended_is_worse() -> None:
     """Whatever is expected: it is not supported now."""
     assert [each.code for each in found(one(), ends=PAST)] == ["ended"]
@@ -320,7 +330,7 @@ def test_rounds_that_come_too_seldom_reach_no_window() -> None:
     seldom = Pace(round=Duration(115 * 60 * SECOND))
     said = found(one(), seldom)
     assert [each.code for each in said] == ["unreachable-window"]
-    assert said[0].message == "somebody looks every 1h55m0s, a window lasts 1h54m0s"
+    assert said[0].message == "somebody looks every 1h55m, a window lasts 1h54m"
 
 
 def test_every_code_is_shown_here() -> None:
@@ -352,7 +362,7 @@ def test_whoever_has_no_canary_is_found_in_the_recorded_world() -> None:
 def test_no_recorded_world_is_too_odd_to_be_looked_at() -> None:
     """Every line is looked at whole, and each finding says whose it is and what to do."""
     with gzip.open(VECTORS / "fuzz.jsonl.gz", "rt") as lines:
-        for _, line in zip(range(150), lines, strict=False):
+        for _, line in zip(range(60), lines, strict=False):
             read = json.loads(line)
             for each in found(read.get("world") or read):
                 assert each.message

@@ -29,10 +29,26 @@ def as_json(findings: Sequence[Finding], prefix: str) -> str:
 def github(findings: Sequence[Finding], prefix: str) -> str:
     """Commands that put each beside its line in a pull request."""
     return "\n".join(
-        f"::{each.severity} file={_property(prefix + each.file)},line={each.line},"
-        f"col={each.column},title={_property('tidegate: ' + each.rule)}::{_message(said(each))}"
+        annotation(
+            each.severity,
+            said(each),
+            file=prefix + each.file,
+            line=str(each.line),
+            col=str(each.column),
+            title=f"tidegate: {each.rule}",
+        )
         for each in findings
     )
+
+
+def annotation(severity: str, message: str, **properties: str) -> str:
+    """One command that shows a message beside a change."""
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{_LEVELS.get(severity, severity)} {given}::{_message(message)}"
+
+
+# What GitHub calls it.
+_LEVELS = {"note": "notice"}
 
 
 def sarif(findings: Sequence[Finding], prefix: str) -> str:

@@ -23,6 +23,7 @@ _COMMANDS = {
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
     "validate": ("tidegate.cli.validate:validate", "Check a bundle: every problem, all at once"),
+    "lint": ("tidegate.cli.lint:lint", "Find labels that do not do what their owners hope for"),
     "check": ("tidegate.cli.check:check", "Try what a change does to integrations, in dry run"),
     "preview": ("tidegate.cli.preview.command:preview", "Say what a change does to the fleet"),
     "plan": ("tidegate.cli.plan:plan", "Say what would change on the clusters, and what restarts"),

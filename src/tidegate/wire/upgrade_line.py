@@ -7,7 +7,7 @@ import msgspec
 
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problems, shown
-from tidegate.core.model.time import Instant
+from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.upgrades import compat
 from tidegate.core.upgrades.history import History
 from tidegate.core.upgrades.world import Cluster, Gate, Org, World
@@ -64,7 +64,29 @@ def decode(reader: Reader) -> World:
         fail=_fail(reader),
         health_fails=reader.flag("telemeter_fail"),
         unread={key: str(value) for key, value in mapping(reader, "unread").items()},
+        ends=_ends(reader),
     )
+
+
+class _Release(msgspec.Struct, frozen=True):
+    """Of a version as a simulated manager reads it, what can be used here."""
+
+    version: str
+    end_of_life: str | None = None
+
+
+def _ends(reader: Reader) -> dict[str, Instant]:
+    """When versions are no longer supported."""
+    found: dict[str, Instant] = {}
+    for at, each in reader.typed_items("versions", _Release):
+        if each.end_of_life is None:
+            continue
+        try:
+            found[each.version] = parse_instant(each.end_of_life)
+        except ValueError as error:
+            path = f"{reader.at('versions')}[{at}].end_of_life"
+            reader.problems.add(path, f"{shown(each.end_of_life)}: {error}", INSTANT_REMEDY)
+    return found
 
 
 def _kept(reader: Reader) -> dict[str, History]:

@@ -6,6 +6,7 @@ A cluster that goes nowhere in the time that is looked ahead is told of if its v
 
 from collections.abc import Iterator, Mapping
 
+from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import Instant, format_second
 from tidegate.core.upgrades.deciding.fleet import Fleet
 from tidegate.core.upgrades.foresight.expected import Expected
@@ -13,10 +14,10 @@ from tidegate.core.upgrades.foresight.forecast import Outlook
 from tidegate.core.upgrades.lint.finding import Finding
 from tidegate.core.upgrades.lint.written import owner_of
 from tidegate.core.upgrades.step import Doing
-from tidegate.core.why.sentence import sentence
+from tidegate.core.why.sentence import opens, sentence
 
 _DATE = 10
-_REMEDY = "ask for less soak, more windows or another channel; `tidegate when` shows what it awaits"
+_SOONER = "ask for less soak, more windows or another channel; `tidegate when` shows what it awaits"
 
 
 def ends(
@@ -36,10 +37,9 @@ def ends(
             says = (
                 f"{version} is no longer supported since {day}" if over else f"{version} ends {day}"
             )
+            code = "ended" if over else "end-of-life"
             message = f"{says}, and {_leaves(expected, left_at)}"
-            yield owner_of(fleet, member).found(
-                "ended" if over else "end-of-life", "", message, _REMEDY
-            )
+            yield owner_of(fleet, member).found(code, "", message, _remedy(expected, left_at))
             break
 
 
@@ -58,4 +58,11 @@ def _leaves(expected: Expected, left_at: Instant | None) -> str:
         return f"it is expected to have left it {format_second(left_at)[:_DATE]}"
     if expected.held is None:
         return "nothing newer is wanted or offered"
+    if expected.held.reason is Reason.LabelsUnreadable:  # told in full elsewhere
+        return "it is set aside for its labels"
     return f"it has no date: {sentence(expected.held)}"
+
+
+def _remedy(expected: Expected, left_at: Instant | None) -> str:
+    held = opens(expected.held) if left_at is None and expected.held is not None else ""
+    return f"it goes on once {held}" if held else _SOONER

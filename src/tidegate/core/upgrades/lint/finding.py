@@ -45,7 +45,8 @@ CODES: dict[str, Code] = {
 }
 """Every finding there can be."""
 
-_RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+RANKS: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+"""The worst comes first."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +78,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _order(one: Finding) -> tuple[str, str, int, str, str, str, str]:
-    rank = _RANK[one.severity]
+    rank = RANKS[one.severity]
     return one.env, one.org, rank, one.code, one.cluster, one.label, one.message
 
 

@@ -60,8 +60,8 @@ class Stalls:
             waiting.setdefault((str(sector), str(slowest)), []).append(name)
         for (sector, slowest), names_of in waiting.items():
             wanted = self._expected[names_of[0]].wanted
-            message = f"{names(names_of)} wait for sector {sector} to have {wanted}"
-            message += f", and {slowest} goes no further: {self._why(slowest)}"
+            message = f"keeps {names(names_of)} waiting: sector {sector} must have {wanted} first,"
+            message += f" and it goes no further: {self._why(slowest)}"
             yield self._found("stuck-sector", slowest, "sector", message, _LEAVE_SECTOR)
 
     def _rooms(self) -> Iterator[Finding]:
@@ -72,8 +72,8 @@ class Stalls:
             first = holders[0] if isinstance(holders, tuple) else str(holders)
             waiting.setdefault((str(sector), first), []).append(name)
         for (sector, holder), names_of in waiting.items():
-            message = f"{names(names_of)} wait for room in sector {sector}, and {holder} keeps it: "
-            message += self._why(holder)
+            message = f"keeps {names(names_of)} waiting: there is no more room in sector {sector},"
+            message += f" and it goes no further: {self._why(holder)}"
             yield self._found("stuck-sector", holder, "sector", message, _LEAVE_SECTOR)
 
     def _mutexes(self) -> Iterator[Finding]:
@@ -83,8 +83,8 @@ class Stalls:
             mutex, holder = expected.held.facts[:2]
             waiting.setdefault((str(holder), str(mutex)), []).append(name)
         for (holder, mutex), names_of in waiting.items():
-            message = f"{names(names_of)} wait for mutex {mutex}, which it keeps: "
-            message += self._why(holder)
+            message = f"keeps {names(names_of)} waiting: it has mutex {mutex},"
+            message += f" and goes no further: {self._why(holder)}"
             yield self._found("mutex-deadlock", holder, "mutexes", message, _FREE_MUTEX)
 
     def _soak(self, lacking: Collection[str]) -> Iterator[Finding]:

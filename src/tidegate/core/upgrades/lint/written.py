@@ -153,10 +153,9 @@ def _alike(fleet: Fleet) -> Iterator[Finding]:
             # The name that most have is meant; of two as frequent, the one that comes first.
             meant, *others = sorted(several, key=lambda each: (-len(having[each]), each))
             for other in others:
+                theirs = names(each.called for each in having[meant])
                 for member in having[other]:
-                    message = (
-                        f'"{other}" is another than "{meant}", which {len(having[meant])} have'
-                    )
+                    message = f'"{other}" is another than the "{meant}" of {theirs}'
                     remedy = f'write "{meant}" if it is meant'
                     yield owner_of(fleet, member).found("alike-names", label, message, remedy)
 

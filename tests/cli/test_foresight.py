@@ -1,0 +1,89 @@
+"""`lint` of upgrades: on files, and over HTTP with a token of one's own.
+
+What is printed is kept in `foresight/`; `--rewrite` writes it anew, and then it is read.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.managed import NOW, Managed, example, managed
+from tidegate.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+WORLD = str(ROOT / "examples/upgrade-world.yaml")
+GOLDEN = Path(__file__).parent / "foresight"
+TOKEN = "token-of-payments"
+
+
+def run(*args: str, columns: int | None = None) -> Result:
+    """One command, somewhere without settings."""
+    env = {} if columns is None else {"COLUMNS": str(columns)}
+    return CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OCM_TOKEN", raising=False)
+
+
+@pytest.fixture
+def manager() -> Iterator[Managed]:
+    """The example, with a person of one organisation."""
+    with managed(example(credentials=[{"token": TOKEN, "org": "o-payments"}])) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "name, columns, code, args",
+    [
+        ("lint-80", 80, 1, ["lint", "--world", WORLD]),
+        ("lint-160", 160, 1, ["lint", "--world", WORLD]),
+        ("lint-github", None, 1, ["lint", "--world", WORLD, "-o", "github"]),
+        ("lint-yaml", None, 1, ["lint", "--world", WORLD, "--org", "o-maps", "-o", "yaml"]),
+    ],
+)
+def test_what_is_printed_is_what_was_read_and_found_good(
+    name: str, columns: int | None, code: int, args: list[str], request: pytest.FixtureRequest
+) -> None:
+    """At both widths, and in every format."""
+    found = run(*args, columns=columns)
+    assert found.exit_code == code, found.output
+    golden = GOLDEN / f"{name}.txt"
+    if request.config.getoption("--rewrite", default=False):
+        golden.write_text(found.stdout, encoding="utf-8")
+    assert found.stdout == golden.read_text(encoding="utf-8"), f"{name}: run with --rewrite"
+    if columns is not None:
+        assert max(map(len, found.stdout.splitlines())) <= columns
+
+
+def written(**cluster: object) -> str:
+    """A world of one cluster, in a file."""
+    labels = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+    one = {"name": "a", "org": "o", "version": "4.16.3", "labels": labels, **cluster}
+    world = {"now": NOW, "orgs": [{"id": "o", "name": "O"}], "clusters": [one]}
+    Path("world.json").write_text(json.dumps(world), encoding="utf-8")
+    return "world.json"
+
+
+def test_lint_exits_1_for_warnings_and_not_for_notes() -> None:
+    """A merge check fails on what somebody should mend, and not on what is only good to know."""
+    clean = run("lint", "--world", written())
+    assert (clean.exit_code, clean.stdout, clean.stderr) == (0, "", "nothing found\n")
+    noted = run("lint", "--world", written(available_upgrades=["4.17.0-rc.1"]))
+    assert (noted.exit_code, noted.stderr) == (0, "1 note\n")
+    warned = run("lint", "--world", written(labels={"soak-days": "1", "workloads": "w,"}))
+    assert warned.exit_code == 1
+    assert warned.stderr == "1 error, 1 warning\n"
+
+
+def test_an_owner_can_lint_with_a_token_of_their_own(manager: Managed) -> None:
+    """Their organisation, and nobody else's."""
+    found = run("lint", "--ocm-url", manager.url, "--token", TOKEN, "--now", NOW, "-o", "json")
+    read = json.loads(found.stdout)["findings"]
+    assert {each["org"] for each in read} <= {"o-payments"}
+    assert found.exit_code == (1 if any(each["severity"] != "note" for each in read) else 0)
