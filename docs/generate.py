@@ -42,7 +42,7 @@ METRICS_HEAD = """# Metrics
 
 What `GET /metrics` of `tidegate serve` answers. Names and labels are a public interface. Generated
 by `make docs` from `tidegate.telemetry.metric_table` and `upgrade_table`. What to alert on:
-[serve](../operate/serve.md).
+[serve](../operate/serve.md), [upgrades](../operate/upgrades-support.md).
 
 `kind` is what stands before the slash of a rollout's name. `state` is one of `waiting`, `updating`,
 `soaking`, `done`, `failed`, `no_answer`, `ignored`, `joined_later`, `pinned`, `leaving`; over all

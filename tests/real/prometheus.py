@@ -5,7 +5,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -39,6 +39,8 @@ class Exporter:
     def __init__(self) -> None:
         self._lock = Lock()
         self._metrics: dict[str, float] = {}
+        # More metrics, as they are scraped.
+        self.more: Callable[[], str] = str
         self.silent = False
         self.scrapes = 0
         exporter = self
@@ -84,7 +86,8 @@ class Exporter:
     def text(self) -> str:
         """All metrics as they are scraped."""
         with self._lock:
-            return "".join(f"{name} {value:g}\n" for name, value in self._metrics.items())
+            own = "".join(f"{name} {value:g}\n" for name, value in self._metrics.items())
+        return own + self.more()
 
 
 def _named(name: str) -> str:
@@ -111,10 +114,10 @@ def exporting() -> Iterator[Exporter]:
 
 
 @contextmanager
-def running(program: str, folder: Path, exporter: Exporter) -> Iterator[str]:
+def running(program: str, folder: Path, exporter: Exporter, rules: str = RULES) -> Iterator[str]:
     """A Prometheus that scrapes the exporter; its address."""
     (folder / "prometheus.yml").write_text(CONFIG.format(exporter=exporter.address))
-    (folder / "rules.yml").write_text(RULES)
+    (folder / "rules.yml").write_text(rules)
     address = f"127.0.0.1:{free_port()}"
     command = [
         program,

@@ -1,0 +1,163 @@
+"""The page that says what is ours and what is the user's, the alerts and the dashboard are true."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tidegate.core.model.reasons import REASONS, Outcome, Reason
+from tidegate.core.model.upgrade_reasons import UPGRADE_REASONS
+from tidegate.core.upgrades.faults import Fault, fault_of
+from tidegate.telemetry.upgrade_table import EVERY
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "operate" / "upgrades-support.md").read_text(encoding="utf-8")
+RULES = yaml.safe_load((ROOT / "deploy/prometheus/upgrades.rules.yaml").read_bytes())
+CASES = yaml.safe_load((ROOT / "deploy/prometheus/upgrades.test.yaml").read_bytes())
+DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "upgrades.json").read_bytes())
+ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
+SECTIONS = {
+    "## Nobody's: it waits": None,
+    "## The user's: they are told": Fault.USER,
+    "## Outside: tried again, then paged": Fault.OUTSIDE,
+    "## Ours: paged": Fault.OURS,
+}
+METRIC = re.compile(r"\b(?:aus|tidegate|qontract)_[a-z_]+")
+
+
+def classed() -> dict[str, list[Fault | None]]:
+    """Every name in the second column of the page's tables, with the class it stands in."""
+    found: dict[str, list[Fault | None]] = {}
+    for head, fault in SECTIONS.items():
+        body = PAGE.split(f"\n{head}\n")[1].split("\n## ")[0]
+        for line in body.splitlines():
+            cells = line.split("|")
+            for name in re.findall(r"`(\w+)`", cells[2]) if len(cells) > 3 else ():
+                found.setdefault(name, []).append(fault)
+    return found
+
+
+def exprs() -> Iterator[tuple[str, str]]:
+    """Every expression of the dashboard, with its panel."""
+    for panel in DASHBOARD["panels"]:
+        for target in panel.get("targets", ()):
+            yield panel["title"], target["expr"]
+
+
+def test_every_reason_not_to_upgrade_is_somebodys_or_nobodys() -> None:
+    """Each stands in one row of the page, in the class the numbers have for it."""
+    shut = [each for each, entry in UPGRADE_REASONS.items() if entry.outcome is not Outcome.PASS]
+    shut += [each for each in Reason if each not in UPGRADE_REASONS and fault_of(each) is not None]
+    found = classed()
+    wrong = {
+        each.value: found.get(each.value)
+        for each in shut
+        if found.get(each.value) != [fault_of(each)]
+    }
+    assert not wrong, "a row in docs/operate/upgrades-support.md, as core/upgrades/faults.py has it"
+
+
+def test_every_alert_is_in_one_class_and_has_its_runbook() -> None:
+    """By its label `fault`; the runbook it names is a section of the page."""
+    heads = {line.removeprefix("### ").lower() for line in PAGE.splitlines() if line[:4] == "### "}
+    found = classed()
+    for name, rule in ALERTS.items():
+        assert found[name] == [Fault(rule["labels"]["fault"])], name
+        path, _, anchor = rule["annotations"]["runbook"].partition("#")
+        assert path == "docs/operate/upgrades-support.md"
+        assert anchor == name.lower()
+        assert anchor in heads, name
+        assert rule["annotations"]["summary"]
+
+
+def test_the_page_speaks_of_nothing_else() -> None:
+    """Every name in its tables is a reason or an alert."""
+    known = {each.value for each in REASONS} | set(ALERTS)
+    assert set(classed()) <= known
+
+
+def test_there_are_at_most_eight_alerts() -> None:
+    """More would not be read."""
+    assert 4 <= len(ALERTS) <= 8
+
+
+@pytest.mark.parametrize("name", ALERTS)
+def test_an_alert_is_tested_to_fire_and_not_to(name: str) -> None:
+    """And has the severity of its environment, unless it is the user's: then it is `info`."""
+    cases = [
+        case
+        for test in CASES["tests"]
+        for case in test["alert_rule_test"]
+        if case["alertname"] == name
+    ]
+    fired = [alert["exp_labels"] for case in cases for alert in case.get("exp_alerts", ())]
+    assert fired
+    assert any(not case.get("exp_alerts") for case in cases)
+    labels = ALERTS[name]["labels"]
+    if labels["fault"] == "user":
+        assert labels["severity"] == "info"
+    else:
+        assert "severity" not in labels, "it would hide that of the environment"
+        assert (
+            "group_left (severity)" in ALERTS[name]["expr"] or "severity)" in ALERTS[name]["expr"]
+        )
+
+
+def test_stage_is_shown_not_to_page() -> None:
+    """Each of ours is tested with an environment whose alerts page nobody."""
+    fired = [
+        (case["alertname"], alert["exp_labels"]["severity"])
+        for test in CASES["tests"]
+        for case in test["alert_rule_test"]
+        for alert in case.get("exp_alerts", ())
+        if alert["exp_labels"].get("ocm_env") == "stage"
+    ]
+    assert len(fired) >= 3
+    assert {severity for _, severity in fired} == {"info"}
+
+
+@pytest.mark.parametrize("text", [*(rule["expr"] for rule in ALERTS.values()), PAGE])
+def test_alerts_and_the_page_speak_of_metrics_that_are_there(text: str) -> None:
+    """A name that is nowhere would never fire."""
+    ours = {"tidegate_leader", "tidegate_queue_depth"}
+    assert set(METRIC.findall(text)) <= {each.name for each in EVERY} | ours
+
+
+def test_the_dashboard_speaks_of_metrics_and_labels_that_are_there() -> None:
+    """Every metric it asks for, and every label it asks it by."""
+    labels = {each.name: set(each.labels) for each in EVERY}
+    for title, expr in exprs():
+        for name, picked in re.findall(r"([a-z_]{12,})(?:\{([^}]*)\})?", expr):
+            if METRIC.fullmatch(name):
+                asked = set(re.findall(r"(\w+)=~?\"", picked)) | set(
+                    re.findall(r"(\w+)!=\"", picked)
+                )
+                assert asked <= labels[name], f"{title}: {name}"
+
+
+def test_the_dashboard_is_filtered_by_organisation() -> None:
+    """Every panel but those about the service itself."""
+    names = [each["name"] for each in DASHBOARD["templating"]["list"]]
+    assert "org_id" in names
+    titles = [panel["title"] for panel in DASHBOARD["panels"]]
+    service = titles[titles.index("The service") :]
+    unfiltered = {title for title, expr in exprs() if "$org_id" not in expr}
+    assert unfiltered <= set(service)
+    assert {each for each in re.findall(r"\$(\w+)", json.dumps(DASHBOARD)) if each[0] != "_"} <= {
+        *names,
+        "datasource",
+    }
+
+
+def test_the_dashboard_shows_marks_as_people_know_them() -> None:
+    """0 soaked, -1 scheduled, -2 started, -3 for long, -4 blocked."""
+    (matrix,) = [each for each in DASHBOARD["panels"] if each["title"] == "Clusters and versions"]
+    options: dict[str, Any] = matrix["fieldConfig"]["defaults"]["mappings"][0]["options"]
+    marks = {number: each["text"] for number, each in options.items()}
+    assert marks == {"0": "🎉", "-1": "⏰", "-2": "💫", "-3": "💫❗", "-4": "⛔"}
+    assert len(set(Counter(each["id"] for each in DASHBOARD["panels"]).values())) == 1
