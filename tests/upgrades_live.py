@@ -20,6 +20,7 @@ from tidegate.engine.upgrades.ledgers import upgrade_desk
 from tidegate.engine.upgrades.rounds import Upgrades
 from tidegate.engine.upgrades.sight import Channel, Pace, Sight
 from tidegate.engine.worker import Led, Settings, Worker
+from tidegate.ports.cluster_manager import ManagedClusters
 from tidegate.ports.store import Store
 from tidegate.simulation.cluster_manager.faults import Luck
 from tidegate.simulation.cluster_manager.founding import found
@@ -81,9 +82,15 @@ class Scene:
         """A way in."""
         return ClustersInside(self.state, self, self.luck)
 
-    def worker(self, holder: str = "w", act: tuple[str, ...] = ("*",)) -> Worker:
-        """One more worker."""
-        channel = Channel("prod", self.manager(), self.registrations)
+    def worker(
+        self,
+        holder: str = "w",
+        act: tuple[str, ...] = ("*",),
+        store: Store | None = None,
+        manager: ManagedClusters | None = None,
+    ) -> Worker:
+        """One more worker; it sees the journal and the clusters through these, if any are given."""
+        channel = Channel("prod", manager or self.manager(), self.registrations)
         settings = Settings(
             holder=holder,
             act=act,
@@ -93,7 +100,7 @@ class Scene:
             discover_s=600.0,
         )
         return Worker(
-            self.store,
+            store or self.store,
             NoRollouts(self),
             self,
             Actor(Limits(), Breaker()),

@@ -6,21 +6,16 @@ port closed, as if the process were gone. A frozen one goes on later, and does n
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 from tidegate.core.journal.chain import Entry, Note
 from tidegate.core.journal.facts import Task
 from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.engine.acting import Actor, Limits
-from tidegate.engine.breaker import Breaker
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker
 from tidegate.ports.fleet import Fleet, Observation
 from tidegate.ports.store import Head, Lease, Store
 from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop
-
-if TYPE_CHECKING:
-    from tests.sim.loop.witness import Witness
 
 # Whose call it is: tasks inherit it from the one that started them.
 CURRENT: contextvars.ContextVar["Life | None"] = contextvars.ContextVar("life", default=None)
@@ -30,26 +25,41 @@ class DeadError(BaseException):
     """The process is gone; nothing of ours may catch it."""
 
 
+class Watcher(Protocol):
+    """Whoever watches lives."""
+
+    steps: int
+    deaths: int
+
+    def is_watched(self, partition: str) -> bool:
+        """Whether reading it is a step, and no polling."""
+        ...
+
+    def acknowledged(self, life: Any, partition: str, head: Head) -> None:
+        """The store said that a chain ends here."""
+        ...
+
+
 class Life:
     """A worker, and when it dies."""
 
     def __init__(
         self,
         loop: VirtualLoop,
-        store: Store,
-        fleet: Fleet,
-        witness: "Witness",
-        settings: Settings,
+        witness: Watcher,
+        name: str,
+        make: Callable[["Life"], Worker],
         *,
         off: Duration = RIGHT,
         dies_after: int | None = None,
-        removes: bool = False,
     ) -> None:
         self.loop = loop
-        self.name = settings.holder
+        self.name = name
         self.clock = VirtualClock(loop, off)
         self.witness = witness
         self.dead = False
+        # Points to die at that it has passed.
+        self.calls = 0
         # None: of nothing in particular.
         self._calls_left = dies_after
         self._thaws_at = Instant(0)
@@ -57,14 +67,7 @@ class Life:
         self.read_at: dict[str, Instant] = {}
         self.confirmed_at: dict[str, Instant] = {}
         self.seen: dict[str, Observation] = {}
-        self.worker = Worker(
-            MortalStore(self, store),
-            MortalFleet(self, fleet),
-            self.clock,
-            Actor(Limits(concurrency_max=4, allow_mass_removal=removes), Breaker()),
-            settings,
-            witness.reported,
-        )
+        self.worker = make(self)
         context = contextvars.copy_context()
         context.run(CURRENT.set, self)
         self.task = context.run(loop.create_task, self.worker.run())
@@ -76,6 +79,7 @@ class Life:
 
     def call(self) -> None:
         """Something polls, or a call was just made: a point to die at, too."""
+        self.calls += 1
         if self._calls_left is not None:
             self._calls_left -= 1
             if self._calls_left <= 0:
@@ -116,9 +120,11 @@ class Life:
 class MortalFleet:
     """A fleet as one life sees it."""
 
-    def __init__(self, life: Life, fleet: Fleet) -> None:
+    def __init__(self, life: Life, fleet: Fleet, called: Callable[[Life, str, Task], None]) -> None:
         self._life = life
         self._fleet = fleet
+        # Told of every task before it is carried out.
+        self._called = called
 
     async def partitions(self) -> list[str]:
         """Pass on."""
@@ -144,7 +150,7 @@ class MortalFleet:
         when it thaws: no lease can prevent that, so it is not drawn.
         """
         self._life.step()
-        self._life.witness.called(self._life, partition, task)
+        self._called(self._life, partition, task)
         answer = await self._fleet.act(partition, task)
         self._life.call()
         return answer
@@ -177,7 +183,7 @@ class MortalStore:
 
     def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """Pass on; the chain of brakes is polled."""
-        (self._life.step if partition in self._life.witness.partitions else self._life.call)()
+        (self._life.step if self._life.witness.is_watched(partition) else self._life.call)()
         yield from self._store.read(partition, after=after, limit=limit)
         self._life.read_at[partition] = self._life.loop.now()
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 import msgspec
 
 from tests.sim.generator import Dice, make_strategy
-from tests.sim.loop.lives import CURRENT, Life
+from tests.sim.loop.lives import CURRENT, Life, MortalFleet, MortalStore
 from tests.sim.loop.witness import Partition, Witness
 from tidegate.core.journal.brake_state import PARTITION as BRAKES
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Asked, Braked, Lifted, Task, Verb
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.rollout.strategy import Strategy
-from tidegate.engine.worker import Settings
+from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.worker import Settings, Worker
 from tidegate.ports.store import Store
 from tidegate.simulation.faults import SLOW_S, Fault, Faults, FaultyFleet, FaultyStore
 from tidegate.simulation.port import SimulatedFleet
@@ -145,16 +147,21 @@ class Scene:
         )
         off = Duration(rng.randint(-self.off_max, self.off_max)) if mortal else Duration(0)
         dies_after = rng.randrange(1, 900) if mortal and rng.random() < 0.5 else None
-        life = Life(
-            self.loop,
-            FaultyStore(self.store, self.faults, self.loop.block),
-            FaultyFleet(self.fleet, self.faults),
-            self.witness,
-            settings,
-            off=off,
-            dies_after=dies_after,
-            removes=not mortal,
-        )
+        limits = Limits(concurrency_max=4, allow_mass_removal=not mortal)
+
+        def make(life: Life) -> Worker:
+            store = FaultyStore(self.store, self.faults, self.loop.block)
+            fleet = FaultyFleet(self.fleet, self.faults)
+            return Worker(
+                MortalStore(life, store),
+                MortalFleet(life, fleet, self.witness.called),
+                life.clock,
+                Actor(limits, Breaker()),
+                settings,
+                self.witness.reported,
+            )
+
+        life = Life(self.loop, self.witness, name, make, off=off, dies_after=dies_after)
         self.tell(f"{name} starts, {off / SECOND:+.1f}s off, dies after {dies_after}")
         self.lives.append(life)
         return life

@@ -97,6 +97,10 @@ class Witness:
         if isinstance(outcome, Round) and partition in self.partitions:
             self.partitions[partition].last_round = outcome
 
+    def is_watched(self, partition: str) -> bool:
+        """Whether it is a rollout of the story."""
+        return partition in self.partitions
+
     def acknowledged(self, life: Life | None, partition: str, head: Head) -> None:
         """The store said that a chain ends here; None: to a person."""
         self.acks.append((partition, head))
