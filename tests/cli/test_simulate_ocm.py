@@ -1,6 +1,7 @@
 """`tidegate simulate ocm` as a process, asked over HTTP; `simulate FILE` beside it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from tidegate.cli.main import cli
+from tidegate.core.model.time import parse_duration, parse_instant
+from tidegate.wiring import clock
 
 WORLD = Path(__file__).parents[2] / "examples/ocm.yaml"
 CLUSTER = "/api/clusters_mgmt/v1/clusters/pay-stage-1-id"
@@ -66,6 +69,23 @@ def test_a_cluster_is_upgraded_over_http_and_time_is_skipped() -> None:
         out, err = process.communicate(timeout=10)
         assert (process.returncode, out) == (0, "")
         assert "6 clusters of 2 organisations" in err
+
+
+def test_from_now_on_the_service_itself_can_be_tried_beside_it(tmp_path: Path) -> None:
+    """The clocks agree: what `run` asks for is taken, and nothing is refused as too late."""
+    with simulated("--from-now") as (_, url):
+        served = tmp_path / "upgrades.yaml"
+        text = (WORLD.parent / "upgrades.yaml").read_text()
+        served.write_text(text.replace("http://127.0.0.1:8710", url))
+        command = [sys.executable, "-m", "tidegate", "run", "--kind", "upgrades", "--once"]
+        more = ["--upgrades", str(served), "--act", "*", "--database", str(tmp_path / "j.db")]
+        env = {**os.environ, "OCM_SECRET": "simulated"}
+        subprocess.run([*command, *more], check=True, timeout=60, env=env, capture_output=True)
+        told = asked(f"{url}/simulation")
+    asked_for = {each["path"]: each["body"] for each in told["writes"]}
+    assert asked_for[f"{CLUSTER}/upgrade_policies"]["version"] == "4.16.4"
+    assert {each["status"] for each in told["writes"]} == {201}
+    assert abs(parse_instant(told["now"]) - clock().now()) < parse_duration("1h")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tidegate.core.model.time import Instant, format_instant, parse_duration, pa
 from tidegate.simulation.cluster_manager.answers import Request
 from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
 from tidegate.simulation.cluster_manager.founding import found
+from tidegate.simulation.cluster_manager.moving import moved
 from tidegate.simulation.cluster_manager.requests import answer
 from tidegate.simulation.cluster_manager.search import SearchError, compile_search
 from tidegate.wire.cluster_manager_doc import narrowed, read_world
@@ -347,6 +348,44 @@ def test_an_environment_has_its_own_organisations_alone() -> None:
     assert [each.name for each in stage.clusters] == ["h"]
     with pytest.raises(UserError, match="there are prod, stage"):
         narrowed(read_world(fleet), "qa")
+
+
+def test_a_world_that_is_moved_moves_with_every_date() -> None:
+    """Whatever is a moment is as much later; whatever is none is as it was."""
+    policy = {"id": "p", "version": "4.16.4", "next_run": "2026-03-02T09:00:00Z"}
+    cron = {"id": "q", "version": "", "schedule_type": "automatic", "schedule": "0 9 * * 1"}
+    document = {
+        "now": "2026-03-02T08:00:00Z",
+        "orgs": [{"id": "o1"}],
+        "clusters": [
+            {
+                "name": "a",
+                "org": "o1",
+                "version": "4.16.3",
+                "upgrade_policies": [policy, cron],
+                "node_pools": [{"id": "w", "version": "4.16.3", "upgrade_policies": [policy]}],
+            }
+        ],
+        "versions": [
+            {"version": "4.16.3", "end_of_life": "2026-06-27T00:00:00Z"},
+            {"version": "4.16.4", "released_at": "2026-03-03T00:00:00Z"},
+        ],
+    }
+    world = read_world(document)
+    later = moved(world, parse_instant("2026-04-02T08:00:30Z"))
+    assert later == read_world(_each_moved(document, parse_duration("744h0m30s")))
+
+
+def _each_moved(value: Any, by: int) -> Any:
+    """The same document; every text in it that is a moment is later."""
+    if isinstance(value, dict):
+        return {name: _each_moved(each, by) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_each_moved(each, by) for each in value]
+    try:
+        return format_instant(parse_instant(value) + by)
+    except ValueError:
+        return value
 
 
 def test_faults_come_as_often_as_they_are_asked_for_and_again_from_a_seed() -> None:

@@ -22,6 +22,7 @@ FAULT_MAX = 1000
     cls=Command,
     examples="""
     tidegate simulate ocm examples/ocm.yaml --port 8710
+    tidegate simulate ocm examples/ocm.yaml --from-now                 beside `tidegate run`
     tidegate simulate ocm examples/ocm.yaml --speed 1440               a day a minute
     tidegate simulate ocm examples/ocm.yaml --latency 20ms --fault 429=20 --fault lost=5
     curl -X POST localhost:8710/simulation -d '{"skip": "6h"}'         let time pass at once
@@ -36,6 +37,7 @@ FAULT_MAX = 1000
     type=click.IntRange(1, SPEED_MAX),
     help="600: what takes ten minutes takes a second.",
 )
+@click.option("--from-now", is_flag=True, help="Its clock starts now; all dates move with it.")
 @click.option("--environment", metavar="NAME", help="Only organisations of this environment.")
 @click.option("--latency", default="0s", show_default=True, help="How long an answer takes.")
 @click.option(
@@ -53,6 +55,7 @@ def ocm(
     world: str,
     port: int,
     speed: int,
+    from_now: bool,
     environment: str | None,
     latency: str,
     faults: tuple[str, ...],
@@ -65,10 +68,14 @@ def ocm(
 
     WORLD is a document with organisations, clusters, versions and gates ("-" reads stdin). The
     address is printed on stdout; tokens are at /token. Clusters upgrade when a policy says so,
-    by the clock of the simulation. GET /simulation tells its time and what was written.
+    by the clock of the simulation, which starts when the world says, or, with --from-now, when
+    ours is, so that `tidegate run --upgrades` makes sense beside it. GET /simulation tells its time
+    and what was written.
     """
+    from tidegate.core.model.time import SECOND, Instant
     from tidegate.simulation.cluster_manager.faults import Luck
     from tidegate.simulation.cluster_manager.founding import found
+    from tidegate.simulation.cluster_manager.moving import moved
     from tidegate.simulation.cluster_manager.server import ManagerServer
     from tidegate.simulation.cluster_manager.timing import OwnClock
     from tidegate.simulation.cluster_manager.tokens import Tokens
@@ -78,6 +85,8 @@ def ocm(
     troubles = _troubles(faults, _seconds("--latency", latency), retry_after, rate)
     lasts_s = _seconds("--token-lasts", token_lasts)
     read = narrowed(_read(world), environment) if environment else _read(world)
+    if from_now:
+        read = moved(read, Instant(clock().now() // SECOND * SECOND))
     state = found(read)
 
     async def serve() -> None:
