@@ -84,7 +84,7 @@ def test_from_now_on_the_service_itself_can_be_tried_beside_it(tmp_path: Path) -
         told = asked(f"{url}/simulation")
     asked_for = {each["path"]: each["body"] for each in told["writes"]}
     assert asked_for[f"{CLUSTER}/upgrade_policies"]["version"] == "4.16.4"
-    assert {each["status"] for each in told["writes"]} == {201}
+    assert all(each["status"] < 300 for each in told["writes"]), told["writes"]
     assert abs(parse_instant(told["now"]) - clock().now()) < parse_duration("1h")
 
 
