@@ -93,6 +93,24 @@ def test_one_gate_alone_by_its_short_name(owner: Owner) -> None:
     assert agreed(owner, "classic") == ["ocp-18"]
 
 
+def test_the_service_is_had_agree_for_all_who_say_nothing(owner: Owner) -> None:
+    """As a label of the organisation; what does nothing is warned of."""
+    owner.does("gates", "approve", "gate-sts")
+    assert owner.labels(org="o") == {"version-gate-approvals": "api.openshift.com/gate-sts"}
+    rows = json.loads(owner.does("gates", "get", "-o", "json"))
+    by_service = {(each["cluster"], each["gate"]) for each in rows if each["byService"]}
+    assert by_service == set()  # who has no policy, and who says none, are left alone
+    owner.does("gates", "approve", "ocp")
+    rows = json.loads(owner.does("gates", "get", "-o", "json"))
+    assert [each["cluster"] for each in rows if each["byService"]] == ["classic"]
+    assert 'did you mean "api.openshift.com/gate-sts"?' in (
+        owner.run("gates", "approve", "api.openshift.com/gate-stss").stderr
+    )
+    owner.does("gates", "approve", "--unsaid")
+    assert owner.labels(org="o") == {}
+    assert "which gates?" in owner.refused("gates", "approve")
+
+
 def test_lost_answers_agree_once(owner: Owner) -> None:
     """Who asks again finds what is there."""
     share = {Fault.LOST: 200}

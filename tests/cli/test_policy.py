@@ -178,6 +178,7 @@ def test_what_cannot_be_is_refused_in_words(owner: Owner, args: list[str], says:
         ('[{"name": "pay-prod-1", "labels": {"sector": "x"}}]', "write the field of the policy"),
         ("- name: pay-prod-1\n  conditions: {soak_days: 2.5}\n", "stdin:2:27"),
         ('"pay-prod-1"', "write a list"),
+        ("- name: nobody\n- name: pay-prod-1\n", "stdin:1:3: cluster/nobody: not in o-payments"),
     ],
 )
 def test_a_file_that_says_more_than_is_known_is_refused(

@@ -15,11 +15,11 @@ from tidegate.core.model.problem import Problem
 T = TypeVar("T")
 
 
-def read_as(path: str, read: Callable[[Any], T]) -> T:
+def read_as(path: str, read: Callable[[Any], T]) -> tuple[T, Document]:
     """What a file (`-`: stdin) says to whom it is meant for; problems with their line."""
     document = read_document(path)
     try:
-        return read(document.data)
+        return read(document.data), document
     except UserError as error:
         raise located(document, error) from None
 

@@ -174,7 +174,7 @@ def set_(
     if file is not None and (inherit or publish):
         raise click.UsageError("-f says what is set; leave the other flags out")
     if file is not None:
-        wanted = read_as(file, read_inheritance)
+        wanted = read_as(file, read_inheritance)[0]
     else:
         wanted = {label: ",".join(items) for label, items in _named(inherit, publish).items()}
     relabel(tenant, lambda declared: _change(declared, wanted), manner)

@@ -13,6 +13,7 @@ from tidegate.cli.tenancy import Declared, Tenant, listed_items, read_org, tenan
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem
 from tidegate.core.upgrades.label_edit import (
+    APPROVALS,
     BLOCKED,
     CLUSTER_LABELS,
     Change,
@@ -201,19 +202,20 @@ def _flagged(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _items(label: str, texts: Iterable[str]) -> list[str]:
     """The items of a list, each once; gates by their short names, too."""
+    from tidegate.core.upgrades.gates_ahead import approvals
+
     items = listed_items(texts)
-    if label != "version-gate-approvals":
-        return items
-    short = {each: f"api.openshift.com/gate-{each}" for each in ("ocp", "sts", "ingress")}
-    return [short.get(each.removeprefix("gate-"), each) for each in items]
+    return approvals(items) if label == APPROVALS else items
 
 
 def _from_file(file: str) -> list[Asked]:
     from tidegate.cli.documents import read_as
     from tidegate.wire.upgrade_labels_doc import read_policies
 
-    found = read_as(file, read_policies)
-    return [(each.subscription or each.name, f"{file}: {each.path}", each.wanted) for each in found]
+    found, document = read_as(file, read_policies)
+    return [
+        (each.subscription or each.name, document.where(each.path), each.wanted) for each in found
+    ]
 
 
 def _changes(declared: Declared, asked: Iterable[Asked], replace: bool) -> Iterator[Change]:

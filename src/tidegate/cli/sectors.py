@@ -152,7 +152,7 @@ def _from_file(file: str) -> tuple[SectorWish, ...]:
     from tidegate.cli.documents import read_as
     from tidegate.wire.upgrade_labels_doc import read_sectors
 
-    return read_as(file, read_sectors)
+    return read_as(file, read_sectors)[0]
 
 
 def _whole(declared: Declared, wishes: Iterable[SectorWish], replace: bool) -> list[Change]:

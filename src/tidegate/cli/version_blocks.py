@@ -159,5 +159,5 @@ def set_(
         raise click.UsageError("what is blocked? name patterns, a file with -f, or --nothing")
     wanted = [each.strip() for each in patterns]
     if file is not None:
-        wanted = list(read_as(file, read_blocks))
+        wanted = list(read_as(file, read_blocks)[0])
     _blocks(tenant, lambda _: wanted, manner)

@@ -19,6 +19,7 @@ import msgspec
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, Problems, shown
 from tidegate.core.upgrades.label_edit import (
+    APPROVALS,
     BLOCKED,
     CLUSTER_LABELS,
     INHERIT,
@@ -37,7 +38,7 @@ PRESETS = {"weekdays": "* * * * 1-4", "anytime": "* * * * *"}
 
 # The fields of a policy and of its conditions that are texts or lists, and their labels.
 _TEXTS = {SCHEDULE: SCHEDULE, "schedule_timezone": "schedule-timezone"}
-_LISTS = {"workloads": "workloads", "version_gate_approvals": "version-gate-approvals"}
+_LISTS = {"workloads": "workloads", "version_gate_approvals": APPROVALS}
 _CONDITION_LISTS = {"mutexes": "mutexes", "blocked_versions": BLOCKED}
 _DAYS, _SECTOR = "soak-days", "sector"
 

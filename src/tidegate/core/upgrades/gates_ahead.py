@@ -16,6 +16,20 @@ from tidegate.core.upgrades.deciding.gates import KINDS, on_the_way
 from tidegate.core.upgrades.versions import is_version, minor_of
 from tidegate.core.upgrades.world import Cluster, Gate, World
 
+NO_GATE = "none"
+"""What is written in place of kinds of gates, to have the service agree to none."""
+
+
+def approvals(names: Iterable[str]) -> list[str]:
+    """Kinds of gates as labels have them, from their short names too: ocp, gate-sts."""
+    short = {each.rpartition("/gate-")[2]: each for each in KINDS}
+    return [short.get(each.removeprefix("gate-"), each) for each in names]
+
+
+def strangers(items: Iterable[str]) -> list[str]:
+    """Approvals that name no kind of gate that the service knows, and so do nothing."""
+    return [each for each in items if each not in (*KINDS, NO_GATE)]
+
 
 class Ahead(msgspec.Struct, frozen=True):
     """One gate before one cluster."""

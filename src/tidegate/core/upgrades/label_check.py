@@ -5,15 +5,19 @@ still wrong. What was wrong before and nobody touches refuses nothing, so that o
 can be mended alone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.fleet import gather
-from tidegate.core.upgrades.declared.complaint import Complaint
+from tidegate.core.upgrades.deciding.gates import KINDS
+from tidegate.core.upgrades.declared.complaint import Complaint, Notes
 from tidegate.core.upgrades.declared.orders import read_orders
+from tidegate.core.upgrades.gates_ahead import strangers
 from tidegate.core.upgrades.label_edit import (
+    APPROVALS,
     Change,
     Holder,
     changed,
@@ -56,7 +60,17 @@ def check(world: World, changes: Iterable[Change], now: Instant) -> Findings:
                 warnings.append(text)
         new = [each for each in said.warnings if each not in before.warnings]
         warnings += [f"{holder.text()}: {each}" for each in new]
-    return Findings(tuple(refused), tuple(warnings))
+    return Findings(tuple(refused), (*warnings, *_odd_gates(every)))
+
+
+def _odd_gates(changes: Iterable[Change]) -> Iterator[str]:
+    """Approvals that are written and do nothing, for nobody knows such a gate."""
+    for change in changes:
+        for edit in change.edits:
+            items = Notes().items(APPROVALS, edit.after) if edit.label == APPROVALS else ()
+            for each in strangers(items):
+                hint = nearest_or_all(each, KINDS)
+                yield f'{change.holder.text()}: "{each}" is no kind of gate known here; {hint}'
 
 
 def _said(world: World, now: Instant) -> dict[Holder, _Said]:

@@ -16,6 +16,7 @@ from tidegate.core.upgrades.world import Org, World
 
 SCHEDULE = "schedule"
 BLOCKED = "blocked-versions"
+APPROVALS = "version-gate-approvals"
 INHERIT, PUBLISH = "version-data.inherit", "version-data.publish"
 CLUSTER_LABELS = (
     "soak-days",
@@ -25,7 +26,7 @@ CLUSTER_LABELS = (
     "sector",
     "mutexes",
     BLOCKED,
-    "version-gate-approvals",
+    APPROVALS,
 )
 """What the labels of a cluster may be, in the order in which people think of them."""
 
