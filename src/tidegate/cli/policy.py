@@ -29,6 +29,7 @@ tidegate policy get                                        every policy of your 
 tidegate policy set pay-prod-1 --soak-days 5 --sector prod
 tidegate policy get -o yaml > p.yaml; edit p.yaml; tidegate policy set -f p.yaml
 tidegate policy remove pay-old-1 --dry-run
+tidegate policy sync --bundle app-interface --dry-run      what a bundle declares
 """
 
 
@@ -38,6 +39,7 @@ tidegate policy remove pay-old-1 --dry-run
         "get": ("tidegate.cli.policy:get", "Show the upgrade policies of clusters"),
         "set": ("tidegate.cli.policy:set_", "Set what is named of a policy, or a whole file"),
         "remove": ("tidegate.cli.policy:remove", "Take policies away, so that nobody upgrades"),
+        "sync": ("tidegate.cli.policy_sync:sync", "Write the policies of a bundle into labels"),
     },
     examples=_EXAMPLES,
 )

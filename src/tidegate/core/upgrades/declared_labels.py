@@ -46,6 +46,7 @@ def org_labels(org: BundledOrg, problems: list[Problem]) -> dict[str, str]:
     named = {each for sector in org.sectors for each in sector.dependencies}
     for sector in org.sectors:
         at = f"{where}: sectors.{sector.name}"
+        list(_single((sector.name,), at, problems))
         for name, other in sector.elsewhere:
             what = f"waits for the sector {shown(name)} of {other}, which no label can say"
             problems.append(Problem(at, what, "inherit its version data instead"))

@@ -12,6 +12,7 @@ import msgspec
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.upgrades.label_edit import ORGANISATION, Change, Edit, Holder
+from tidegate.core.upgrades.labelling import full_key
 from tidegate.engine.upgrades.survey import PREFIX, Details, Survey
 from tidegate.ports.cluster_manager import LabelType, ManagedClusters, Owner, Reading
 
@@ -101,9 +102,9 @@ async def _try(manager: ManagedClusters, owner: Owner, edit: Edit) -> str:
     """Why an edit could not be written; empty: it was."""
     try:
         if edit.after is None:
-            await manager.delete_label(owner, PREFIX + edit.label)
+            await manager.delete_label(owner, full_key(edit.label))
         else:
-            await manager.set_label(owner, PREFIX + edit.label, edit.after)
+            await manager.set_label(owner, full_key(edit.label), edit.after)
     except OutsideError as error:
         return str(error)
     return ""
