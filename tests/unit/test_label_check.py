@@ -1,5 +1,6 @@
 """Labels are refused by the rules upgrades are decided by, and only for what is asked for."""
 
+import msgspec
 import pytest
 
 from tidegate.core.model.time import parse_instant
@@ -72,7 +73,7 @@ def test_of_two_mistakes_one_can_be_mended_alone() -> None:
 
 def test_others_who_are_wrong_are_not_talked_of() -> None:
     """Whoever edits one cluster hears of that one."""
-    assert said(world(c=GOOD, other=BROKEN), "c", {"soak-days": "2"}) == Findings()
+    assert said(world(c=GOOD, other=BROKEN), "c", {"mutexes": "m"}) == Findings()
 
 
 def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
@@ -104,6 +105,32 @@ def test_what_is_used_otherwise_than_meant_is_a_warning() -> None:
     found = said(there, "c", {"workloads": "w,,v"})
     assert not found.refused
     assert ["an item of" in each for each in found.warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    "name, wanted, says",
+    [
+        ("c", {"soak-days": "3"}, "org/o: w: every cluster asks for soak (c, d); give one of them"),
+        ("c", {"workloads": "W"}, "org/o: w: every cluster asks for soak (d)"),
+        ("c", {"workloads": "W"}, 'cluster/d: "w" is another than the "W" of c'),
+        ("c", {"blocked-versions": ".*"}, 'cluster/c: ".*" is found in every version'),
+        ("o", {"sector-max-parallel-upgrades.prod": "0"}, "lets nobody of sector prod be upgraded"),
+    ],
+)
+def test_what_can_come_to_nothing_is_a_warning(name: str, wanted: Wanted, says: str) -> None:
+    """No canary left, names almost alike, blocks of everything; told when it becomes so."""
+    there = world(c={**GOOD, "sector": "prod"}, d={**GOOD, "soak-days": "2"})
+    found = said(there, name, wanted)
+    assert not found.refused
+    assert any(says in each for each in found.warnings)
+
+
+def test_nobody_misses_a_canary_that_may_be_elsewhere() -> None:
+    """Where soak is inherited from an organisation that is not seen."""
+    there = world(c=GOOD)
+    org = msgspec.structs.replace(there.orgs[0], labels={"version-data.inherit": "unseen"})
+    there = msgspec.structs.replace(there, orgs=(org,))
+    assert said(there, "c", {"soak-days": "3"}) == Findings()
 
 
 def test_equal_names_are_told_apart() -> None:

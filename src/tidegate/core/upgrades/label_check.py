@@ -24,7 +24,12 @@ from tidegate.core.upgrades.label_edit import (
     cluster_holders,
     org_holder,
 )
+from tidegate.core.upgrades.lint.canaries import canaries
+from tidegate.core.upgrades.lint.written import written
 from tidegate.core.upgrades.world import World
+
+# What is found in labels, told, and refuses nothing: somebody may be about to write the rest.
+_VAIN = ("sector-closed", "blocks-everything", "alike-names")
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -60,7 +65,21 @@ def check(world: World, changes: Iterable[Change], now: Instant) -> Findings:
                 warnings.append(text)
         new = [each for each in said.warnings if each not in before.warnings]
         warnings += [f"{holder.text()}: {each}" for each in new]
+    known_so_far = set(_vain(world, now))
+    warnings += [each for each in _vain(after, now) if each not in known_so_far]
     return Findings(tuple(refused), (*warnings, *_odd_gates(every)))
+
+
+def _vain(world: World, now: Instant) -> Iterator[str]:
+    """What labels ask for and will not get, as far as labels alone show it."""
+    fleets = gather(world, now)
+    seen = {each.id for each in world.orgs}
+    for fleet in fleets:
+        found = [each for each in written(fleet) if each.code in _VAIN]
+        # One in an organisation that nobody sees here may go first.
+        if seen.issuperset(fleet.orders.inherit):
+            found += canaries(fleet, fleets).values()
+        yield from (f"{each.owner}: {each.message}; {each.remedy}" for each in found)
 
 
 def _odd_gates(changes: Iterable[Change]) -> Iterator[str]:
