@@ -21,6 +21,7 @@ from bench import (
     command,
     commit,
     estate,
+    forecast,
     journal,
     kube,
     load,
@@ -50,6 +51,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "commit": commit.run,
     "promotion": promotion.run,
     "upgrades": upgrades.run,
+    "forecast": forecast.run,
     "lines": command.run_lines,
     "startup": command.run_startup,
 }

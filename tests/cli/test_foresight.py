@@ -1,4 +1,4 @@
-"""`lint` of upgrades: on files, and over HTTP with a token of one's own.
+"""`lint` and `when` of upgrades: on files, and over HTTP with a token of one's own.
 
 What is printed is kept in `foresight/`; `--rewrite` writes it anew, and then it is read.
 """
@@ -41,6 +41,13 @@ def manager() -> Iterator[Managed]:
 @pytest.mark.parametrize(
     "name, columns, code, args",
     [
+        ("when-80", 80, 0, ["when", WORLD]),
+        ("when-160", 160, 0, ["when", WORLD]),
+        ("when-org", None, 0, ["when", "upgrades/prod/o-payments", "--world", WORLD]),
+        ("when-one", None, 0, ["when", WORLD, "pay-prod-1"]),
+        ("when-pools", None, 0, ["when", "cluster/pay-prod-2", "--world", WORLD, "-o", "json"]),
+        ("when-aside", None, 0, ["when", "maps-2-uuid", "--world", WORLD]),
+        ("when-yaml", None, 0, ["when", WORLD, "--org", "o-maps", "-o", "yaml"]),
         ("lint-80", 80, 1, ["lint", "--world", WORLD]),
         ("lint-160", 160, 1, ["lint", "--world", WORLD]),
         ("lint-github", None, 1, ["lint", "--world", WORLD, "-o", "github"]),
@@ -79,6 +86,51 @@ def test_lint_exits_1_for_warnings_and_not_for_notes() -> None:
     warned = run("lint", "--world", written(labels={"soak-days": "1", "workloads": "w,"}))
     assert warned.exit_code == 1
     assert warned.stderr == "1 error, 1 warning\n"
+
+
+def test_what_upgrades_take_can_be_said() -> None:
+    """Of clusters and control planes, and of node pools; what is no duration is told."""
+    asked = ["when", WORLD, "pay-prod-2", "--pool-time", "45m", "-o", "json"]
+    (step,) = json.loads(run(*asked).stdout)["steps"]
+    assert (step["startsAt"], step["doneAt"]) == ("2026-03-10T11:00:00Z", "2026-03-10T11:45:00Z")
+    asked = ["when", WORLD, "pay-stage-1", "--apply-time", "2h30m", "-o", "json"]
+    assert json.loads(run(*asked).stdout)["doneAt"] == "2026-03-10T12:37:00Z"
+    refused = run("when", WORLD, "--apply-time", "soon")
+    assert refused.exit_code == 2
+    assert '--apply-time "soon"' in refused.output
+
+
+def test_how_far_to_look_can_be_said() -> None:
+    """What lies behind it has no date, and that is said."""
+    schedule = {"soak-days": "0", "workloads": "w", "schedule": "0 3 1 6 *"}
+    world = written(labels=schedule, available_upgrades=["4.16.4"])
+    assert "2026-06-01T03:00Z" in run("when", world, "--days", "100").stdout
+    assert "later than looked at: its schedule fires 2026-06-01" in run("when", world).stdout
+
+
+@pytest.mark.parametrize(
+    "asked, told",
+    [
+        (["when", WORLD, "pay-prod-9"], 'no cluster "pay-prod-9"; did you mean "pay-prod-'),
+        (["when", "upgrades/prod/o-pay", "--world", WORLD], 'no organisation "prod/o-pay"'),
+        (["when", "rollout.json"], "rollout.json: no world of upgrades"),
+    ],
+)
+def test_a_name_that_is_not_there_gets_the_nearest(asked: list[str], told: str) -> None:
+    """Of clusters, organisations and files."""
+    Path("rollout.json").write_text("{}", encoding="utf-8")
+    found = run(*asked)
+    assert found.exit_code == 2, found.output
+    assert told in found.output
+
+
+def test_an_owner_learns_when_with_a_token_of_their_own(manager: Managed) -> None:
+    """Their clusters, by the labels they wrote, and what nobody told them."""
+    flags = ["--ocm-url", manager.url, "--token", TOKEN, "--now", NOW]
+    found = run("when", "cluster/pay-stage-1", *flags)
+    assert found.exit_code == 0, found.output
+    assert "4.16.3 → 4.16.4" in found.stdout
+    assert "soak is not known to you" in found.stderr
 
 
 def test_an_owner_can_lint_with_a_token_of_their_own(manager: Managed) -> None:

@@ -24,6 +24,13 @@ def read_as(path: str, read: Callable[[Any], T]) -> tuple[T, Document]:
         raise located(document, error) from None
 
 
+def is_file(what: str) -> bool:
+    """Files have a known ending, or are there; anything else is a name."""
+    if what == "-" or what.endswith((".yaml", ".yml", ".json")):
+        return True
+    return Path(what).exists() and not Path(what).is_dir()
+
+
 def read_document(path: str) -> Document:
     """The one document in a file (`-`: stdin)."""
     name = "stdin" if path == "-" else path

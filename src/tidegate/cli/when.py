@@ -1,12 +1,18 @@
 """`tidegate when`: the expected date of each step, and what it depends on."""
 
+from typing import Any
+
 import click
 
+from tidegate.cli.documents import is_file, read_document
 from tidegate.cli.live import find_target, opened
 from tidegate.cli.output import emit, terminal_width
 from tidegate.cli.pace import usual_pace
-from tidegate.cli.setting_options import database_option
+from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.cli.upgrade_flags import SETTINGS, Asked, ground_flags, is_world
+from tidegate.cli.upgrade_names import looked_for
+from tidegate.config.settings import Merged
 from tidegate.core.model.time import SECOND, format_instant, format_second
 from tidegate.core.why.table import layout
 from tidegate.simulation.forecast import Expected, forecast
@@ -16,20 +22,80 @@ from tidegate.simulation.forecast import Expected, forecast
     cls=Command,
     examples="""
     tidegate when simulated/demo           every target of a rollout
-    tidegate when cluster/prod-eu-1        one target
+    tidegate when cluster/prod-eu-1        one target, or a cluster that upgrades by its labels
     tidegate when simulated/demo --apply-time 20m
+    tidegate when upgrades/prod/o-payments every cluster of an organisation, step by step
+    tidegate when world.yaml               a world of upgrades in a file
     """,
 )
 @click.argument("name")
-@database_option
+@click.argument("target", required=False)
+@settings_options(*SETTINGS)
+@ground_flags
 @click.option("--apply-time", metavar="DURATION", help="How long a change takes, if you know.")
+@click.option("--pool-time", metavar="DURATION", help="Of upgrades: how long a node pool takes.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 1000),
+    default=90,
+    show_default=True,
+    help="Of upgrades: how far ahead to look.",
+)
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
-def when(name: str, database: str, apply_time: str | None, output: str) -> None:
+def when(
+    name: str,
+    target: str | None,
+    merged: Merged,
+    apply_time: str | None,
+    pool_time: str | None,
+    days: int,
+    output: str,
+    **flags: Any,
+) -> None:
     """Say when each target is expected to start and to be done.
 
     Runs the rules ahead on the present world, with the time changes usually took here. What no
     clock opens has no date: it is named.
+
+    Of upgrades, every step is a row, with the gates it waits at in the order they open; a `~` marks
+    a date that hangs on how other clusters fare. No new version is foreseen. NAME is a cluster (by
+    name, external id or id), an organisation (upgrades/ENV/ORG) or a file with a world, of which
+    TARGET is one cluster.
     """
+    asked = Asked(settings=merged.settings(), **flags)
+    if is_file(name) or target is not None:
+        _show_world(asked, name, target, output, (apply_time, pool_time, days))
+        return
+    looked = looked_for(asked, name)
+    if looked is not None:
+        from tidegate.cli.upgrade_when import pace_of, show_dates
+
+        show_dates(asked, looked, name, output, pace_of(apply_time, pool_time, days))
+        return
+    _show_rollout(asked.settings.database, name, apply_time, output)
+
+
+def _show_world(
+    asked: Asked,
+    file: str,
+    target: str | None,
+    output: str,
+    times: tuple[str | None, str | None, int],
+) -> None:
+    """A world of upgrades in a file."""
+    from tidegate.cli.upgrade_ground import Looked, of_document
+    from tidegate.cli.upgrade_when import pace_of, show_dates
+
+    document = read_document(file)
+    if not is_world(document.data):
+        raise click.UsageError(
+            f"{file}: no world of upgrades, with orgs and clusters; a rollout is named, not a file"
+        )
+    looked = Looked((of_document(document, asked),))
+    show_dates(asked, looked, target or "", output, pace_of(*times))
+
+
+def _show_rollout(database: str, name: str, apply_time: str | None, output: str) -> None:
     with opened(database) as store:
         live, target = find_target(store, name)
         usual, known = usual_pace(store, live.partition, apply_time)

@@ -1,16 +1,16 @@
 """`tidegate why`: what is under way, or a saved state, decided and explained."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from tidegate.cli.documents import files_beside, located, read_document
+from tidegate.cli.documents import files_beside, is_file, located, read_document
 from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.cli.upgrade_flags import SETTINGS, Asked, ground_flags, is_world
+from tidegate.cli.upgrade_names import looked_for
 from tidegate.config.settings import Merged, Settings
 from tidegate.config.strict_yaml import Document
 from tidegate.core.errors import UserError
@@ -32,8 +32,6 @@ from tidegate.wire.rollout_answer import answer_rollout
 from tidegate.wire.rollout_doc import Reading, read_rollout
 from tidegate.wiring import clock
 
-# Organisations whose clusters upgrade by labels are called so, and clusters so.
-ORGANISATION, CLUSTER = "upgrades/", "cluster/"
 # Environments of promotions are called so.
 ENVIRONMENT = "env/"
 # What a promotion is looked up with.
@@ -82,7 +80,7 @@ def why(
     database, color = settings.database, settings.color
     asked = Asked(settings=settings, at=at, **flags)
     notes: list[str] = []
-    if _is_file(what):
+    if is_file(what):
         document = read_document(what)
         if is_world(document.data):
             _show_world(asked, document, target, output)
@@ -131,33 +129,13 @@ def _show_world(asked: Asked, document: Document, target: str | None, output: st
 
 def _shown_as_upgrade(asked: Asked, what: str, output: str) -> bool:
     """Whether a name is of upgrades, and shown; else it is looked up in the journal of rollouts."""
-    plainly = what.startswith(ORGANISATION) or asked.alone
-    if not plainly and not asked.given:
+    looked = looked_for(asked, what)
+    if looked is None:
         return False
-    if not plainly and not what.startswith(CLUSTER) and _is_rolled_out(asked, what):
-        return False
-    from tidegate.cli.upgrade_why import is_there, show_upgrades
+    from tidegate.cli.upgrade_why import show_upgrades
 
-    looked = asked.look()
-    if not plainly and not is_there(looked, what) and _is_rolled_out(asked, what):
-        return False
     show_upgrades(asked, looked, what, output)
     return True
-
-
-def _is_rolled_out(asked: Asked, what: str) -> bool:
-    """Whether the journal knows a rollout or a target of a name."""
-    try:
-        with opened(asked.settings.database) as store:
-            find_target(store, what)
-    except (UserError, click.UsageError):
-        return False
-    return True
-
-
-def _is_file(what: str) -> bool:
-    """Files have a known ending, or are there; anything else is a name."""
-    return what == "-" or what.endswith((".yaml", ".yml", ".json")) or Path(what).exists()
 
 
 def _live(

@@ -23,12 +23,12 @@ _UNWANTED = frozenset((
     Reason.VersionBlocked, Reason.VersionUnreadable, Reason.VersionNotNewer,
     Reason.PreReleaseUnwanted, Reason.NothingOffered,
 ))  # fmt: skip
-# What the step before is, of the same cluster.
-_STEP_BEFORE = frozenset((Reason.UpgradeUnderWay, Reason.PoolsBehind, Reason.EarlierPoolFirst))
+STEP_BEFORE = frozenset((Reason.UpgradeUnderWay, Reason.PoolsBehind, Reason.EarlierPoolFirst))
+"""What is said while the step before is under way, of the same cluster."""
 # What opens as the fleet goes on.
 _GOES_ON = frozenset((
     Reason.SectorBehind, Reason.InheritedBehind, Reason.MutexUpgrading, Reason.SectorFull,
-    Reason.VersionSoaking, *_STEP_BEFORE,
+    Reason.VersionSoaking, *STEP_BEFORE,
 ))  # fmt: skip
 _SHARED = frozenset((Gate.SHARED_BUDGET, Gate.MUTEX))
 _GOING = (Doing.UPGRADE, Doing.POOL)
@@ -107,8 +107,7 @@ class Waits:
     def opened(self, uuid: str, step: Step) -> tuple[Verdict, ...]:
         """The gates of a step that starts now, by when they opened; and forget them."""
         mine = self._shut.pop(uuid, {}).get(_key(step), {})
-        before = [look for look in mine.values() if look[1].reason not in _STEP_BEFORE]
-        return tuple(each for _, each in sorted(before, key=lambda one: one[0]))
+        return tuple(each for _, each in sorted(mine.values(), key=lambda one: one[0]))
 
 
 def _key(step: Step) -> tuple[Doing, str, str]:
