@@ -30,12 +30,22 @@ from tidegate.core.journal.facts import (
     Verb,
 )
 from tidegate.core.journal.selection import Wanted, matches
+from tidegate.core.journal.upgrade_facts import (
+    Imported,
+    Job,
+    Planned,
+    SoakDoc,
+    Standpoint,
+    Surveyed,
+)
 from tidegate.core.model.plan import Change, ChangeKind, Event
 from tidegate.core.model.target import Status, Target
 from tidegate.core.model.time import SECOND, Instant
 from tidegate.core.rollout.strategy import Strategy, StrategyType
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.rollout.world import Membership
+from tidegate.core.upgrades.step import Doing, Step
+from tidegate.core.upgrades.world import Cluster
 from tidegate.core.why.fact import fact_line
 
 LATER = Instant(90 * SECOND + 5)
@@ -54,6 +64,7 @@ PLAN = Decided(
 )
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
+STEP = Step(kind=ChangeKind.APPLY, revision="4.16.4", doing=Doing.UPGRADE)
 LINES: list[tuple[AnyFact, str]] = [
     (
         Declared(strategy=Strategy(StrategyType.PROGRESSIVE), groups=GROUPS, revision="B"),
@@ -102,6 +113,26 @@ LINES: list[tuple[AnyFact, str]] = [
     ),
     (Told(keys=("@v2/start/",)), "told: @v2/start/"),
     (Told(keys=("b",), retired=("a",)), "told: b; may be told again: a"),
+    (Surveyed(), "looked; all as before"),
+    (
+        Surveyed(
+            clusters=(Cluster("c", "o", "4.16.3"),), gone=("d-uuid",), unread={"e": "no answer"}
+        ),
+        "looked; c 4.16.3; gone: d-uuid; not read: e",
+    ),
+    (
+        Planned(
+            now=Instant(0),
+            mode=Mode.OBSERVE,
+            jobs=(Job("k", "c-uuid", "c", STEP),),
+            changed=(Standpoint("d-uuid", (("upgrade", "4.16.4", ("soak VersionSoaking",)),)),),
+        ),
+        "would upgrade c 4.16.4; of 1 cluster what it waits for is new",
+    ),
+    (
+        Imported(soak=SoakDoc(days=(("4.16.4", "w", 5),)), origin="state/", reason="moving"),
+        "soak of 1 version from state/: moving",
+    ),
 ]
 
 
@@ -144,9 +175,10 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
     "wanted, expected",
     [
         (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
-         | {"bound", "told", "handled"}),
+         | {"bound", "told", "handled", "surveyed", "planned", "imported"}),
         (Wanted(target="a"), {"declared", "observed", "decided", "acted"}),
-        (Wanted(target="c"), {"declared", "observed", "decided"}),
+        (Wanted(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
+        (Wanted(target="d-uuid"), {"surveyed", "planned"}),
         (Wanted(target="d"), {"observed", "decided"}),
         (Wanted(target="e"), {"observed", "decided"}),
         (Wanted(target="apply"), set()),
@@ -157,7 +189,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (Wanted(actor="nobody"), set()),
         (Wanted(since=LATER), set()),
         (Wanted(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
-         | {"braked", "lifted", "bound", "told", "handled"}),
+         | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_whom_it_speaks_of(wanted: Wanted, expected: set[str]) -> None:

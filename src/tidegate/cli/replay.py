@@ -1,14 +1,25 @@
 """`tidegate replay` and `shadow`: recorded decisions against today's rules, and against others'."""
 
+from collections.abc import Iterator
+
 import click
 
 from tidegate.cli.live import opened
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
+from tidegate.core.gates.scope import kind_word
+from tidegate.core.journal.chain import Entry
+from tidegate.core.journal.replay import Replayed
 from tidegate.core.journal.replay import replay as replayed
 from tidegate.core.journal.shadow import shadow as shadowed
-from tidegate.core.model.time import format_age, format_second
+from tidegate.core.journal.upgrade_replay import compare
+from tidegate.core.journal.upgrade_replay import replay as upgrades_again
+from tidegate.core.journal.upgrade_state import UpgradeState, fold
+from tidegate.core.model.time import Instant, format_age, format_second
+from tidegate.core.upgrades.service import PARTITION as UPGRADES
+from tidegate.core.why.counted import counted
+from tidegate.ports.store import Store
 
 DIFFERENT = 1
 
@@ -30,7 +41,7 @@ def replay(partition: str | None, database: str) -> None:
     decisions = targets = 0
     with opened(database) as store:
         for name in [partition] if partition else store.partitions():
-            for one in replayed(store.read(name)):
+            for one in _replayed(store, name):
                 decisions, targets = decisions + 1, targets + one.targets
                 if one.difference is None:
                     continue
@@ -42,18 +53,58 @@ def replay(partition: str | None, database: str) -> None:
     click.echo(f"{decisions} decisions over {targets} targets: all equal")
 
 
-@click.command(cls=Command, examples="tidegate shadow simulated/demo")
+def _replayed(store: Store, partition: str) -> Iterator[Replayed]:
+    if kind_word(partition) == UPGRADES:
+        return upgrades_again(store.read(partition), StatesThen(store))
+    return replayed(store.read(partition))
+
+
+class StatesThen:
+    """Other organisations as they were, at moments that only go forward."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: dict[str, tuple[Iterator[Entry], list[Entry], UpgradeState]] = {}
+
+    def __call__(self, keys: tuple[str, ...], now: Instant) -> dict[str, UpgradeState]:
+        """Each by `env/org`."""
+        return {key: self._at(key, now) for key in keys}
+
+    def _at(self, key: str, now: Instant) -> UpgradeState:
+        entries, ahead, state = self._read.get(key) or (
+            iter(self._store.read(f"{UPGRADES}/{key}")), [], UpgradeState(),
+        )  # fmt: skip
+        while entry := ahead.pop() if ahead else next(entries, None):
+            if entry.at > now:
+                ahead.append(entry)
+                break
+            state = fold(state, entry.at, entry.fact(), entry.actor)
+        self._read[key] = (entries, ahead, state)
+        return state
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate shadow simulated/demo
+    tidegate shadow upgrades/prod/o-payments     our rules beside the existing service's
+    """,
+)
 @click.argument("partition", required=False)
 @database_option
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
 def shadow(partition: str | None, database: str, output: str) -> None:
     """Compare what was observed and decided with what the existing system did.
 
-    Exits 1 if the two part ways anywhere.
+    Upgrades are decided again by both rules, on every look there was; the existing service's with
+    what it would have kept. Exits 1 if the two part ways anywhere.
     """
     differ = False
     with opened(database) as store:
         for name in [partition] if partition else store.partitions():
+            if kind_word(name) == UPGRADES:
+                differ = _show_upgrades(store, name, output) or differ
+                continue
             found = shadowed(store.read(name))
             differ = differ or bool(found.differ)
             if output != "table":
@@ -70,6 +121,27 @@ def shadow(partition: str | None, database: str, output: str) -> None:
                 click.echo(f"  {target}: ours since {format_second(since)}, theirs not yet")
     if differ:
         raise click.exceptions.Exit(DIFFERENT)
+
+
+def _show_upgrades(store: Store, name: str, output: str) -> bool:
+    """Both rules, side by side; whether they part ways."""
+    found = compare(store.read(name), StatesThen(store))
+    odd = found.differ
+    if output != "table":
+        emit({"partition": name, **_doc(found)}, output)
+        return bool(odd)
+    span, total = (found.ended_at or 0) - (found.began_at or 0), len(found.wanted)
+    click.echo(
+        f"{name}: {format_age(span)}, {counted(found.looks, 'look')}:"
+        f" {counted(total, 'decision')}, {total - len(odd)} equal, {len(odd)} differ"
+    )
+    for each in odd:
+        ours = each.ours_at is not None
+        at = each.ours_at if each.ours_at is not None else each.theirs_at
+        who, other = ("ours", "theirs") if ours else ("theirs", "ours")
+        since = format_second(at) if at is not None else ""
+        click.echo(f"  {each.cluster} {each.what}: {who} since {since}; {other}: {each.why}")
+    return bool(odd)
 
 
 def _doc(found: object) -> dict[str, object]:

@@ -68,6 +68,15 @@ class Standpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     options: tuple[tuple[str, str, tuple[str, ...]], ...]
 
 
+class HistoryNews(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is not as it was in a history of the existing service's form."""
+
+    check_in: str | None = None
+    # Version, workload, days, and names that came.
+    soak: tuple[tuple[str, str, float, tuple[str, ...]], ...] = ()
+    stats: Minima | None = None
+
+
 class Planned(Fact, frozen=True, tag="planned", kw_only=True, omit_defaults=True):
     """A plan of upgrades, recorded before anything is done about it."""
 
@@ -78,6 +87,8 @@ class Planned(Fact, frozen=True, tag="planned", kw_only=True, omit_defaults=True
     recheck_at: Instant | None = None
     # Of all that every gate says, so that a replay can tell whether it decides the same.
     digest: str = ""
+    # What the existing service keeps, where its rules decide.
+    kept: HistoryNews | None = None
 
 
 class SoakDoc(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from tidegate.core.journal.fact import Mode
-from tidegate.core.journal.upgrade_facts import Job, Planned, Standpoint
+from tidegate.core.journal.upgrade_facts import HistoryNews, Job, Planned, Standpoint
 from tidegate.core.journal.upgrade_state import UpgradeState
 from tidegate.core.model.plan import Option
 from tidegate.core.model.reasons import Outcome
@@ -27,6 +27,7 @@ def minutes(
     plans: tuple[UpgradePlan, ...],
     now: Instant,
     mode: Mode,
+    kept: HistoryNews | None = None,
 ) -> Planned:
     """What is written down of plans made together, as entry number `seq` of their partition."""
     stands = standpoints(plans)
@@ -39,6 +40,7 @@ def minutes(
         changed=changed,
         recheck_at=opens_at(plans, now),
         digest=digest(stands, jobs),
+        kept=kept,
     )
 
 

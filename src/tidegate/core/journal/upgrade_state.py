@@ -21,10 +21,11 @@ from tidegate.core.journal.upgrade_facts import (
     Standpoint,
     Surveyed,
 )
+from tidegate.core.journal.upgrade_past import history_of, patched
 from tidegate.core.model.time import SECOND, Duration, Instant, format_second
 from tidegate.core.upgrades.deciding.soak import Ledger, Seen, Sight
 from tidegate.core.upgrades.deciding.soak import fold as soaked
-from tidegate.core.upgrades.history import Minima
+from tidegate.core.upgrades.history import History, Minima
 from tidegate.core.upgrades.refusal import Refusal, what_of
 from tidegate.core.upgrades.service import Rules
 from tidegate.core.upgrades.step import Doing, Step
@@ -48,6 +49,8 @@ class UpgradeState(msgspec.Struct):
     seen: dict[str, Glimpse] = {}
     minima: Minima | None = None
     ledger: Ledger = Ledger()
+    # What the existing service would have kept; None: its rules never decided here.
+    history: History | None = None
     # Decided and without an outcome, by key.
     jobs: dict[str, Job] = {}
     # When something was last done to a cluster: a look that began before does not show it.
@@ -106,6 +109,8 @@ def _planned(state: UpgradeState, _: Instant, fact: Planned) -> None:
     state.planned_at, state.recheck_at = fact.now, fact.recheck_at
     if fact.jobs:
         state.jobs = {job.key: job for job in fact.jobs}
+    if fact.kept is not None:
+        state.history = patched(state.history or History(), fact.kept)
 
 
 def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
@@ -191,8 +196,12 @@ def world_of(
     *,
     ledgers: Mapping[str, Ledger],
     brakes: Brakes | None = None,
+    kept: Mapping[str, History] | None = None,
 ) -> World | None:
-    """The world as the facts have it, with the soak of others; None while nothing was read."""
+    """The world as the facts have it, with the soak of others; None while nothing was read.
+
+    `kept`: what the existing service keeps of others, for its rules; None: ours decide.
+    """
     org = state.org
     if org is None or state.surveyed_at is None:
         return None
@@ -203,11 +212,17 @@ def world_of(
         clusters=tuple(state.clusters.values()),
         gates=state.gates,
         health_fails=state.health_fails,
+        kept={**kept, f"{org.env}/{org.id}": past_of(state)} if kept is not None else {},
         unread=state.unread,
         refused=state.refused,
         ledgers={**ledgers, f"{org.env}/{org.id}": state.ledger},
         brakes=brakes or Brakes(),
     )
+
+
+def past_of(state: UpgradeState) -> History:
+    """What the existing service would have kept; our own ledger, where it never decided."""
+    return state.history if state.history is not None else history_of(state.ledger)
 
 
 def soak_doc(ledger: Ledger) -> SoakDoc:

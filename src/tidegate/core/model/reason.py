@@ -47,6 +47,7 @@ class Gate(enum.Enum):
     AGREEMENT = "agreement"  # what the minor version asks for was agreed to
     CHANNEL = "channel"  # there is a channel of the next minor
     REFUSAL = "refusal"  # what is asked for was not refused a moment ago
+    RULES = "rules"  # what the existing service's rules say, where they decide
 
 
 class Kind(enum.Enum):
@@ -265,6 +266,9 @@ class Reason(enum.Enum):
     UpgradeFirst = "UpgradeFirst"
     # refusal
     RefusedLately = "RefusedLately"
+    # rules
+    ExistingRulesStart = "ExistingRulesStart"
+    ExistingRulesWait = "ExistingRulesWait"
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -150,7 +150,7 @@ def _planned(fact: Planned) -> str:
     jobs = (f"{job.step.doing.value} {job.name} {job.step.revision or ''}" for job in fact.jobs)
     waits = sum(all(shut for _, _, shut in each.options) for each in fact.changed)
     parts = [f"{verb}{_names(each.rstrip() for each in jobs) or 'do nothing'}"]
-    parts += [f"{counted(waits, 'cluster')} wait for something else"] if waits else []
+    parts += [f"of {counted(waits, 'cluster')} what it waits for is new"] if waits else []
     return "; ".join(parts)
 
 

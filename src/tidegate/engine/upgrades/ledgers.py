@@ -3,8 +3,9 @@
 from threading import Lock
 
 from tidegate.core.journal import upgrade_state
-from tidegate.core.journal.upgrade_state import UpgradeState
+from tidegate.core.journal.upgrade_state import UpgradeState, past_of
 from tidegate.core.upgrades.deciding.soak import Ledger
+from tidegate.core.upgrades.history import History
 from tidegate.core.upgrades.service import PARTITION
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import AnyDesk, Form
@@ -33,12 +34,18 @@ class Ledgers:
         """The ledgers of all organisations one may inherit from, by `env/org`."""
         keys = [f"{each.env}/{each.id}" for each in state.others]
         with self._lock:
-            return {key: self._read(key) for key in keys}
+            return {key: self._state(key).ledger for key in keys}
 
-    def _read(self, key: str) -> Ledger:
+    def kept(self, state: UpgradeState) -> dict[str, History]:
+        """The same as the existing service would have kept it."""
+        keys = [f"{each.env}/{each.id}" for each in state.others]
+        with self._lock:
+            return {key: past_of(self._state(key)) for key in keys}
+
+    def _state(self, key: str) -> UpgradeState:
         desk = self._desks.get(key)
         if desk is None:
             desk = upgrade_desk(self._store, f"{PARTITION}/{key}", self._book)
             self._desks[key] = desk
         desk.catch_up()
-        return desk.state.ledger
+        return desk.state

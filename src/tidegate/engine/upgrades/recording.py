@@ -5,13 +5,17 @@ import msgspec
 from tidegate.core.gates.brakes import Brakes, concerning
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Bound, Mode
-from tidegate.core.journal.upgrade_facts import Planned
+from tidegate.core.journal.upgrade_facts import HistoryNews, Planned
 from tidegate.core.journal.upgrade_minutes import minutes
+from tidegate.core.journal.upgrade_past import news_of
 from tidegate.core.journal.upgrade_state import UpgradeState, world_of
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.decide import decide
 from tidegate.core.upgrades.deciding.fleet import brake_labels
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
+from tidegate.core.upgrades.history import History
+from tidegate.core.upgrades.service import Rules
+from tidegate.core.upgrades.theirs import Theirs, theirs
 from tidegate.core.upgrades.world import World
 from tidegate.engine.acting import ACTOR
 from tidegate.engine.recording import TRIES_MAX
@@ -23,10 +27,7 @@ from tidegate.ports.store import Claim, Head, Lease, LostClaimError
 class Recorded(msgspec.Struct, frozen=True):
     """A decision that stands in the journal, as far as it says anything new."""
 
-    world: World
-    plan: UpgradePlan
-    # Of version gates.
-    agreeing: UpgradePlan
+    made: "Made"
     planned: Planned
     frees: bool
 
@@ -37,35 +38,54 @@ def decide_and_record(
     """Decide on the state of a desk and write down what is new; None if nothing was read yet."""
     for left in reversed(range(TRIES_MAX)):
         brakes = desk.book.brakes_for(desk.partition, now)
-        world = world_of(desk.state, now, ledgers=ledgers.of(desk.state), brakes=brakes)
-        if world is None:
+        made = plan_of(desk.state, ledgers, brakes, now)
+        if made is None:
             return None
-        plan = decide(world, now)
-        agreeing = decide(msgspec.structs.replace(world, approver=True), now)
         try:
-            return _record(desk, lease, head, world, (plan, agreeing), now, mode)
+            return _record(desk, lease, head, made, now, mode)
         except LostClaimError:
             if not left:
                 raise
     return None
 
 
+class Made(msgspec.Struct, frozen=True):
+    """What was decided, by whichever rules an organisation is served."""
+
+    world: World
+    plan: UpgradePlan
+    agreeing: UpgradePlan
+    # What the existing service keeps and counts, where its rules decided; None: ours did.
+    theirs: Theirs | None = None
+
+
+def plan_of(state: UpgradeState, ledgers: Ledgers, brakes: Brakes, now: Instant) -> Made | None:
+    """Decide on a state; None if nothing was read yet."""
+    compat = state.rules is Rules.COMPAT
+    kept = ledgers.kept(state) if compat else None
+    world = world_of(state, now, ledgers=ledgers.of(state), brakes=brakes, kept=kept)
+    if world is None:
+        return None
+    plan = decide(world, now)
+    agreeing = decide(msgspec.structs.replace(world, approver=True), now)
+    if not compat:
+        return Made(world, plan, agreeing)
+    found = theirs(world, now, plan, agreeing)
+    none = msgspec.structs.replace(agreeing, options=[], actions=[], recheck_at=None)
+    return Made(world, found.plan, none, found)
+
+
 def _record(
-    desk: UpgradeDesk,
-    lease: Lease,
-    head: Head,
-    world: World,
-    plans: tuple[UpgradePlan, UpgradePlan],
-    now: Instant,
-    mode: Mode,
+    desk: UpgradeDesk, lease: Lease, head: Head, made: Made, now: Instant, mode: Mode
 ) -> Recorded:
-    plan, agreeing = plans
+    world, plan, agreeing = made.world, made.plan, made.agreeing
     binding = _binding(desk.state, world)
     seq = desk.next_seq + (binding is not None)
-    planned = minutes(desk.partition, seq, desk.state, plans, now, mode)
+    kept = _kept(desk.state, made)
+    planned = minutes(desk.partition, seq, desk.state, (plan, agreeing), now, mode, kept)
     acts = mode is Mode.ACT
     notes: list[Note] = []
-    if planned.changed or (planned.jobs and acts):
+    if planned.changed or planned.kept or (planned.jobs and acts):
         notes = [Note(now, ACTOR, planned)]
         if binding is not None:
             notes.insert(0, Note(now, ACTOR, binding))
@@ -73,7 +93,16 @@ def _record(
     if notes or frees or desk.is_staged:
         claims = _claims(desk.partition, plan, planned, now) if acts else []
         desk.write(notes, after=head, token=lease.token, claims=claims, frees=frees)
-    return Recorded(world, plan, agreeing, planned, bool(frees))
+    return Recorded(made, planned, bool(frees))
+
+
+def _kept(state: UpgradeState, made: Made) -> HistoryNews | None:
+    """What the existing service keeps anew, where its rules decided."""
+    if made.theirs is None:
+        return None
+    org = made.world.orgs[0]
+    found = made.theirs.kept.get(f"{org.env}/{org.id}")
+    return None if found is None else news_of(state.history or History(), found)
 
 
 def _binding(state: UpgradeState, world: World) -> Bound | None:

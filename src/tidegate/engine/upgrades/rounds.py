@@ -19,6 +19,7 @@ from tidegate.core.journal.upgrade_state import UpgradeState
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.upgrades.deciding.passing import GATES_MISSING
 from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan
+from tidegate.core.upgrades.theirs import Theirs
 from tidegate.core.upgrades.world import World
 from tidegate.engine.acting import ACTOR
 from tidegate.engine.brake_book import BrakeBook
@@ -46,6 +47,8 @@ class UpgradeRound(Ended, frozen=True, kw_only=True):
     world: World | None = None
     plan: UpgradePlan | None = None
     agreeing: UpgradePlan | None = None
+    # Where the existing service's rules decided.
+    theirs: Theirs | None = None
     outcomes: tuple[tuple[Job, Outcome], ...] = ()
     # How long the look it was decided on took, and how old it is.
     look_s: float = 0.0
@@ -126,11 +129,13 @@ class Upgrades:
         troubles: dict[str, str],
         partition: str,
     ) -> UpgradeRound:
+        made = recorded.made
         return UpgradeRound(
             planned=recorded.planned,
-            world=recorded.world,
-            plan=recorded.plan,
-            agreeing=recorded.agreeing,
+            world=made.world,
+            plan=made.plan,
+            agreeing=made.agreeing,
+            theirs=made.theirs,
             outcomes=outcomes,
             recheck_at=recorded.planned.recheck_at,
             troubles=troubles,
@@ -158,10 +163,10 @@ class Upgrades:
 
 def _worth_telling(recorded: Recorded) -> list[Telling]:
     """What owners are told; not of agreements that are being given this very moment."""
-    agreed = {each.target for each in recorded.agreeing.actions}
+    agreed = {each.target for each in recorded.made.agreeing.actions}
     return [
         each
-        for each in recorded.plan.tellings
+        for each in recorded.made.plan.tellings
         if each.summary != GATES_MISSING or each.uuid not in agreed
     ]
 
