@@ -1,7 +1,12 @@
 """`policy`, `sectors`, `version-blocks`, `inheritance` as owners use them, over HTTP."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +16,9 @@ from click.testing import CliRunner, Result
 from tests.managed import Managed, example, managed
 from tidegate.cli.main import cli
 from tidegate.core.errors import UserError
+from tidegate.core.upgrades.labelling import MARK
 from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.simulation.cluster_manager.founding import put_label
 from tidegate.simulation.cluster_manager.state import ORGANIZATIONS, SUBSCRIPTIONS
 
 PREFIX = "sre-capabilities.aus."
@@ -253,6 +260,50 @@ def test_what_was_not_written_is_told_and_the_rest_stays(owner: Owner) -> None:
     assert again == "cluster/pay-prod-1  soak-days  5 → 8\n"
 
 
+@contextmanager
+def at_a_terminal(at: Managed, *args: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A command whose owner sits at a terminal, and where he types."""
+    typed, terminal = pty.openpty()
+    env = {**os.environ, "TIDEGATE_OCM_URL": at.url, "OCM_TOKEN": "mine"}
+    command = [sys.executable, "-m", "tidegate", *args]
+    process = subprocess.Popen(
+        command, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
+    try:
+        assert process.stderr is not None
+        asked = ""
+        while not asked.endswith("[y/N]: "):
+            char = process.stderr.read(1)
+            assert char, asked
+            asked += char
+        yield process, typed
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(typed)
+        os.close(terminal)
+
+
+def test_many_are_asked_about_and_looked_at_again() -> None:
+    """A no writes nothing; nor does a yes, if somebody else was faster."""
+    with managed(fleet(6)) as at:
+        args = ("policy", "set", "c-*", "--soak-days", "4")
+        with at_a_terminal(at, *args) as (process, typed):
+            os.write(typed, b"n\n")
+            assert "nothing was changed" in process.communicate(timeout=60)[1]
+            assert process.returncode == 1
+        with at_a_terminal(at, *args) as (process, typed):
+            labels = at.server.state.collections[f"{SUBSCRIPTIONS}/c-003-sub/labels"]
+            labels[f"{PREFIX}soak-days"]["value"] = "7"
+            at.server.state.touch()
+            os.write(typed, b"y\n")
+            said = process.communicate(timeout=60)[1]
+            assert "cluster/c-003: somebody changed soak-days meanwhile" in said
+        assert at.writes == []
+        assert Owner(at).run(*args, "--yes").exit_code == 0
+        assert len(at.writes) == 6
+
+
 def test_a_policy_is_removed_and_strange_labels_only_when_told(owner: Owner) -> None:
     """A label that stays would go on asking for a policy, so that is refused."""
     owner.does("policy", "set", "-f", "-", text='[{"name": "pay-stage-2", "labels": {"k": "v"}}]')
@@ -261,6 +312,18 @@ def test_a_policy_is_removed_and_strange_labels_only_when_told(owner: Owner) -> 
     assert owner.labels("pay-stage-2") == {}
     assert "pay-stage-2" not in owner.does("policy", "get")
     assert "pay-stage-2" in owner.does("policy", "get", "--all")
+
+
+def test_what_a_bundle_sets_back_is_warned_of(owner: Owner) -> None:
+    """A label of ours says which labels are declared elsewhere; others may be written freely."""
+    state = owner.at.server.state
+    put_label(state, f"{SUBSCRIPTIONS}/pay-prod-1-sub", MARK, "soak-days,sector")
+    result = owner.run("policy", "set", "pay-prod-*", "--soak-days", "9", "--mutexes", "m")
+    says = "cluster/pay-prod-1: soak-days is written from a bundle and will be set back"
+    assert result.stderr.count("set back") == 1
+    assert says in result.stderr
+    assert owner.labels("pay-prod-1")["soak-days"] == "9"
+    assert "set back" not in owner.run("policy", "set", "pay-prod-1", "--mutexes", "n").stderr
 
 
 def test_mistakes_that_are_there_are_shown(owner: Owner) -> None:

@@ -6,7 +6,7 @@ label; whoever runs the same again writes the rest.
 
 import asyncio
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,6 +34,7 @@ from tidegate.core.why.table import layout
 if TYPE_CHECKING:
     from tidegate.engine.upgrades.labelling import Written
     from tidegate.ports.cluster_manager import ManagedClusters
+    from tidegate.wire.cluster_manager import Label
 
 Function = Callable[..., Any]
 Plan = Callable[[Declared], Iterable[Change]]
@@ -80,11 +81,14 @@ def relabel(tenant: Tenant, plan: Plan, manner: Manner) -> None:
 
 
 async def _relabel(tenant: Tenant, plan: Plan, manner: Manner) -> None:
+    from tidegate.core.upgrades.labelling import MARK
     from tidegate.engine.upgrades.labelling import check_fresh, read_declared
 
     async with tenant.opened() as (manager, org):
-        declared = await look(manager, org)
+        declared, marks = await asyncio.gather(look(manager, org), manager.labels(MARK))
         changes = [each for each in plan(declared) if each.edits]
+        for line in _set_back(changes, marks.items):
+            click.echo(f"warning: {line}", err=True)
         _refuse(declared, changes)
         if manner.output == "table":
             for line in diff_lines(changes):
@@ -99,6 +103,17 @@ async def _relabel(tenant: Tenant, plan: Plan, manner: Manner) -> None:
             check_fresh(await read_declared(manager, org.id), changes)
         done = await _write(manager, changes)
     _finish(changes, done, manner)
+
+
+def _set_back(changes: Iterable[Change], marks: "Iterable[Label]") -> Iterator[str]:
+    """Labels that change here and are written from a bundle, so that they will not stay so."""
+    written = {each.subscription_id or each.organization_id: split(each.value) for each in marks}
+    for change in changes:
+        labels = [each.label for each in change.edits]
+        several = [each for each in labels if each in (written.get(change.holder.id) or ())]
+        if several:
+            what = f"{', '.join(several)} {'is' if len(several) == 1 else 'are'} written from a"
+            yield f"{change.holder.text()}: {what} bundle and will be set back; change it there"
 
 
 def _refuse(declared: Declared, changes: Sequence[Change]) -> None:
