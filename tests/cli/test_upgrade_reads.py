@@ -130,7 +130,7 @@ def test_without_published_soak_an_operator_is_told_that_none_is_known(manager: 
     asked = ["get", "clusters", "pay-prod-1", "--upgrades", served(manager), "--now", NOW]
     without = run(*asked, "-o", "json")
     assert json.loads(without.stdout)["items"][0]["soakLeftDays"] == 5
-    assert "soak is not known: shown as 0" in without.stderr
+    assert "soak of o-payments is not known: shown as 0" in without.stderr
     Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
     known = run(*asked, "--soak", "soak.json", "-o", "json")
     assert json.loads(known.stdout)["items"][0]["soakLeftDays"] == 3.75
@@ -339,6 +339,67 @@ def test_a_plan_of_both_says_what_we_have_against_the_other() -> None:
     assert by["agree", "pay-stage-1"]["rules"] == "both"
 
 
+def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -> None:
+    """What was read, with the soak that was kept and the brakes of now; nobody is asked."""
+    path = served(manager)
+    Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
+    assert run("soak", "import", "soak.json", "--reason", "r", "--database", "j.db").exit_code == 0
+    worked = run("run", "--kind", "upgrades", "--upgrades", path, "--once", "--database", "j.db")
+    assert worked.exit_code == 0, worked.output
+    held = run(
+        "hold", "add", "ops", "--target", "pay-prod-1", "--reason", "r", "--database", "j.db"
+    )
+    assert held.exit_code == 0
+    calls = manager.server.calls
+    found = run("get", "clusters", "--database", "j.db", "-o", "json")
+    assert found.exit_code == 0
+    items = {each["cluster"]: each for each in json.loads(found.stdout)["items"]}
+    assert len(items) == 6
+    assert items["pay-prod-1"]["soakLeftDays"] == 3.75
+    assert items["pay-prod-1"]["why"]["reason"] == "Held"
+    assert "note: upgrades/prod/o-payments as it was looked at " in found.stderr
+    why = run("why", "pay-prod-1", "--database", "j.db")
+    assert "✗ hold" in why.stdout
+    assert "o-maps" not in why.stderr
+    assert run("why", "upgrades/prod/o-maps", "--database", "j.db").exit_code == 0
+    plan = run("plan", "upgrades", "--database", "j.db", "--org", "Maps", "-o", "json")
+    assert [each["org"] for each in json.loads(plan.stdout)] == ["o-maps"]
+    other = run("get", "clusters", "--database", "j.db", "--org", "o-mops")
+    assert 'no organisation "o-mops"; did you mean "o-maps"?' in other.stderr
+    assert manager.server.calls == calls
+    assert manager.writes == []
+
+
+def test_a_live_look_has_the_soak_and_the_brakes_of_the_journal(manager: Managed) -> None:
+    """Unless soak was published: then that goes before."""
+    Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
+    run("soak", "import", "soak.json", "--reason", "r", "--database", "j.db")
+    run("hold", "add", "ops", "--everything", "--reason", "r", "--database", "j.db", "--yes")
+    asked = ["get", "clusters", "pay-prod-1", "--upgrades", served(manager), "--database", "j.db"]
+    found = run(*asked, "--now", NOW, "-o", "json")
+    (item,) = json.loads(found.stdout)["items"]
+    assert (item["soakLeftDays"], item["why"]["reason"]) == (3.75, "Held")
+    assert found.stderr == ""
+    more = {**SOAKED, "versions": {"4.16.4": {"workloads": {"payments": {"soak_days": 4}}}}}
+    Path("soak.json").write_text(json.dumps({"prod/o-payments": more}), encoding="utf-8")
+    found = run(*asked, "--now", NOW, "-o", "json", "--soak", "soak.json")
+    assert json.loads(found.stdout)["items"][0]["soakLeftDays"] == 1
+    missing = run("get", "clusters", "--upgrades", "upgrades.yaml", "--database", "none.db")
+    assert "no such journal" in str(missing.exception)
+
+
+def test_health_that_nobody_could_ask_for_is_not_taken_for_health(manager: Managed) -> None:
+    """An enforced check of which there is no Prometheus holds, and says so."""
+    path = served(manager)
+    document = json.loads(Path(path).read_text(encoding="utf-8"))
+    document["environments"][0]["prometheus"] = "telemeter"
+    checks = [{"provider": "telemeter", "enforced": True}]
+    document["organizations"][1]["healthChecks"] = checks
+    Path(path).write_text(json.dumps(document), encoding="utf-8")
+    found = run("why", "maps-1", "--upgrades", path, "--now", NOW)
+    assert "telemeter could not be asked whether it is well" in found.stdout
+
+
 def test_nothing_says_where_clusters_are() -> None:
     """The three ways to say it are named."""
     found = run("get", "clusters")
@@ -346,6 +407,7 @@ def test_nothing_says_where_clusters_are() -> None:
     assert "--upgrades FILE" in found.stderr
     assert "--ocm-url URL" in found.stderr
     assert "--world FILE" in found.stderr
+    assert "there is no journal here" in run("get", "clusters", "--recorded").stderr
 
 
 def test_a_cluster_and_a_target_of_a_rollout_may_have_one_name(manager: Managed) -> None:

@@ -72,6 +72,8 @@ def get_clusters(
         found = _found(some, name, chosen)
         for line in _listed(found, output, no_headers, one_org=len(asked.orgs) == 1):
             say(line, wants_colour(asked.settings.color))
+        if name:
+            looked = looked.only(*(view.ground for view, _ in found))
         looked.tell()
     looked.end()
 

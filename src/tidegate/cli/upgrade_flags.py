@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 
-SETTINGS = ("upgrades", "ocm.url", "ocm.tokenUrl", "ocm.token", "database", "color")
+SETTINGS = (
+    "upgrades", "ocm.url", "ocm.tokenUrl", "ocm.token", "database", "brakes", "holdFiles",
+    "prometheus", "bundle", "revision", "color",
+)  # fmt: skip
 NOWHERE = (
-    "nothing says where clusters are: write --upgrades FILE (who is served), "
-    "--ocm-url URL with a token of your own, or --world FILE"
+    "nothing says where clusters are: write --upgrades FILE (who is served), --ocm-url URL with a"
+    " token of your own, --world FILE, or --database with the journal of whoever tends them"
 )
 
 
@@ -36,6 +39,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     world: str = ""
     soak: str = ""
     orgs: tuple[str, ...] = ()
+    recorded: bool = False
     at: str = ""
 
     @property
@@ -46,7 +50,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def given(self) -> bool:
         """Whether anything says where upgrades are to be seen."""
-        return self.alone or bool(self.settings.upgrades)
+        return self.alone or bool(self.settings.upgrades) or self._is_recorded()
+
+    def _is_recorded(self) -> bool:
+        from tidegate.cli.upgrade_journal import is_known
+
+        return is_known(self.settings)
 
     def look(self) -> "Looked":
         """Read it, as it is now."""
@@ -55,13 +64,21 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             from tidegate.cli.upgrade_ground import Looked, of_document
 
             return Looked((of_document(read_document(self.world), self),))
-        from tidegate.cli import managers, upgrade_survey
+        if not self.alone and (self.recorded or not self.settings.upgrades):
+            return self._recorded()
+        from tidegate.cli import upgrade_survey, upgrade_tenant
 
-        if managers.is_own(self.settings):
-            if not self.alone and managers.TOKEN_VARIABLE not in os.environ:
-                raise click.UsageError(NOWHERE)
-            return upgrade_survey.as_tenant(self)
-        return upgrade_survey.as_operator(self)
+        return upgrade_tenant.as_tenant(self) if self.alone else upgrade_survey.as_operator(self)
+
+    def _recorded(self) -> "Looked":
+        """As the journal has it; where there is none, a token in a variable says who asks."""
+        from tidegate.cli import managers, upgrade_journal, upgrade_tenant
+
+        if self.recorded or self._is_recorded():
+            return upgrade_journal.as_recorded(self)
+        if managers.TOKEN_VARIABLE in os.environ:
+            return upgrade_tenant.as_tenant(self)
+        raise click.UsageError(NOWHERE)
 
 
 def ground_options(*more: str) -> Callable[[Function], Function]:
@@ -75,7 +92,7 @@ def ground_options(*more: str) -> Callable[[Function], Function]:
                 click.echo(f"warning: {warning}", err=True)
             return function(asked=Asked(settings=merged.settings(), **chosen), **kwargs)
 
-        flagged: Function = settings_options(*SETTINGS, *more)(command)
+        flagged: Function = settings_options(*dict.fromkeys((*SETTINGS, *more)))(command)
         return ground_flags(flagged)
 
     return decorate
@@ -83,6 +100,8 @@ def ground_options(*more: str) -> Callable[[Function], Function]:
 
 def ground_flags(function: Function) -> Function:
     """The flags themselves, for a command that has settings of its own."""
+    told = "Go by what whoever tends them last saw and wrote down; ask nobody."
+    function = click.option("--recorded", is_flag=True, help=told)(function)
     for name, field, metavar, text in reversed(_FLAGS):
         function = click.option(
             name,
@@ -101,7 +120,7 @@ _FLAGS = (
     ("--soak", "soak", "FILE|URL", "Soak that was published, by environment and organisation."),
     ("--now", "at", "TIME", "Decide as of this moment (RFC 3339), or so long from now."),
 )
-FLAGS = tuple(field for _, field, _, _ in _FLAGS)
+FLAGS = ("recorded", *(field for _, field, _, _ in _FLAGS))
 
 
 def is_world(data: object) -> bool:

@@ -3,7 +3,7 @@
 Nothing is ever written. What could not be read is told, and is part of the ground.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -35,12 +35,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     # When it was read; older than its moment if it comes from a journal.
     read_at: Instant
-    # What of it could not be read, a line each.
-    gaps: tuple[str, ...] = ()
     # What else there is to know of it, a line each.
     notes: tuple[str, ...] = ()
-    # When versions end to be supported, where somebody says so.
-    ends: Mapping[str, str] = {}
 
     @property
     def now(self) -> Instant:
@@ -50,9 +46,9 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def whole(self) -> bool:
         """Whether everything could be read."""
-        return not self.gaps and not any(True for _ in self._unread())
+        return not any(True for _ in self.unread())
 
-    def _unread(self) -> Iterator[str]:
+    def unread(self) -> Iterator[str]:
         """Clusters and organisations that were not read whole; the rules heed it, too."""
         world = self.world
         served = {each.id for each in world.orgs if each.registered}
@@ -67,16 +63,9 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
         """What our rules say of it."""
         return decide(self.world, self.world.now)
 
-    def tell(self) -> None:
-        """What people must know of it before they believe it; on stderr."""
-        for gap in (*self.gaps, *self._unread()):
-            click.echo(f"Error: {gap}", err=True)
-        for note in self.notes:
-            click.echo(f"note: {note}", err=True)
-
 
 class Looked(msgspec.Struct, frozen=True):
-    """All there is to look at, one ground an environment; and why some could not be read."""
+    """All there is to look at, one ground an organisation; and why some could not be read."""
 
     grounds: tuple[Ground, ...]
     troubles: tuple[str, ...] = ()
@@ -86,12 +75,19 @@ class Looked(msgspec.Struct, frozen=True):
         """Whether everything could be read."""
         return not self.troubles and all(each.whole for each in self.grounds)
 
+    def only(self, *grounds: Ground) -> "Looked":
+        """The same, of which only some grounds matter."""
+        wanted = {id(each) for each in grounds}
+        return Looked(tuple(e for e in self.grounds if id(e) in wanted), self.troubles)
+
     def tell(self) -> None:
         """What could not be read, and what else there is to know; on stderr."""
         for trouble in self.troubles:
             click.echo(f"Error: {trouble}", err=True)
-        for each in self.grounds:
-            each.tell()
+        for gap in (gap for each in self.grounds for gap in each.unread()):
+            click.echo(f"Error: {gap}", err=True)
+        for note in dict.fromkeys(note for each in self.grounds for note in each.notes):
+            click.echo(f"note: {note}", err=True)
 
     def end(self) -> None:
         """Exit 1 if something could not be read."""

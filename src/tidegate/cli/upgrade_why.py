@@ -32,9 +32,12 @@ def show_upgrades(asked: Asked, looked: Looked, name: str, output: str) -> None:
     colour = wants_colour(asked.settings.color)
     if name.startswith(ORGANISATION):
         shown = [the_organisation(some, name)]
+        looked = looked.only(shown[0][0].ground)
         _show_organisations(shown, output, colour)
     elif name:
-        _show_cluster(*the_cluster(some, name), output, colour)
+        view, stand = the_cluster(some, name)
+        looked = looked.only(view.ground)
+        _show_cluster(view, stand, output, colour)
     else:
         shown = [(view, *pair) for view in some for pair in view.by_fleet()]
         _show_organisations(shown, output, colour)

@@ -56,7 +56,7 @@ PROMOTION = (
 )
 @click.argument("what")
 @click.argument("target", required=False)
-@settings_options(*SETTINGS, *PROMOTION)
+@settings_options(*dict.fromkeys((*SETTINGS, *PROMOTION)))
 @click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
 @ground_flags
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)

@@ -117,32 +117,43 @@ class BrakeBook:
         brakes = self.read(now)
         if self._gatherer is not None:
             brakes = self._gatherer.known(brakes, self._probes, None, None)
+        return self._claimed(brakes, partition)
+
+    def seen_for(self, partition: str, recorded: Brakes | None, now: Instant) -> Brakes:
+        """The same for whoever does not have the worker's files."""
+        return self._claimed(self._with_recorded(recorded, now), partition)
+
+    def _claimed(self, brakes: Brakes, partition: str) -> Brakes:
         claims = self._claims() if brakes.budgets or brakes.mutexes else ()
         kind = kind_of(partition)
         return msgspec.structs.replace(brakes, claims=claims, kind=kind, partition=partition)
 
     def seen_by_others(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
-        """The same for whoever does not have the worker's files: those are known from its journal.
+        """What binds one rollout, for whoever does not have the worker's files."""
+        return self._bind(self._with_recorded(state.brakes, now), partition, state)
+
+    def _with_recorded(self, recorded: Brakes | None, now: Instant) -> Brakes:
+        """All brakes; those of the worker's files are known from what it recorded.
 
         What the journal of brakes says is as of now; anything else is as it was recorded last.
         """
-        brakes, recorded = self.read(now), state.brakes
-        if recorded is not None:
-            ours = self._state.on.keys() | self._state.lifted
-            kept: dict[str, Any] = {
-                field: tuple(
-                    each
-                    for each in getattr(recorded, field)
-                    if (_KINDS.get(field, field), each.name) not in ours
-                )
-                for field in KEPT
-            }
-            names = {field: {each.name for each in some} for field, some in kept.items()}
-            for field in KEPT:
-                mine = getattr(brakes, field)
-                kept[field] += tuple(each for each in mine if each.name not in names[field])
-            brakes = Brakes(**kept)
-        return self._bind(brakes, partition, state)
+        brakes = self.read(now)
+        if recorded is None:
+            return brakes
+        ours = self._state.on.keys() | self._state.lifted
+        kept: dict[str, Any] = {
+            field: tuple(
+                each
+                for each in getattr(recorded, field)
+                if (_KINDS.get(field, field), each.name) not in ours
+            )
+            for field in KEPT
+        }
+        names = {field: {each.name for each in some} for field, some in kept.items()}
+        for field in KEPT:
+            mine = getattr(brakes, field)
+            kept[field] += tuple(each for each in mine if each.name not in names[field])
+        return Brakes(**kept)
 
     def _bind(self, brakes: Brakes, partition: str, state: RolloutState) -> Brakes | None:
         if self._gatherer is not None:

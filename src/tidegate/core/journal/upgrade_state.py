@@ -213,6 +213,7 @@ def world_of(
         gates=state.gates,
         health_fails=state.health_fails,
         kept={**kept, f"{org.env}/{org.id}": past_of(state)} if kept is not None else {},
+        ends=state.ends,
         unread=state.unread,
         refused=state.refused,
         ledgers={**ledgers, f"{org.env}/{org.id}": state.ledger},

@@ -5,24 +5,17 @@ somebody here leads is looked at; a round is called for as soon as there is some
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 
 import msgspec
 
 from tidegate.core.errors import OutsideError
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.service import Registration
-from tidegate.core.upgrades.world import Org, World
-from tidegate.engine.upgrades.survey import PREFIX, survey
-from tidegate.engine.upgrades.worlds import labels_of, world_of
+from tidegate.core.upgrades.world import World
+from tidegate.engine.upgrades.reading import AskAlerts, publishing, read_organisations
 from tidegate.ports.clock import Clock
-from tidegate.ports.cluster_health import Alerts
-from tidegate.ports.cluster_manager import LabelType, ManagedClusters
-
-# Asked for the alerts of an organisation.
-AskAlerts = Callable[[str], Awaitable[Alerts]]
-
-_INHERIT, _SHARED = "version-data.inherit", "version-data."
+from tidegate.ports.cluster_manager import ManagedClusters
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -156,70 +149,9 @@ class Sight:
 
     async def _read(
         self, channel: Channel, wanted: tuple[Registration, ...], now: Instant
-    ) -> list[World]:
+    ) -> tuple[World, ...]:
         """The world of each organisation by itself."""
-        found, others = await asyncio.gather(
-            survey(channel.manager, organizations=[each.id for each in wanted]),
-            self._publishing(),
-        )
-        whole = world_of(found, [each.org() for each in wanted], now)
-        return await asyncio.gather(*(self._world(each, whole, others) for each in wanted))
-
-    async def _world(self, registration: Registration, whole: World, others: "_Others") -> World:
-        org = next(each for each in whole.orgs if each.id == registration.id)
-        clusters = tuple(each for each in whole.clusters if each.org == org.id)
-        ill: Alerts = {}
-        fails = False
-        if org.health_checks and (ask := self._alerts.get(org.env)) is not None:
-            try:
-                ill = await ask(org.id)
-            except (OutsideError, TimeoutError, OSError):
-                fails = True
-        return msgspec.structs.replace(
-            whole,
-            orgs=(org, *_inherited(org, others)),
-            clusters=tuple(
-                msgspec.structs.replace(each, alerts=ill.get(each.uuid, ())) for each in clusters
-            ),
-            health_fails=fails,
-        )
-
-    async def _publishing(self) -> "_Others":
-        """Who publishes what it learnt, to whom, in any environment."""
         ways = {each.environment: each.manager for each in self._channels}
-
-        async def one(environment: str) -> list[Org] | str:
-            try:
-                read = await ways[environment].labels(PREFIX + _SHARED, LabelType.ORGANIZATION)
-            except OutsideError as error:
-                return str(error)
-            labels = labels_of(read.items, PREFIX)
-            return [
-                Org(id=owner, name=owner, env=environment, labels=mine, registered=False)
-                for (_, owner), mine in sorted(labels.items())
-            ]
-
-        answers = await asyncio.gather(*map(one, ways))
-        orgs: dict[str, Org] = {}
-        for answer in answers:
-            if not isinstance(answer, str):
-                orgs |= {each.id: each for each in answer}
-        silent = [name for name, each in zip(ways, answers, strict=True) if isinstance(each, str)]
-        return _Others(orgs, tuple(silent))
-
-
-class _Others(msgspec.Struct, frozen=True):
-    """Organisations that publish or inherit, and environments of which nobody knows."""
-
-    orgs: dict[str, Org]
-    silent: tuple[str, ...]
-
-
-def _inherited(org: Org, others: _Others) -> list[Org]:
-    """The organisations one inherits from; OutsideError if it cannot be told who they are."""
-    wanted = {each.strip() for each in org.labels.get(_INHERIT, "").split(",")} - {"", org.id}
-    unknown = wanted - others.orgs.keys()
-    if unknown and others.silent:
-        who, where = ", ".join(sorted(unknown)), ", ".join(others.silent)
-        raise OutsideError(f"{org.id} inherits from {who}, and {where} does not answer")
-    return [others.orgs[each] for each in sorted(wanted & others.orgs.keys())]
+        ask = self._alerts.get(channel.environment)
+        read = await read_organisations(channel.manager, wanted, now, publishing(ways), ask)
+        return read.worlds

@@ -1,0 +1,110 @@
+"""Organisations read now, each as the world it is decided in: its clusters, their health, and whom
+it inherits from, in whatever environment that is.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import msgspec
+
+from tidegate.core.errors import OutsideError
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.service import Registration
+from tidegate.core.upgrades.world import Org, World
+from tidegate.engine.upgrades.survey import PREFIX, survey
+from tidegate.engine.upgrades.worlds import labels_of, world_of
+from tidegate.ports.cluster_health import Alerts
+from tidegate.ports.cluster_manager import LabelType, ManagedClusters, SetAside
+
+# Asked for the alerts of an organisation.
+AskAlerts = Callable[[str], Awaitable[Alerts]]
+
+_INHERIT, _SHARED = "version-data.inherit", "version-data."
+
+
+class Others(msgspec.Struct, frozen=True):
+    """Organisations that publish or inherit, and environments of which nobody knows."""
+
+    orgs: Mapping[str, Org] = {}
+    silent: tuple[str, ...] = ()
+
+
+class Read(msgspec.Struct, frozen=True):
+    """What was read with one token."""
+
+    # One an organisation, in the order they were asked for; the others in it are not served.
+    worlds: tuple[World, ...]
+    # Documents that could not be used.
+    set_aside: tuple[SetAside, ...] = ()
+
+
+async def read_organisations(
+    manager: ManagedClusters,
+    wanted: Sequence[Registration],
+    now: Instant,
+    others: Awaitable[Others],
+    ask: AskAlerts | None = None,
+) -> Read:
+    """Some organisations at once; OutsideError if they cannot be read."""
+    found, known = await asyncio.gather(
+        survey(manager, organizations=[each.id for each in wanted]), others
+    )
+    whole = world_of(found, [each.org() for each in wanted], now)
+    worlds = await asyncio.gather(*(_world(each, whole, known, ask) for each in wanted))
+    return Read(tuple(worlds), found.set_aside)
+
+
+async def _world(
+    registration: Registration, whole: World, others: Others, ask: AskAlerts | None
+) -> World:
+    """The world of one organisation by itself."""
+    org = next(each for each in whole.orgs if each.id == registration.id)
+    clusters = tuple(each for each in whole.clusters if each.org == org.id)
+    ill: Alerts = {}
+    fails = False
+    if org.health_checks and ask is not None:
+        try:
+            ill = await ask(org.id)
+        except (OutsideError, TimeoutError, OSError):
+            fails = True
+    return msgspec.structs.replace(
+        whole,
+        orgs=(org, *_inherited(org, others)),
+        clusters=tuple(
+            msgspec.structs.replace(each, alerts=ill.get(each.uuid, ())) for each in clusters
+        ),
+        health_fails=fails,
+    )
+
+
+async def publishing(ways: Mapping[str, ManagedClusters]) -> Others:
+    """Who publishes what it learnt, to whom, in any environment."""
+
+    async def one(environment: str) -> list[Org] | str:
+        try:
+            read = await ways[environment].labels(PREFIX + _SHARED, LabelType.ORGANIZATION)
+        except OutsideError as error:
+            return str(error)
+        labels = labels_of(read.items, PREFIX)
+        return [
+            Org(id=owner, name=owner, env=environment, labels=mine, registered=False)
+            for (_, owner), mine in sorted(labels.items())
+        ]
+
+    answers = await asyncio.gather(*map(one, ways))
+    orgs: dict[str, Org] = {}
+    for answer in answers:
+        if not isinstance(answer, str):
+            orgs |= {each.id: each for each in answer}
+    silent = [name for name, each in zip(ways, answers, strict=True) if isinstance(each, str)]
+    return Others(orgs, tuple(silent))
+
+
+def _inherited(org: Org, others: Others) -> list[Org]:
+    """The organisations one inherits from; OutsideError if it cannot be told who they are."""
+    wanted = {each.strip() for each in org.labels.get(_INHERIT, "").split(",")} - {"", org.id}
+    unknown = wanted - others.orgs.keys()
+    if unknown and others.silent:
+        who, where = ", ".join(sorted(unknown)), ", ".join(others.silent)
+        raise OutsideError(f"{org.id} inherits from {who}, and {where} does not answer")
+    return [others.orgs[each] for each in sorted(wanted & others.orgs.keys())]
