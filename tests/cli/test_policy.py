@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -324,6 +325,23 @@ def test_what_a_bundle_sets_back_is_warned_of(owner: Owner) -> None:
     assert says in result.stderr
     assert owner.labels("pay-prod-1")["soak-days"] == "9"
     assert "set back" not in owner.run("policy", "set", "pay-prod-1", "--mutexes", "n").stderr
+
+
+def test_an_operator_writes_for_those_who_are_served(tmp_path: Path) -> None:
+    """With the credentials of the service, by the file that says who is; nobody else is reached."""
+    with managed() as at:
+        file = tmp_path / "upgrades.yaml"
+        served = [{"id": each, "name": each, "environment": "prod"} for each in ("o-maps", "o-x")]
+        prod = {"name": "prod", "url": at.url, "tokenUrl": f"{at.url}/token"}
+        prod |= {"clientId": "tidegate", "clientSecret": "env:OCM_SECRET"}
+        file.write_text(json.dumps({"environments": [prod], "organizations": served}))
+        env = {"OCM_SECRET": "simulated", "TIDEGATE_UPGRADES": str(file)}
+        args = ["policy", "set", "maps-2", "--soak-days", "2", "--org"]
+        result = CliRunner().invoke(cli, [*args, "o-maps"], env=env)
+        assert result.stdout == "cluster/maps-2  soak-days  two → 2\n"
+        refused = CliRunner().invoke(cli, [*args, "o-payments"], env=env)
+        assert '"o-payments" is not served' in str(refused.exception)
+        assert "--org: missing" in str(CliRunner().invoke(cli, args[:-1], env=env).exception)
 
 
 def test_mistakes_that_are_there_are_shown(owner: Owner) -> None:

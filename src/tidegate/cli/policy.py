@@ -144,8 +144,10 @@ def _mistakes(declared: Declared) -> dict[str, list[str]]:
 )
 @click.option("--schedule-timezone", metavar="ZONE", help="Of the schedule: Europe/Berlin.")
 @click.option("--sector", metavar="NAME", help="Which sector it is in.")
-@click.option("--mutexes", multiple=True, metavar="NAMES", help="What it alone has meanwhile.")
-@click.option("--blocked-versions", multiple=True, metavar="PATTERNS", help="RE2, not for it.")
+@click.option("--mutexes", multiple=True, metavar="NAMES", help="What it alone has while upgraded.")
+@click.option(
+    "--blocked-versions", multiple=True, metavar="PATTERNS", help="Versions it never goes to (RE2)."
+)
 @click.option(
     "--version-gate-approvals",
     multiple=True,
