@@ -1,4 +1,4 @@
-"""`lint` and `when` of upgrades: on files, and over HTTP with a token of one's own.
+"""`lint`, `when` and `what-if` of upgrades: on files, and over HTTP with a token of one's own.
 
 What is printed is kept in `foresight/`; `--rewrite` writes it anew, and then it is read.
 """
@@ -16,6 +16,8 @@ from tidegate.cli.main import cli
 ROOT = Path(__file__).parents[2]
 WORLD = str(ROOT / "examples/upgrade-world.yaml")
 GOLDEN = Path(__file__).parent / "foresight"
+WHAT_IF = ["what-if", "--world", WORLD, "--set", "pay-stage-2/soak-days=0"]
+WHAT_IF += ["--set", r"org/o-payments/blocked-versions=^4\.17"]
 TOKEN = "token-of-payments"
 
 
@@ -48,6 +50,9 @@ def manager() -> Iterator[Managed]:
         ("when-pools", None, 0, ["when", "cluster/pay-prod-2", "--world", WORLD, "-o", "json"]),
         ("when-aside", None, 0, ["when", "maps-2-uuid", "--world", WORLD]),
         ("when-yaml", None, 0, ["when", WORLD, "--org", "o-maps", "-o", "yaml"]),
+        ("what-if-80", 80, 0, WHAT_IF),
+        ("what-if-160", 160, 0, WHAT_IF),
+        ("what-if-json", None, 0, [*WHAT_IF, "-o", "json"]),
         ("lint-80", 80, 1, ["lint", "--world", WORLD]),
         ("lint-160", 160, 1, ["lint", "--world", WORLD]),
         ("lint-github", None, 1, ["lint", "--world", WORLD, "-o", "github"]),
@@ -120,6 +125,59 @@ def test_a_name_that_is_not_there_gets_the_nearest(asked: list[str], told: str) 
     """Of clusters, organisations and files."""
     Path("rollout.json").write_text("{}", encoding="utf-8")
     found = run(*asked)
+    assert found.exit_code == 2, found.output
+    assert told in found.output
+
+
+def test_labels_that_are_so_already_come_to_nothing() -> None:
+    """Nothing is compared, and that is said; what is set twice counts as it was said last."""
+    same = ["what-if", "--world", WORLD, "--set", "cluster/pay-stage-2/soak-days=1"]
+    found = run(*same)
+    assert (found.exit_code, found.stdout) == (0, "")
+    assert found.stderr == "all of these labels are so already\n"
+    twice = run(*same[:3], "--set", "pay-stage-2/soak-days=0", *same[3:])
+    assert (twice.stdout, twice.stderr) == (found.stdout, found.stderr)
+
+
+def test_an_empty_value_takes_a_label_away() -> None:
+    """As whoever deletes it would."""
+    found = run("what-if", "--world", WORLD, "--set", "pay-prod-1/mutexes=", "-o", "json")
+    read = json.loads(found.stdout)
+    (change,) = read["changes"]
+    assert change == {
+        "of": "cluster/pay-prod-1",
+        "label": "mutexes",
+        "before": "pay-prod",
+        "after": None,
+    }
+    (shift,) = read["clusters"]
+    assert shift["before"]["why"]["reason"] == "MutexUpgrading"
+    assert shift["after"]["startsAt"] < shift["before"]["startsAt"]
+
+
+def test_a_change_that_moves_nobody_says_so() -> None:
+    """A blank in a list of patterns that blocks nothing new."""
+    asked = ["what-if", "--world", WORLD, "--set", r"org/o-maps/blocked-versions=^3\."]
+    found = run(*asked)
+    assert found.stdout == 'organisation/o-maps: blocked-versions none → "^3\\."\n'
+    assert found.stderr == "no cluster goes elsewhere, sooner or later\n"
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("maps-2/soak-dys=0", 'no label "soak-dys"; did you mean "soak-days"?'),
+        ("maps-9/soak-days=0", 'no cluster "maps-9"; did you mean "maps-'),
+        ("org/o-map/blocked-versions=x", 'no organisation "o-map"; did you mean "o-maps"?'),
+        ("org/o-maps/sector-dep.x=y", 'did you mean "sector-deps.NAME"?'),
+        ("org/o-maps/soak-days=1", 'no label "soak-days"; there are blocked-versions'),
+        ("soak-days=1", "write CLUSTER/LABEL=VALUE or org/ID/LABEL=VALUE"),
+        ("maps-1/soak-days", "write CLUSTER/LABEL=VALUE or org/ID/LABEL=VALUE"),
+    ],
+)
+def test_what_cannot_be_set_gets_the_nearest(text: str, told: str) -> None:
+    """Clusters, organisations, labels, and what is no label of anybody."""
+    found = run("what-if", "--world", WORLD, "--set", text)
     assert found.exit_code == 2, found.output
     assert told in found.output
 

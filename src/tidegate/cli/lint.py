@@ -46,7 +46,7 @@ def lint(asked: Asked, output: str) -> None:
             title = f"tidegate: {each.code}"
             click.echo(annotation(each.severity, f"{each.owner}: {_said(each)}", title=title))
     elif output != "table":
-        emit({"findings": [_doc(each) for each in found]}, output)
+        emit({"findings": [finding_doc(each) for each in found]}, output)
     else:
         colour = wants_colour(asked.settings.color)
         for line in finding_lines(found, terminal_width()):
@@ -82,7 +82,8 @@ def _said(one: Finding) -> str:
     return f"{label}{one.message}; {one.remedy}"
 
 
-def _doc(one: Finding) -> dict[str, Any]:
+def finding_doc(one: Finding) -> dict[str, Any]:
+    """One finding, for programs."""
     return {
         "severity": one.severity,
         "code": one.code,

@@ -27,11 +27,13 @@ from tidegate.core.why.upgrade_dates import (
 from tidegate.wire.rollout_answer import verdict_doc
 
 DAY = 24 * 60 * 60 * SECOND
+# How far ahead is looked, unless somebody says otherwise.
+DAYS = 90
 
 Shown = list[tuple[Fleet, list[Expected]]]
 
 
-def pace_of(apply_time: str | None, pool_time: str | None, days: int) -> tuple[Pace, str]:
+def pace_of(apply_time: str | None, pool_time: str | None, days: int = DAYS) -> tuple[Pace, str]:
     """What is assumed of upgrades, and how that is known."""
     pace = Pace(horizon=Duration(days * DAY))
     if apply_time:

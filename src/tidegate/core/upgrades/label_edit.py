@@ -30,6 +30,9 @@ CLUSTER_LABELS = (
 )
 """What the labels of a cluster may be, in the order in which people think of them."""
 
+ORG_LABELS = (BLOCKED, INHERIT, PUBLISH, "version-gate-approvals")
+"""What the labels of an organisation may be, beside those of its sectors."""
+
 # What the labels of a cluster and of an organisation belong to, in an address of a label.
 CLUSTER, ORGANISATION = "cluster", "organisation"
 

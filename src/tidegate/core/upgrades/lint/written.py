@@ -9,14 +9,13 @@ from tidegate.core.model.problem import nearest
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.declared.complaint import Complaint
 from tidegate.core.upgrades.declared.patterns import is_found
-from tidegate.core.upgrades.label_edit import BLOCKED, CLUSTER_LABELS, INHERIT, PUBLISH
+from tidegate.core.upgrades.label_edit import BLOCKED, CLUSTER_LABELS, INHERIT, ORG_LABELS, PUBLISH
 from tidegate.core.upgrades.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL
 from tidegate.core.upgrades.lint.finding import Finding, names
 
 # Lists of a cluster; blocked versions are patterns, in which a blank may be meant.
 _CLUSTER_LISTS = ("workloads", "mutexes", "version-gate-approvals")
 _ORG_LISTS = (INHERIT, PUBLISH, "version-gate-approvals")
-_ORG_LABELS = (BLOCKED, INHERIT, PUBLISH, "version-gate-approvals")
 _OF_SECTORS = (SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL)
 # Versions as unlike as can be: a pattern found in all of them lets none through.
 _ANY_VERSION = ("0.0.0", "4.12.17", "4.21.3-rc.2", "9.8.7", "11.20.33")
@@ -80,7 +79,7 @@ def _complaints(owner: Owner, complaints: Iterable[Complaint]) -> Iterator[Findi
 
 def _of_the_org(org: Owner, fleet: Fleet) -> Iterator[Finding]:
     sectors = [each for each in org.labels if each.startswith(_OF_SECTORS)]
-    yield from _unknown(org, (*_ORG_LABELS, *sectors))
+    yield from _unknown(org, (*ORG_LABELS, *sectors))
     if fleet.org.id in _split(org.labels.get(INHERIT, "")):
         remedy = f"take {fleet.org.id} out of the list"
         yield org.found("self-inheritance", INHERIT, "names the organisation itself", remedy)
