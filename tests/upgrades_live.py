@@ -20,6 +20,7 @@ from tidegate.engine.upgrades.ledgers import upgrade_desk
 from tidegate.engine.upgrades.rounds import Upgrades
 from tidegate.engine.upgrades.sight import Channel, Pace, Sight
 from tidegate.engine.worker import Led, Settings, Worker
+from tidegate.ports.cluster_health import Alerts
 from tidegate.ports.cluster_manager import ManagedClusters
 from tidegate.ports.store import Store
 from tidegate.simulation.cluster_manager.faults import Luck
@@ -88,9 +89,11 @@ class Scene:
         act: tuple[str, ...] = ("*",),
         store: Store | None = None,
         manager: ManagedClusters | None = None,
+        alerts: Callable[[str], Coroutine[Any, Any, Alerts]] | None = None,
     ) -> Worker:
         """One more worker; it sees the journal and the clusters through these, if any are given."""
         channel = Channel("prod", manager or self.manager(), self.registrations)
+        asked = {} if alerts is None else {"prod": alerts}
         settings = Settings(
             holder=holder,
             act=act,
@@ -106,7 +109,7 @@ class Scene:
             Actor(Limits(), Breaker()),
             settings,
             lambda partition, outcome: self.told.append((partition, outcome)),
-            kinds=(Upgrades(Sight((channel,), self, PACE), Hands()),),
+            kinds=(Upgrades(Sight((channel,), self, PACE, asked), Hands()),),
         )
 
     def live(self, hours: float, *workers: Worker) -> None:

@@ -1,11 +1,8 @@
 """Upgrades for `run` and `serve`: everybody who is served, looked at and tended by one worker."""
 
-from pathlib import Path
-
 import msgspec
 
-from tidegate.cli.managers import Managers, service_of
-from tidegate.config.prometheus_file import read_servers
+from tidegate.cli.managers import Managers, health_of, service_of
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
 from tidegate.core.journal.facts import Mode, Outcome
@@ -19,7 +16,7 @@ from tidegate.engine.upgrades.rounds import UpgradeRound, Upgrades
 from tidegate.engine.upgrades.sight import Channel, Pace, Sight
 from tidegate.ports.cluster_health import ClusterHealth
 from tidegate.ports.cluster_manager import ManagedClusters
-from tidegate.wiring import clock, cluster_health
+from tidegate.wiring import clock
 
 
 class Tended(msgspec.Struct, frozen=True):
@@ -66,12 +63,8 @@ def tended_upgrades(settings: Settings) -> Tended | None:
 
 def _health(settings: Settings, service: Service) -> dict[str, ClusterHealth]:
     """Who knows the alerts of clusters, by environment."""
-    servers = [each for name in settings.prometheus for each in read_servers(Path(name))]
-    return {
-        each.name: cluster_health(servers, each.prometheus)
-        for each in service.environments
-        if each.prometheus
-    }
+    found = ((each.name, health_of(settings, each)) for each in service.environments)
+    return {name: each for name, each in found if each is not None}
 
 
 def line_of(partition: str, ended: UpgradeRound) -> str:

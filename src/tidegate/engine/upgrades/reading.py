@@ -61,7 +61,8 @@ async def _world(
     org = next(each for each in whole.orgs if each.id == registration.id)
     clusters = tuple(each for each in whole.clusters if each.org == org.id)
     ill: Alerts = {}
-    fails = False
+    # Where nobody can be asked, nobody is taken to be well for that.
+    fails = bool(org.health_checks) and ask is None
     if org.health_checks and ask is not None:
         try:
             ill = await ask(org.id)
