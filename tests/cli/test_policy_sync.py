@@ -56,7 +56,7 @@ schedule: 0 8-16 * * 1-4
 conditions: {soakDays: 5, sector: prod, mutexes: [pay-prod]}
 """
 FILE = """
-bundle: true
+bundle: bundle
 environments: [{name: prod, clientSecret: env:SYNC_SECRET}]
 """
 
@@ -86,9 +86,9 @@ class Team:
 
     def run(self, *args: str, upgrades: bool = True) -> Result:
         """What the command does."""
-        flags = ["--bundle", str(self.folder / "bundle")]
-        if upgrades:
-            flags += ["--upgrades", str(self.folder / "upgrades.yaml")]
+        flags = ["--upgrades", str(self.folder / "upgrades.yaml")]
+        if not upgrades:
+            flags = ["--bundle", str(self.folder / "bundle")]
         env = {"SYNC_SECRET": "simulated", "COLUMNS": "200", "XDG_CACHE_HOME": str(self.folder)}
         return CliRunner().invoke(cli, ["policy", "sync", *flags, *args], env=env)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.test_bundle_upgrades import FILES, bundled
-from tidegate.config.upgrade_file import ServiceFile, read_service_file
+from tidegate.config.upgrade_file import ServiceFile, named_bundle, read_service_file
 from tidegate.core.errors import UserError
 from tidegate.core.upgrades.bundled import Bundled
 from tidegate.core.upgrades.service import Credentials
@@ -18,7 +18,7 @@ def read(folder: Path, text: str, declared: Bundled | None = None) -> ServiceFil
     """Who a file says is served, beside a bundle."""
     (folder / "upgrades.yaml").write_text(text)
     return read_service_file(
-        folder / "upgrades.yaml", lambda: bundled() if declared is None else declared
+        folder / "upgrades.yaml", lambda _: bundled() if declared is None else declared
     )
 
 
@@ -89,9 +89,30 @@ def test_a_bundle_is_read_only_if_the_file_asks_for_it(tmp_path: Path) -> None:
     """And what cannot be read of it is warned of."""
     (tmp_path / "upgrades.yaml").write_text("environments: []\norganizations: []\n")
 
-    def never() -> Bundled:
+    def never(_: str) -> Bundled:
         raise AssertionError("nobody asked")
 
     assert read_service_file(tmp_path / "upgrades.yaml", never).service.organizations == ()
     found = read(tmp_path, "bundle: true\n", Bundled(gaps=("a.yml:1: no YAML",)))
     assert "a.yml:1: no YAML; who stands there is not served" in found.warnings[0].text()
+
+
+@pytest.mark.parametrize("written, folder", [("true", ""), ("app-interface", "app-interface")])
+def test_the_file_may_name_its_bundle(tmp_path: Path, written: str, folder: str) -> None:
+    """Seen from the file; without a name it is that of the settings."""
+    path, asked = tmp_path / "upgrades.yaml", list[str]()
+    path.write_text(f"bundle: {written}\n")
+
+    def read_it(name: str) -> Bundled:
+        asked.append(name)
+        return Bundled()
+
+    read_service_file(path, read_it)
+    assert asked == [str(tmp_path / folder) if folder else ""]
+    assert named_bundle(path) == asked[0]
+    path.write_text("bundle: false\nenvironments: []\norganizations: []\n")
+    read_service_file(path, read_it)
+    assert len(asked) == 1
+    path.write_text("bundle: 3\n")
+    with pytest.raises(UserError, match="3 is no bundle; write its directory, or true"):
+        read_service_file(path, read_it)

@@ -105,21 +105,22 @@ def service_of(settings: Settings) -> Service:
     if not settings.upgrades:
         remedy = "write --upgrades FILE, or --ocm-url and --token for an organisation of your own"
         raise UserError((Problem("upgrades", "nobody is served", remedy),))
-    read = read_service_file(Path(settings.upgrades), lambda: bundled_of(settings))
+    read = read_service_file(Path(settings.upgrades), lambda folder: bundled_of(settings, folder))
     for warning in read.warnings:
         click.echo(f"warning: {warning.text()}", err=True)
     return read.service
 
 
-def bundled_of(settings: Settings) -> Bundled:
-    """What the bundle of the settings declares of upgrades."""
+def bundled_of(settings: Settings, folder: str = "") -> Bundled:
+    """What a bundle declares of upgrades: that of a directory, or of the settings."""
     from tidegate.config.bundle.reading import read_bundle
 
-    tree = wiring.open_tree(Path(settings.bundle), settings.revision or None)
+    path = Path(folder or settings.bundle)
+    tree = wiring.open_tree(path, settings.revision or None)
     bundle = read_bundle(tree, wiring.bundle_cache())
     if not bundle.files:
         remedy = "name the directory of a bundle"
-        raise UserError((Problem("bundle", f"{settings.bundle}: no YAML file", remedy),))
+        raise UserError((Problem("bundle", f"{path}: no YAML file", remedy),))
     return bundle.upgrades
 
 

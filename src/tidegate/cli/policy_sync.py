@@ -6,6 +6,7 @@ Every organisation by itself: what cannot be written of one is told, and the oth
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -55,13 +56,25 @@ def sync(merged: Merged, org: str | None, allow_mass_delete: bool, manner: Manne
     bundle, which a label of our own tells. Labels of others stay, and so do clusters that nobody
     declared. Nothing is taken away if part of the bundle or of the clusters could not be read.
     """
-    asyncio.run(_sync(merged.settings(), org or "", allow_mass_delete, manner))
-
-
-async def _sync(settings: Settings, org: str, allowed: bool, manner: Manner) -> None:
     from tidegate.cli.managers import bundled_of
 
-    bundled = bundled_of(settings)
+    settings = merged.settings()
+    bundled = bundled_of(settings, _folder(merged, settings))
+    asyncio.run(_sync(settings, bundled, org or "", allow_mass_delete, manner))
+
+
+def _folder(merged: Merged, settings: Settings) -> str:
+    """The bundle that the file of who is served names, unless somebody names another."""
+    if merged.origins["bundle"].place != "default" or not settings.upgrades:
+        return ""
+    from tidegate.config.upgrade_file import named_bundle
+
+    return named_bundle(Path(settings.upgrades))
+
+
+async def _sync(
+    settings: Settings, bundled: Bundled, org: str, allowed: bool, manner: Manner
+) -> None:
     if bundled.gaps:
         remedy = "mend it; from part of a bundle nothing is written"
         raise UserError(tuple(Problem("", gap, remedy) for gap in bundled.gaps))

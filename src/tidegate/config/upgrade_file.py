@@ -5,13 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-from tidegate.config.strict_yaml import read_yaml
+from tidegate.config.strict_yaml import Document, read_yaml
 from tidegate.core.errors import UserError
 from tidegate.core.model.problem import Problem, Problems
 from tidegate.core.upgrades.bundled import Bundled
 from tidegate.core.upgrades.service import Credentials, Service
 from tidegate.wire.bundled_service import check_secrets, with_bundle
-from tidegate.wire.upgrade_service_doc import read_service
+from tidegate.wire.reader import Reader
+from tidegate.wire.upgrade_service_doc import bundle_named, read_service
 
 
 class ServiceFile(msgspec.Struct, frozen=True):
@@ -21,21 +22,18 @@ class ServiceFile(msgspec.Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
 
-def read_service_file(path: Path, read_bundled: Callable[[], Bundled] | None = None) -> ServiceFile:
+def read_service_file(
+    path: Path, read_bundled: Callable[[str], Bundled] | None = None
+) -> ServiceFile:
     """Who a file says is served; UserError lists all that is wrong with it, each with its line.
 
-    A bundle is read only if the file asks for it.
+    A bundle is read only if the file asks for it, with its directory if the file names one.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        what = (getattr(error, "strerror", None) or "not UTF-8").lower()
-        remedy = "name a file with environments and organizations"
-        raise UserError((Problem("upgrades", what, remedy),), where=str(path)) from None
-    document, problems = read_yaml(str(path), text), Problems()
+    document, problems = _document(path), Problems()
     data = document.data
-    if isinstance(data, dict) and data.get("bundle") is True and read_bundled is not None:
-        bundled = read_bundled()
+    folder = _bundle_beside(path, data)
+    if isinstance(data, dict) and folder is not None and read_bundled is not None:
+        bundled = read_bundled(folder)
         service = read_service(with_bundle(data, bundled, problems), problems)
         check_secrets(service, bundled, problems)
         for gap in bundled.gaps:
@@ -45,6 +43,27 @@ def read_service_file(path: Path, read_bundled: Callable[[], Bundled] | None = N
     if problems.errors:
         raise UserError(document.located(problems.errors))
     return ServiceFile(_seen_from(path.parent, service), document.located(problems.warnings))
+
+
+def named_bundle(path: Path) -> str:
+    """The directory of the bundle that a file names; empty: it names none."""
+    return _bundle_beside(path, _document(path).data) or ""
+
+
+def _bundle_beside(path: Path, data: object) -> str | None:
+    """The bundle of a document, seen from its file; empty: the settings'; None: there is none."""
+    named = bundle_named(Reader(data if isinstance(data, dict) else {}, "", Problems()))
+    return str(path.parent / named) if named else named
+
+
+def _document(path: Path) -> Document:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = (getattr(error, "strerror", None) or "not UTF-8").lower()
+        remedy = "name a file with environments and organizations"
+        raise UserError((Problem("upgrades", what, remedy),), where=str(path)) from None
+    return read_yaml(str(path), text)
 
 
 def _seen_from(folder: Path, service: Service) -> Service:

@@ -1,6 +1,6 @@
 """A document of who is served, completed by what a bundle declares.
 
-    bundle: true
+    bundle: app-interface
     environments:
       - {name: prod, clientSecret: env:OCM_SECRET}
 

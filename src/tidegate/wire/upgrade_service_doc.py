@@ -50,7 +50,7 @@ class Severity(enum.Enum):
 def read_service(document: object, problems: Problems) -> Service:
     """Everybody who is served; what is wrong with the document is in the problems."""
     reader = Reader(document, "", problems)
-    reader.flag("bundle")
+    bundle_named(reader)
     for name, of in (("environments", "{name, url}"), ("organizations", "{id, name, environment}")):
         if not reader.has(name):
             problems.add(name, "missing", f"write a list of {of}")
@@ -63,6 +63,18 @@ def read_service(document: object, problems: Problems) -> Service:
     reader.close()
     check_service(service, problems)
     return service
+
+
+def bundle_named(reader: Reader) -> str | None:
+    """The bundle that says who else is served; empty: that of the settings; None: there is none."""
+    found = reader.raw("bundle")
+    if found is None or isinstance(found, bool):
+        return "" if found else None
+    if not isinstance(found, str) or not found:
+        wrong = f"{shown(found)} is no bundle"
+        reader.problems.add(reader.at("bundle"), wrong, "write its directory, or true")
+        return None
+    return found
 
 
 def check_service(service: Service, problems: Problems) -> None:
