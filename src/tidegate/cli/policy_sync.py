@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tidegate.ports.cluster_manager import ManagedClusters
 
 SETTINGS = ("bundle", "revision", "upgrades", "ocm.url", "ocm.tokenUrl", "ocm.token")
-# The integration that writes such labels today: who disables it is left alone by us, too.
-LABELS_WRITER = "ocm-labels"
 
 
 @click.command(
@@ -99,6 +97,7 @@ async def _served(
     """Whom the bundle declares something of, of those that are served, and the way to each."""
     from tidegate.cli.managers import Managers, is_own, service_of
     from tidegate.cli.tenancy import Tenant
+    from tidegate.config.bundle.upgrades import LABELS_WRITER
 
     declared = {each.id: each for each in bundled.organizations}
     if is_own(settings):
