@@ -1,22 +1,28 @@
 """Organisations tended by real workers, in virtual time, on simulated clusters."""
 
+import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.upgrades_live import Scene, example
 from tidegate.adapters.store.memory import MemoryStore
+from tidegate.cli.main import cli
 from tidegate.core.journal import upgrade_state
 from tidegate.core.journal.chain import Note, genesis
 from tidegate.core.journal.chain import verify as chain_holds
 from tidegate.core.journal.facts import Braked
 from tidegate.core.journal.upgrade_facts import Surveyed
 from tidegate.core.upgrades.deciding.soak import DAY
+from tidegate.engine.upgrades.reading import Others, read_organisations
 from tidegate.engine.upgrades.rounds import UpgradeRound
 from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
 from tidegate.simulation.cluster_manager.state import Write
+from tidegate.wiring import open_store
 
 PAYMENTS, MAPS = "upgrades/prod/o-payments", "upgrades/prod/o-maps"
 
@@ -226,3 +232,40 @@ def test_nothing_at_all_is_done_to_a_cluster_in_a_hold() -> None:
     hold(scene, scope={"everything": True}, owner="ada", reason="no")
     scene.live(3)
     assert len(scene.writes) == before
+
+
+def test_whom_one_inherits_from_is_not_guessed_while_their_environment_is_silent() -> None:
+    """Nothing starts, nobody is told of a mistake that is none; others are not held up by it."""
+    document = example()
+    document["orgs"][0]["labels"]["version-data.inherit"] = "o-elsewhere"
+    scene = Scene(document)
+
+    async def read(silent: tuple[str, ...]) -> list[str]:
+        async def others() -> Others:
+            return Others({}, silent)
+
+        found = await read_organisations(
+            scene.manager(), scene.registrations, scene.now(), others()
+        )
+        return [each.orgs[0].partial for each in found.worlds]
+
+    assert scene.play(lambda: read(("stage",))) == [
+        "it inherits from o-elsewhere, and stage does not answer",
+        "",
+    ]
+    assert scene.play(lambda: read(())) == ["", ""], "nobody publishes: that is a mistake"
+
+
+def test_status_counts_clusters_and_what_their_owners_must_mend(tmp_path: Path) -> None:
+    """Beside rollouts, in the same words."""
+    name = str(tmp_path / "t.db")
+    scene = Scene(example(), store=open_store(name))
+    scene.live(0.2)
+    scene.store.close()
+    said = CliRunner().invoke(cli, ["status", "--database", name, "-o", "json"])
+    found = json.loads(said.stdout)
+    counts = found["kinds"]["upgrades"]
+    assert (counts["rollouts"], counts["moving"]) == (2, 3), "of 6 clusters"
+    assert found["needs"]["mistakes in labels"] == 1
+    said = CliRunner().invoke(cli, ["status", "--database", name])
+    assert "needs you: 1 mistake in labels" in said.stdout

@@ -15,6 +15,7 @@ from tidegate.core.model.reasons import Gate, Outcome
 from tidegate.core.model.target import State
 from tidegate.core.model.time import format_age, format_second
 from tidegate.core.rollout.summary import Summary
+from tidegate.core.upgrades.service import PARTITION as UPGRADES
 from tidegate.core.why.table import (
     GROUP_HEAD,
     TARGET_HEAD,
@@ -23,7 +24,9 @@ from tidegate.core.why.table import (
     layout,
     target_rows,
 )
+from tidegate.ports.store import Store
 from tidegate.wire.rollout_answer import answer_rollout
+from tidegate.wiring import clock
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
 # How often a watched table is drawn anew.
@@ -47,27 +50,44 @@ def status(database: str, watch: bool, output: str, color: str) -> None:
     """Say per kind what moves, waits and failed, and what needs somebody."""
     with opened(database) as store:
         for _ in again(watch, WATCH_S):
-            found = rollouts(store)
+            kinds, wanted = how_it_stands(store)
             if output == "table":
-                for line in status_lines(found):
+                for line in status_lines(kinds, wanted):
                     say(line, wants_colour(color))
             else:
-                emit({"kinds": _kinds(found), "needs": needs(found)}, output)
+                emit({"kinds": kinds, "needs": wanted}, output)
 
 
-def status_lines(found: list[Live]) -> list[str]:
+def how_it_stands(store: Store) -> tuple[dict[str, Counter[str]], dict[str, int]]:
+    """What moves, waits and failed, by kind; and what only a person can do."""
+    found = rollouts(store)
+    kinds, wanted = _kinds(found), needs(found)
+    if any(kind_word(each) == UPGRADES for each in store.partitions()):
+        from tidegate.cli.upgrade_status import upgrade_counts
+
+        kinds[UPGRADES], more = upgrade_counts(store, clock().now())
+        wanted |= {what: wanted.get(what, 0) + count for what, count in more.items()}
+    return kinds, wanted
+
+
+def status_lines(kinds: dict[str, Counter[str]], wanted: dict[str, int]) -> list[str]:
     """The kinds as a table, and what needs somebody."""
     rows = [
-        (kind, *(str(counts[word]) for word in _STATUS_WORDS))
-        for kind, counts in _kinds(found).items()
+        (kind, *(str(counts[word]) for word in _STATUS_WORDS)) for kind, counts in kinds.items()
     ]
     head = ("KIND", *(word.upper() for word in _STATUS_WORDS))
     words = [
-        f"{count} {what.removesuffix('s') if count == 1 else what}"
-        for what, count in needs(found).items()
+        f"{count} {_singular(what) if count == 1 else what}"
+        for what, count in wanted.items()
         if count
     ]
     return [*layout(head, rows), f"needs you: {', '.join(words) or 'nothing'}"]
+
+
+def _singular(what: str) -> str:
+    """failures, mistakes in labels: the first word loses its s."""
+    first, space, rest = what.partition(" ")
+    return first.removesuffix("s") + space + rest
 
 
 _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")

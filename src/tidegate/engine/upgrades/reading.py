@@ -68,12 +68,15 @@ async def _world(
             ill = await ask(org.id)
         except (OutsideError, TimeoutError, OSError):
             fails = True
+    known, gap = _inherited(org, others)
+    mine = {each.uuid for each in clusters}
     return msgspec.structs.replace(
         whole,
-        orgs=(org, *_inherited(org, others)),
+        orgs=(msgspec.structs.replace(org, partial=org.partial or gap), *known),
         clusters=tuple(
             msgspec.structs.replace(each, alerts=ill.get(each.uuid, ())) for each in clusters
         ),
+        unread={uuid: why for uuid, why in whole.unread.items() if uuid in mine},
         health_fails=fails,
     )
 
@@ -101,11 +104,15 @@ async def publishing(ways: Mapping[str, ManagedClusters]) -> Others:
     return Others(orgs, tuple(silent))
 
 
-def _inherited(org: Org, others: Others) -> list[Org]:
-    """The organisations one inherits from; OutsideError if it cannot be told who they are."""
+def _inherited(org: Org, others: Others) -> tuple[list[Org], str]:
+    """The organisations one inherits from, and why nobody can tell them all; empty: they are all.
+
+    Who cannot be told is not taken for one that publishes nothing: that would be told to owners.
+    """
     wanted = {each.strip() for each in org.labels.get(_INHERIT, "").split(",")} - {"", org.id}
     unknown = wanted - others.orgs.keys()
+    gap = ""
     if unknown and others.silent:
         who, where = ", ".join(sorted(unknown)), ", ".join(others.silent)
-        raise OutsideError(f"{org.id} inherits from {who}, and {where} does not answer")
-    return [others.orgs[each] for each in sorted(wanted & others.orgs.keys())]
+        gap = f"it inherits from {who}, and {where} does not answer"
+    return [others.orgs[each] for each in sorted(wanted & others.orgs.keys())], gap

@@ -17,6 +17,9 @@ from tidegate.engine.upgrades.reading import AskAlerts, publishing, read_organis
 from tidegate.ports.clock import Clock
 from tidegate.ports.cluster_manager import ManagedClusters
 
+# Whoever asks within this time is looked at together.
+SETTLE_S = 0.2
+
 
 class Look(msgspec.Struct, frozen=True):
     """One organisation as it was read, and when."""
@@ -116,6 +119,7 @@ class Sight:
             try:
                 async with asyncio.timeout(pause):
                     await asked.wait()
+                await asyncio.sleep(SETTLE_S)  # others may ask at the same moment
             except TimeoutError:
                 pass
             asked.clear()
