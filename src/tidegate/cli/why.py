@@ -1,5 +1,6 @@
 """`tidegate why`: what is under way, or a saved state, decided and explained."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -92,7 +93,12 @@ def why(
     elif target is None and _shown_as_upgrade(asked, what, output):
         return
     else:
-        reading, target, notes = _live(what, target, database, at)
+        try:
+            reading, target, notes = _live(what, target, database, at)
+        except (click.UsageError, UserError):
+            if Path(what).is_dir():  # nothing is called so, and no file either
+                raise click.UsageError(f"{what}: a directory; name a file or a target") from None
+            raise
     plan = decide(reading.world, reading.now)
     for warning in sorted({each.text() for each in reading.warnings}):
         click.echo(f"Warning: {warning}", err=True)
