@@ -1,4 +1,4 @@
-"""`lint`, `when` and `what-if` of upgrades: on files, and over HTTP with a token of one's own.
+"""`lint`, `when`, `what-if` and `report` of upgrades: on files, and over HTTP with one's own token.
 
 What is printed is kept in `foresight/`; `--rewrite` writes it anew, and then it is read.
 """
@@ -53,6 +53,12 @@ def manager() -> Iterator[Managed]:
         ("what-if-80", 80, 0, WHAT_IF),
         ("what-if-160", 160, 0, WHAT_IF),
         ("what-if-json", None, 0, [*WHAT_IF, "-o", "json"]),
+        ("report-80", 80, 0, ["report", "--world", WORLD]),
+        ("report-160", 160, 0, ["report", "--world", WORLD]),
+        ("report-markdown", None, 0, ["report", "--world", WORLD, "-o", "markdown"]),
+        ("report-json", None, 0, ["report", "--world", WORLD, "--org", "Payments", "-o", "json"]),
+        ("history-80", 80, 0, ["report", "--history", "--world", WORLD]),
+        ("history-markdown", None, 0, ["report", "--history", "--world", WORLD, "-o", "markdown"]),
         ("lint-80", 80, 1, ["lint", "--world", WORLD]),
         ("lint-160", 160, 1, ["lint", "--world", WORLD]),
         ("lint-github", None, 1, ["lint", "--world", WORLD, "-o", "github"]),

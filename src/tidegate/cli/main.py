@@ -22,6 +22,7 @@ _COMMANDS = {
     "logs": ("tidegate.cli.logs:logs", "Print what shards say, with shard and image"),
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
+    "report": ("tidegate.cli.report:report", "Show the fleet: labels, versions, what soaks"),
     "what-if": ("tidegate.cli.what_if:what_if_command", "Say what other labels would come to"),
     "validate": ("tidegate.cli.validate:validate", "Check a bundle: every problem, all at once"),
     "lint": ("tidegate.cli.lint:lint", "Find labels that do not do what their owners hope for"),

@@ -1,0 +1,165 @@
+"""The fleet report: what each version has soaked, its marks, and pages no label can break."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.upgraded import NOW, hosted, kept, world
+from tidegate.core.model.time import format_second, parse_instant
+from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.upgrades.step import Doing, Step
+from tidegate.core.upgrades.world import Cluster, World
+from tidegate.core.why.upgrade_markdown import page
+from tidegate.core.why.upgrade_report import CHOSEN, Section, history, sections
+from tidegate.wire.upgrade_modes import read_upgrades
+
+VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
+
+
+def reported(asked: dict[str, Any]) -> list[Section]:
+    """The report of a world as lines have it."""
+    read = read_upgrades(asked).world
+    return sections(read, decide(read, read.now), read.now)
+
+
+def soaking(asked: dict[str, Any], name: str = "a") -> str:
+    """The last column of one cluster."""
+    every = [line for section in reported(asked) for line in section.lines]
+    return next(each for each in every if each.member.cluster.name == name).soaking_text()
+
+
+SOAKED = kept(1.25, NOW)
+
+
+def going(version: str, hours: float, **more: Any) -> list[dict[str, Any]]:
+    """An upgrade that began so many hours ago."""
+    at = format_second(parse_instant(NOW) - int(hours * 3600) * 10**9)
+    return [{"version": version, "state": "scheduled", "next_run": at, **more}]
+
+
+@pytest.mark.parametrize(
+    "cluster, shown",
+    [
+        ({}, "4.12.18 (1.25 🎉)"),
+        ({"labels": {"soak-days": "2"}}, "4.12.18 (1.25)"),
+        ({"labels": {"workloads": "w,x"}}, "4.12.18 (0 🎉)"),
+        ({"labels": {"schedule": "0 3 1 1 *"}}, "4.12.18 (1.25 🎉)"),
+        ({"labels": {"blocked-versions": "18$"}}, ""),
+        ({"available_upgrades": ["4.12.19", "4.12.18"]}, "4.12.18 (1.25), 4.12.19 (0 🎉)"),
+        ({"available_upgrades": ["4.12.18", "odd"]}, "4.12.18 (1.25 🎉)"),
+        ({"upgrade_policies": going("4.12.18", -1)}, "4.12.18 (1.25 ⏰)"),
+        ({"upgrade_policies": going("4.12.18", 5.9)}, "4.12.18 (1.25 💫)"),
+        (
+            {"upgrade_policies": going("4.12.18", 7.29)},
+            "4.12.18 (1.25 💫 - started 7.2h ago❗️)",
+        ),
+        ({"upgrade_policies": [{"version": "4.12.18", "state": "started"}]}, "4.12.18 (1.25 💫)"),
+        ({"state": "error"}, "4.12.18 (1.25)"),
+        (
+            {"labels": {"soak-days": "two"}},
+            "set aside: see tidegate why",
+        ),
+    ],
+)
+def test_each_version_is_shown_with_its_soak_and_its_mark(
+    cluster: dict[str, Any], shown: str
+) -> None:
+    """Lowest first, blocked ones left out, never rounded up."""
+    assert soaking(world({"name": "a", **cluster}, state=SOAKED)) == shown
+
+
+def test_the_version_of_a_control_plane_is_shown_while_its_node_pools_follow() -> None:
+    """It is what the next upgrade leads to."""
+    behind = hosted("a", {"p": "4.12.17"}, version="4.12.18", available_upgrades=[])
+    assert soaking(world(behind, state=SOAKED)) == "4.12.18 (1.25 🎉)"
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"gates": [{"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ingress"}]},
+        {"labels": {"sector-deps.x": "y"}},
+    ],
+)
+def test_a_version_that_would_not_be_chosen_is_not_marked(held: dict[str, Any]) -> None:
+    """Soak alone is not enough: a gate nobody agreed to, a sector that goes first."""
+    one = {"name": "a", "available_upgrades": ["4.13.1"], "labels": {"sector": "x"}}
+    other = {"name": "b", "labels": {"sector": "y", "schedule": "0 0 1 1 *"}}
+    labels = {"sector-deps.x": "", "sector-deps.y": ""}
+    assert soaking(world(one, other, labels=labels)) == "4.13.1 (0 🎉)"
+    assert soaking(world(one, other, **{"labels": labels} | held)) == "4.13.1 (0)"
+
+
+def at_any_time(read: World, one: Cluster) -> World:
+    """The world with the window of one cluster open."""
+    opened = msgspec.structs.replace(one, labels={**one.labels, "schedule": "* * * * *"})
+    clusters = tuple(opened if each is one else each for each in read.clusters)
+    return msgspec.structs.replace(read, clusters=clusters)
+
+
+def test_a_marked_version_and_no_other_is_chosen_once_the_window_opens() -> None:
+    """In every recorded world: with its window open, the cluster goes to what was marked."""
+    looked = 0
+    with gzip.open(VECTORS / "fuzz.jsonl.gz", "rt") as lines:
+        for _, text in zip(range(40), lines, strict=False):
+            line = json.loads(text)
+            read = read_upgrades(line.get("world") or line).world
+            read = msgspec.structs.replace(read, approver=False)
+            for section in sections(read, decide(read, read.now), read.now):
+                for each in section.lines:
+                    if each.member.aside is not None:
+                        continue
+                    marked = [one.version for one in each.soaking if one.mark == CHOSEN]
+                    cluster = each.member.cluster
+                    plan = decide(at_any_time(read, cluster), read.now)
+                    chosen = [
+                        action.change.revision
+                        for action in plan.actions
+                        if action.target == cluster.uuid
+                        and isinstance(action.change, Step)
+                        and action.change.doing in (Doing.UPGRADE, Doing.POOL)
+                    ]
+                    assert marked == chosen, (cluster.name, line.get("name"))
+                    looked += bool(chosen)
+    assert looked > 20
+
+
+def test_history_is_an_organisations_own_by_version_and_workload() -> None:
+    """With two decimals, and the names of those that were seen there."""
+    asked = world({"name": "a", "version": "4.12.18"}, {"name": "b"}, state=SOAKED)
+    read = read_upgrades(asked).world
+    rows = [each.cells() for each in history(decide(read, read.now))]
+    assert rows == [
+        ("prod/o", "4.12.17", "w", "0.00", "b"),
+        ("prod/o", "4.12.18", "w", "1.25", "a"),
+    ]
+
+
+def test_no_label_ends_a_table_or_becomes_markdown() -> None:
+    """Backticks, pipes and headings stay what they are: text in a document."""
+    evil = "```\\n# boo |<b>"
+    asked = world({"name": "a", "labels": {"mutexes": evil}})
+    asked["orgs"][0]["name"] = "O [x](y) @all"
+    text = page(reported(asked))
+    assert text.count("```") == 2
+    block = text.partition("```json:table")[2].partition("```")[0]
+    (item,) = json.loads(block)["items"]
+    assert item["mutexes"] == evil
+    assert "@all" not in text.partition("```json:table")[0]
+
+
+def test_whose_soak_is_inherited_is_linked_where_it_is_on_the_page() -> None:
+    """And who does not publish is told."""
+    asked = world({"name": "a"}, labels={"version-data.inherit": "p"})
+    other = {"id": "p", "name": "Pay Ments", "labels": {"version-data.publish": "o"}}
+    asked["orgs"].append(other)
+    assert "\ninheriting version data from Pay Ments\n" in page(reported(asked))
+    asked["clusters"].append({**asked["clusters"][0], "name": "b", "org": "p"})
+    linked = "\ninheriting version data from [Pay Ments](#pay-ments)\n"
+    assert linked in page(reported(asked))
+    other["labels"] = {}
+    assert "\nnot inheriting from p: they do not publish to it\n" in page(reported(asked))
