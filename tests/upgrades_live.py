@@ -18,7 +18,7 @@ from tidegate.engine.kind import Ended
 from tidegate.engine.upgrades.acting import Hands
 from tidegate.engine.upgrades.ledgers import upgrade_desk
 from tidegate.engine.upgrades.rounds import Upgrades
-from tidegate.engine.upgrades.sight import Channel, Pace, Sight
+from tidegate.engine.upgrades.sight import Channel, Pace, Sight, Watched
 from tidegate.engine.worker import Led, Settings, Worker
 from tidegate.ports.cluster_health import Alerts
 from tidegate.ports.cluster_manager import ManagedClusters
@@ -70,6 +70,7 @@ class Scene:
         self.luck = luck
         self.store = store if store is not None else MemoryStore()
         self.told: list[tuple[str, Ended | Led | Exception]] = []
+        self.watched: list[Watched] = []
         self.registrations = tuple(
             Registration(id=each["id"], name=each["name"], environment="prod", **registered)
             for each in document["orgs"]
@@ -94,6 +95,8 @@ class Scene:
         """One more worker; it sees the journal and the clusters through these, if any are given."""
         channel = Channel("prod", manager or self.manager(), self.registrations)
         asked = {} if alerts is None else {"prod": alerts}
+        sight = Sight((channel,), self, PACE, asked)
+        sight.heard = self.watched.append
         settings = Settings(
             holder=holder,
             act=act,
@@ -109,7 +112,7 @@ class Scene:
             Actor(Limits(), Breaker()),
             settings,
             lambda partition, outcome: self.told.append((partition, outcome)),
-            kinds=(Upgrades(Sight((channel,), self, PACE, asked), Hands()),),
+            kinds=(Upgrades(sight, Hands()),),
         )
 
     def live(self, hours: float, *workers: Worker) -> None:

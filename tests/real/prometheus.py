@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
 from tests.serving import beside
 
@@ -90,6 +91,12 @@ class Exporter:
         return own + self.more()
 
 
+class Scraped(Protocol):
+    """Whatever answers with metrics."""
+
+    address: str
+
+
 def _named(name: str) -> str:
     if "{" in name:
         return name
@@ -114,7 +121,7 @@ def exporting() -> Iterator[Exporter]:
 
 
 @contextmanager
-def running(program: str, folder: Path, exporter: Exporter, rules: str = RULES) -> Iterator[str]:
+def running(program: str, folder: Path, exporter: Scraped, rules: str = RULES) -> Iterator[str]:
     """A Prometheus that scrapes the exporter; its address."""
     (folder / "prometheus.yml").write_text(CONFIG.format(exporter=exporter.address))
     (folder / "rules.yml").write_text(rules)

@@ -71,10 +71,10 @@ def lived(now: Instant) -> UpgradeNumbers:
         now=format_second(now),
     )
     read, plan = decided(asked)
-    numbers = UpgradeNumbers(lambda: {("GET", "us"): 7})
+    numbers = UpgradeNumbers()
     environment = Environment(name="prod", url="https://ocm", severity="critical")
     organizations = tuple(Registration(id=each, name=each, environment="prod") for each in "op")
-    numbers.serving(Service((environment,), organizations))
+    numbers.serving(Service((environment,), organizations), lambda: {("GET", "us"): 7})
     acts = (ActSeen("canary-uuid", Doing.UPGRADE, "4.12.18", "done"),)
     seen = RoundSeen(env="prod", org_id="o", now=read.now, decided=(read, plan), acts=acts)
     numbers.round_ended(seen)

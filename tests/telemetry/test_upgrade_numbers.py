@@ -12,10 +12,11 @@ from tests.telemetry.test_numbers import NOTHING
 from tests.upgraded import decided, hosted, kept, recorded, world
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.upgrades.deciding.waiting import stands
 from tidegate.core.upgrades.faults import Fault
 from tidegate.core.upgrades.service import Environment, Registration, Service
 from tidegate.core.upgrades.step import Doing
+from tidegate.core.why.upgrade_phase import phase_of
+from tidegate.core.why.upgrade_stand import stands
 from tidegate.ports.cluster_manager import RefusedError
 from tidegate.telemetry.faults import fault_of_error
 from tidegate.telemetry.metrics import Metrics
@@ -87,7 +88,7 @@ def test_every_recorded_world_can_be_scraped(number: str) -> None:
         assert all(len(key) == len(known[name]) for key in rows), name
     assert round_.decided is not None
     plan = round_.decided[1]
-    held = sum(each.held is not None for each in stands(plan))
+    held = sum(phase_of(each)[1] is not None for each in stands(plan))
     assert sum(found.get("tidegate_upgrade_clusters", {}).values()) == len(plan.members)
     assert sum(found.get("tidegate_upgrade_waits", {}).values()) == held
     assert len(found.get("tidegate_upgrade_cluster_wait", {})) == held
@@ -221,35 +222,40 @@ def test_a_failed_round_keeps_what_was_told_and_its_age_shows() -> None:
     }
     assert found["aus_organization_reconciled_total"] == {of(**THEIRS): 3}
     assert found["aus_organization_reconcile_errors_total"] == {of(**THEIRS): 2}
-    numbers.round_ended(msgspec.structs.replace(first, now=Instant(first.now + HOUR)))
+    later = Instant(first.now + HOUR)
+    numbers.round_ended(
+        msgspec.structs.replace(first, now=later, read_at=Instant(later - 30 * SECOND))
+    )
     found = scraped(numbers)
     assert "tidegate_upgrade_failing" not in found
     assert found["tidegate_upgrade_last_round_timestamp_seconds"] == {
-        of(**ORG): first.now / SECOND + 3600
+        of(**ORG): first.now / SECOND + 3570
     }
 
 
-def test_a_survey_that_failed_is_told_of_its_environment() -> None:
-    """Stage with the severity of stage; the last survey that went well shows its age."""
+def test_a_survey_shows_its_age_and_failed_ones_are_counted() -> None:
+    """Of an environment; what was last read stays until nobody of it is led here."""
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE)
     at = Instant(1000 * SECOND)
     aside = {"Cluster": 2}
     numbers.surveyed(SurveySeen(env="stage", at=at, took_s=2.5, set_aside=aside))
-    numbers.failed(FailureSeen(env="stage", fault=Fault.OUTSIDE))
+    env = {"integration": "advanced-upgrade-scheduler", "ocm_env": "stage"}
+    assert scraped(numbers)["aus_ocm_environment_errors_total"] == {of(**env): 0}
+    numbers.survey_failed("stage")
+    numbers.failed(FailureSeen(env="stage", org_id="s", fault=Fault.OUTSIDE))
     found = scraped(numbers)
-    assert found["aus_ocm_environment_errors_total"] == {
-        of(integration="advanced-upgrade-scheduler", ocm_env="stage"): 1
-    }
-    assert found["tidegate_upgrade_failing"] == {of(ocm_env="stage", org_id="", fault="outside"): 1}
+    assert found["aus_ocm_environment_errors_total"] == {of(**env): 1}
     assert list(found["tidegate_upgrade_errors_total"]) == [
-        of(ocm_env="stage", org_id="", fault="outside", severity="warning")
+        of(ocm_env="stage", org_id="s", fault="outside", severity="warning")
     ]
     assert found["tidegate_upgrade_survey_timestamp_seconds"] == {of(ocm_env="stage"): 1000}
     assert found["tidegate_upgrade_survey_seconds"] == {of(ocm_env="stage"): 2.5}
     assert found["tidegate_upgrade_survey_set_aside"] == {of(ocm_env="stage", kind="Cluster"): 2}
     numbers.forget("stage", "s")
-    assert "tidegate_upgrade_failing" not in scraped(numbers)
+    found = scraped(numbers)
+    assert "tidegate_upgrade_failing" not in found
+    assert "tidegate_upgrade_survey_seconds" not in found
 
 
 def test_who_is_served_is_told_whoever_leads() -> None:
@@ -268,13 +274,16 @@ def test_who_is_served_is_told_whoever_leads() -> None:
 def test_acts_are_counted_and_a_switched_channel_is_told_once() -> None:
     """Counters go on; the switch is only told by the round that made it."""
     asked = world({"name": "a"}, {"name": "b"})
-    numbers = UpgradeNumbers(lambda: {("GET", "us"): 7, ("POST", "us"): 2})
+    numbers = UpgradeNumbers()
+    numbers.serving(SERVICE, lambda: {("GET", "us"): 7, ("POST", "us"): 2})
     acts = (
         ActSeen("a-uuid", Doing.CHANNEL, "stable-4.13", "done"),
         ActSeen("b-uuid", Doing.CHANNEL, "stable-4.13", "failed"),
         ActSeen("b-uuid", Doing.UPGRADE, "4.12.18", "done"),
     )
-    numbers.round_ended(seen(asked, acts=acts, told={"sent": 1, "known": 2}))
+    numbers.round_ended(seen(asked, acts=acts))
+    numbers.told("prod", "o", "sent", 2)
+    numbers.told("prod", "o", "sent", 1)
     found = scraped(numbers)
     switch = {"cluster_uuid": "a-uuid", "from_channel": "stable-4.12", "to_channel": "stable-4.13"}
     assert found["aus_cluster_channel_switch"] == {of(**THEIRS, **switch): 1}
@@ -286,7 +295,7 @@ def test_acts_are_counted_and_a_switched_channel_is_told_once() -> None:
         of(**ORG, doing="channel", outcome="failed"): 1,
         of(**ORG, doing="upgrade", outcome="done"): 2,
     }
-    assert by(found["tidegate_upgrade_told_total"], "outcome") == {"sent": 1, "known": 2}
+    assert by(found["tidegate_upgrade_told_total"], "outcome") == {"sent": 3}
     assert found["qontract_reconcile_ocm_request_total"] == {
         of(verb="GET", client_id="us"): 7,
         of(verb="POST", client_id="us"): 2,
@@ -348,13 +357,14 @@ def busy() -> bytes:
         gates=[gate],
     )
     asked["orgs"][0]["health_checks"] = [{"provider": "telemeter"}]
-    numbers = UpgradeNumbers(lambda: {("GET", "us"): 1})
-    numbers.serving(SERVICE)
+    numbers = UpgradeNumbers()
+    numbers.serving(SERVICE, lambda: {("GET", "us"): 1})
     acts = (ActSeen("a-uuid", Doing.CHANNEL, "stable-4.13", "done"),)
-    numbers.round_ended(seen(asked, acts=acts, told={"sent": 1}))
+    numbers.round_ended(seen(asked, acts=acts))
+    numbers.told("prod", "o", "sent", 1)
     aside = {"Cluster": 1}
     numbers.surveyed(SurveySeen(env="prod", at=Instant(SECOND), took_s=1, set_aside=aside))
-    numbers.failed(FailureSeen(env="stage", fault=Fault.OURS))
+    numbers.failed(FailureSeen(env="stage", org_id="s", fault=Fault.OURS))
     return numbers.text()
 
 

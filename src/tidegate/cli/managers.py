@@ -7,6 +7,7 @@ connections. Secrets are fetched from where they are when a client is opened, an
 import base64
 import binascii
 import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -65,6 +66,14 @@ class Managers:
                 environment.addons,
             )
         return self._opened[key]
+
+    def calls(self) -> dict[tuple[str, str], int]:
+        """Calls so far, by verb and by whom they were made; who has a token has no name."""
+        found: Counter[tuple[str, str]] = Counter()
+        for (_, _, _, (client_id, *_)), manager in list(self._opened.items()):
+            for verb, number in manager.calls().items():
+                found[verb, client_id or "token"] += number
+        return found
 
     async def close(self) -> None:
         """Let go of all of them."""

@@ -4,14 +4,16 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
+from tidegate.cli.upgrade_observing import UpgradeEars
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.gates.scope import kind_word
-from tidegate.core.journal.facts import Acted, AnyFact
+from tidegate.core.journal.facts import Acted, AnyFact, Told
 from tidegate.core.model.time import SECOND
 from tidegate.core.why.notices import Notice
 from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
 from tidegate.engine.telling import Teller
+from tidegate.engine.upgrades.rounds import UpgradeRound
 from tidegate.engine.worker import Led, Vitals
 from tidegate.ports.clock import Clock
 from tidegate.telemetry.decisions import acted_record, decision_records
@@ -48,12 +50,17 @@ class Observer:
         self.teller: Teller | None = None
         self._acts: dict[str, list[Record]] = {}
         self.metrics = Metrics(version, self._gauges)
+        self.upgrades = UpgradeEars(self.metrics, log)
 
     def report(self, partition: str, outcome: Ended | Led | Exception) -> None:
         """Something happened to a partition."""
         acts = self._acts.pop(partition, [])
         if isinstance(outcome, Round):
             self._round(partition, outcome)
+        elif isinstance(outcome, UpgradeRound):
+            at_s = self._clock.now() / SECOND
+            self.metrics.round_ended(partition, None, None, outcome.took_s, at_s)
+            self.upgrades.ended(partition, outcome)
         elif isinstance(outcome, Led):
             self._led(partition, outcome.leads)
         elif isinstance(outcome, Exception):
@@ -70,6 +77,8 @@ class Observer:
             self.metrics.add("tidegate_actions_total", kind_word(partition), fact.outcome.value)
             record = acted_record(partition, self._clock.now(), fact)
             self._acts.setdefault(partition, []).append(record)
+        elif isinstance(fact, Told):
+            self.upgrades.told(partition, len(fact.keys))
 
     def heard(self, notice: Notice, outcome: str, why: str) -> None:
         """Something became of a notice to people."""
@@ -120,10 +129,12 @@ class Observer:
     def _led(self, partition: str, leads: bool) -> None:
         if not leads:
             self.metrics.forget(partition)
+            self.upgrades.left(partition)
         msg = "we lead it" if leads else "we no longer lead it"
         self._log.say("info", msg, rollout=partition, what="leader", leads=leads)
 
     def _error(self, partition: str, error: Exception) -> None:
+        self.upgrades.failed(partition, error)
         word = next((word for kind, word in _ERRORS if isinstance(error, kind)), "bug")
         self.metrics.add("tidegate_errors_total", kind_word(partition) or "none", word)
         about = {"rollout": partition} if partition else {}

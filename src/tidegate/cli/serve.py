@@ -121,6 +121,9 @@ async def _serve(
     # The worker comes next: it reports to the observer, which asks it how it is.
     observer = Observer(log, clock(), __version__, lambda: worker.vitals())  # noqa: PLW0108
     teller = observer.teller = _teller(settings, observer)
+    if upgrades is not None:
+        observer.upgrades.serve(upgrades.service, upgrades.managers.calls)
+        upgrades.sight.heard = observer.upgrades.watched
     worker = Worker(
         overheard(store, observer.written),
         fleet,

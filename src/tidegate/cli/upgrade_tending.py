@@ -23,6 +23,7 @@ class Tended(msgspec.Struct, frozen=True):
     """The kind, and what has to be closed in the end."""
 
     kind: Upgrades
+    sight: Sight
     managers: Managers
     service: Service
     health: tuple[ClusterHealth, ...] = ()
@@ -58,7 +59,8 @@ def tended_upgrades(settings: Settings) -> Tended | None:
     health = _health(settings, service)
     alerts = {name: each.alerts for name, each in health.items()}
     sight = Sight(channels, clock(), pace, alerts)
-    return Tended(Upgrades(sight, Hands(limits)), managers, service, tuple(health.values()))
+    kind = Upgrades(sight, Hands(limits))
+    return Tended(kind, sight, managers, service, tuple(health.values()))
 
 
 def _health(settings: Settings, service: Service) -> dict[str, ClusterHealth]:

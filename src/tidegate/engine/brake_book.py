@@ -87,7 +87,7 @@ class BrakeBook:
     async def gather(
         self, state: RolloutState, now: Instant, wake: Callable[[], None] | None
     ) -> dict[str, str]:
-        """Ask for evidence of health where it is time; why a gate got none, by its name."""
+        """Ask for evidence of health where it is time; why a gate got none, by what it is."""
         return await self.gather_for(_revision(state), state.began_at, now, wake)
 
     async def gather_for(
@@ -106,7 +106,8 @@ class BrakeBook:
             return {}
         probes = self._probes
         await self._gatherer.fill(self._brakes, probes, revision, since, now, wake)
-        return self._gatherer.troubles(probes, revision, since)
+        found = self._gatherer.troubles(probes, revision, since)
+        return {f"health {gate}": why for gate, why in found.items()}
 
     def brakes_of(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
         """What binds one rollout, with the claims there are and what people said; None: nothing."""

@@ -5,12 +5,17 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from tidegate.core.errors import OutsideError
 from tidegate.core.journal.facts import Mode
 from tidegate.core.model.time import Instant
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import AnyDesk
 from tidegate.ports.clock import Clock
 from tidegate.ports.store import Lease, Store
+
+
+class TroubleError(OutsideError):
+    """Something beside a round could not be found out or told; the round itself went on."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import AnyDesk
-from tidegate.engine.kind import Ended, Kind
+from tidegate.engine.kind import Ended, Kind, TroubleError
 from tidegate.engine.rollouts import Rollouts
 from tidegate.engine.telling import Teller
 from tidegate.ports.clock import Clock
@@ -301,12 +301,12 @@ class Worker:
             self._report(lease.partition, error)
 
     def _complain(self, partition: str, troubles: dict[str, str]) -> None:
-        """Tell why a health gate gets no evidence, once for as long as it stays so."""
+        """Tell what could not be found out, and why, once for as long as it stays so."""
         before = self._troubles.get(partition, {})
         self._troubles[partition] = troubles
-        for gate, why in troubles.items():
-            if before.get(gate) != why:
-                self._report(partition, OutsideError(f"health {gate}: {why}"))
+        for what, why in troubles.items():
+            if before.get(what) != why:
+                self._report(partition, TroubleError(f"{what}: {why}"))
 
     def _lead(self, partition: str, leads: bool) -> None:
         if leads is not (partition in self._led):

@@ -49,7 +49,7 @@ def decision_records(
         if change is not None:
             yield "info", _does(decided.mode, change), keys | {"action": change.kind.value}
         elif held is not None:
-            yield "info", sentence(held), keys | _why_not(held)
+            yield "info", sentence(held), keys | why_not(held)
 
 
 def acted_record(rollout: str, at: Instant, fact: Acted) -> Record:
@@ -66,7 +66,8 @@ def _does(mode: Mode, change: Change) -> str:
     return f"{would}{change.kind.value}{to}"
 
 
-def _why_not(verdict: Verdict) -> dict[str, str]:
+def why_not(verdict: Verdict) -> dict[str, str]:
+    """What a line says of a gate that is shut, beside its sentence."""
     keys = {"gate": verdict.gate.value, "outcome": verdict.outcome.value}
     keys["reason"] = verdict.reason.value
     if verdict.until is not None:

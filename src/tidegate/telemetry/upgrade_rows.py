@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from tidegate.core.model.time import SECOND, Instant, parse_instant
+from tidegate.core.model.verdict import Verdict
 from tidegate.core.upgrades.deciding.fleet import SERVICE
 from tidegate.core.upgrades.deciding.numbers import Sample, numbers
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
-from tidegate.core.upgrades.deciding.waiting import Stand, stands
 from tidegate.core.upgrades.faults import NOBODY, fault_of
 from tidegate.core.upgrades.step import Doing
 from tidegate.core.upgrades.world import Cluster, World
+from tidegate.core.why.upgrade_phase import Phase, phase_of
+from tidegate.core.why.upgrade_stand import Stand, stands
 from tidegate.telemetry.exposition import lines
 from tidegate.telemetry.upgrade_table import ROUND_GAUGES
 
@@ -37,14 +39,14 @@ class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
     env: str
     org_id: str
     now: Instant
+    # When the clusters were looked at; None: now.
+    read_at: Instant | None = None
     took_s: float = 0.0
     # What it was decided from, and what was decided; None: by the existing service's rules.
     decided: tuple[World, UpgradePlan] | None = None
     # The numbers where it was decided by the existing service's rules.
     samples: Mapping[str, list[Sample]] = {}
     acts: tuple[ActSeen, ...] = ()
-    # Service logs, by what came of them: sent, known, failed.
-    told: Mapping[str, int] = {}
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -61,43 +63,44 @@ def rows(seen: RoundSeen, before: Since) -> Rows:
     if seen.decided is not None:
         world, plan = seen.decided
         samples |= numbers(world, plan, seen.now)
-        told = stands(plan)
-        since = _since(plan, told, before, seen.now)
-        samples |= _of_stands(seen, plan, told, since)
+        placed = [(each, *phase_of(each)) for each in stands(plan)]
+        since = _since(placed, before, seen.now)
+        samples |= _of_stands(seen, placed, since)
         samples["aus_cluster_channel_switch"] = list(_switched(seen, world))
         samples["tidegate_upgrade_start_timestamp_seconds"] = list(_starts(plan))
     known = [each.name for each in ROUND_GAUGES]
     return Rows({name: lines(name, samples[name]) for name in known if name in samples}, since)
 
 
-def _since(plan: UpgradePlan, told: list[Stand], before: Since, now: Instant) -> Since:
+_Placed = list[tuple[Stand, Phase, Verdict | None]]
+
+
+def _since(placed: _Placed, before: Since, now: Instant) -> Since:
     """Since when each cluster waits for what it waits for; whoever began to, since now."""
     found: dict[str, tuple[str, Instant]] = {}
-    for member, stand in zip(plan.members, told, strict=True):
-        if (held := stand.held) is not None:
-            uuid, reason = member.cluster.uuid, held.reason.value
+    for stand, _, held in placed:
+        if held is not None:
+            uuid, reason = stand.member.cluster.uuid, held.reason.value
             known = before.get(uuid)
             found[uuid] = known if known is not None and known[0] == reason else (reason, now)
     return found
 
 
-def _of_stands(
-    seen: RoundSeen, plan: UpgradePlan, told: list[Stand], since: Since
-) -> dict[str, list[Sample]]:
+def _of_stands(seen: RoundSeen, placed: _Placed, since: Since) -> dict[str, list[Sample]]:
     org = {"ocm_env": seen.env, "org_id": seen.org_id}
-    phases = Counter(each.phase.value for each in told)
+    phases = Counter(phase.value for _, phase, _ in placed)
     waits: Counter[tuple[str, str, str]] = Counter()
     oldest: dict[tuple[str, str, str], Instant] = {}
     each_wait: list[Sample] = []
-    for member, stand in zip(plan.members, told, strict=True):
-        if (held := stand.held) is None:
+    for stand, _, held in placed:
+        if held is None:
             continue
         gate, reason, fault = held.gate.value, held.reason.value, fault_of(held.reason)
         key = (gate, reason, NOBODY if fault is None else fault.value)
         waits[key] += 1
-        uuid = member.cluster.uuid
+        uuid = stand.member.cluster.uuid
         oldest[key] = min(oldest.get(key, seen.now), since[uuid][1])
-        labels = {"cluster_id": uuid, "version": stand.version, "gate": gate, "reason": reason}
+        labels = {"cluster_id": uuid, "version": stand.next, "gate": gate, "reason": reason}
         each_wait.append((labels, 1))
     names = ("gate", "reason", "fault")
     return {

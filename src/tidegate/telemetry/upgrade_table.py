@@ -105,14 +105,14 @@ GAUGES = (
     ),
     Known(
         "tidegate_upgrade_last_round_timestamp_seconds",
-        "When the last round of an organisation led here went well: its numbers are of then.",
+        "When the clusters of an organisation led here were looked at for the last round that went"
+        " well: its numbers are of then.",
         _ORG,
     ),
     Known("tidegate_upgrade_round_seconds", "How long that round took: read, decide, act.", _ORG),
     Known(
         "tidegate_upgrade_failing",
-        "1 while the last round of an organisation failed, or the last survey of an environment"
-        " (no organisation), by whose fault it is.",
+        "1 while the last round of an organisation failed, by whose fault it is.",
         (*_ORG, "fault"),
     ),
     Known(
@@ -157,13 +157,13 @@ TOTALS = (
     ),
     Known(
         "tidegate_upgrade_told_total",
-        "Service logs to owners, by what came of them: sent, known (told within a day), failed.",
+        "Service logs to owners, by what came of them: sent, failed.",
         (*_ORG, "outcome"),
     ),
     Known(
         "tidegate_upgrade_errors_total",
-        "Rounds and surveys that failed, by whose fault it is, with the severity of alerts about"
-        " the environment.",
+        "Rounds that failed, by whose fault it is, with the severity of alerts about the"
+        " environment.",
         (*_ORG, "fault", "severity"),
     ),
 )

@@ -28,11 +28,10 @@ Org = tuple[str, str]
 
 
 class FailureSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """A round over an organisation that failed, or a survey of an environment."""
+    """A round over an organisation that failed."""
 
     env: str
-    # Empty: the environment could not be read.
-    org_id: str = ""
+    org_id: str
     fault: Fault
 
 
@@ -65,10 +64,10 @@ class _Last(msgspec.Struct):
 class UpgradeNumbers:
     """Everything about upgrades that can be scraped."""
 
-    def __init__(self, calls: Callable[[], Calls] | None = None) -> None:
-        self._calls = calls
+    def __init__(self) -> None:
+        self._calls: Callable[[], Calls] = dict
         self._service = Service()
-        # By environment and organisation; of what fails, no organisation is the environment.
+        # By environment and organisation.
         self._last: dict[Org, _Last] = {}
         self._failing: dict[Org, Fault] = {}
         self._surveys: dict[str, SurveySeen] = {}
@@ -79,10 +78,11 @@ class UpgradeNumbers:
         # One makes lines at a time; rounds never wait for it.
         self._making = Lock()
 
-    def serving(self, service: Service) -> None:
-        """Who is served from now on."""
+    def serving(self, service: Service, calls: Callable[[], Calls] | None = None) -> None:
+        """Who is served from now on; whoever counts the calls made for it is asked then."""
         with self._lock:
             self._service = service
+            self._calls = calls or self._calls
 
     def round_ended(self, seen: RoundSeen) -> None:
         """A round went well: its numbers are the ones to tell."""
@@ -90,41 +90,44 @@ class UpgradeNumbers:
         with self._lock:
             last = self._last.get(org)
             before: Since = {} if last is None else last.since
-            self._last[org] = _Last(seen.now, seen.took_s, seen, Rows({}, {}), before)
+            at = seen.now if seen.read_at is None else seen.read_at
+            self._last[org] = _Last(at, seen.took_s, seen, Rows({}, {}), before)
             self._failing.pop(org, None)
             self._count_round(*org, 0)
             acts = self._totals["tidegate_upgrade_acts_total"]
             for act, number in tally(seen.acts).items():
                 acts[*org, *act] += number
-            told = self._totals["tidegate_upgrade_told_total"]
-            for outcome, number in seen.told.items():
-                told[*org, outcome] += number
+
+    def told(self, env: str, org_id: str, outcome: str, number: int) -> None:
+        """Owners were told something in service logs, or could not be: sent, failed."""
+        with self._lock:
+            self._totals["tidegate_upgrade_told_total"][env, org_id, outcome] += number
 
     def surveyed(self, seen: SurveySeen) -> None:
         """An environment was read."""
         with self._lock:
             self._surveys[seen.env] = seen
-            self._failing.pop((seen.env, ""), None)
             self._totals["aus_ocm_environment_errors_total"][SERVICE, seen.env] += 0
 
+    def survey_failed(self, env: str) -> None:
+        """An environment could not be read; the rounds over its organisations fail of it."""
+        with self._lock:
+            self._totals["aus_ocm_environment_errors_total"][SERVICE, env] += 1
+
     def failed(self, seen: FailureSeen) -> None:
-        """A round failed, or a survey: what was told of it stays, and grows old."""
+        """A round failed: what was told of its organisation stays, and grows old."""
         with self._lock:
             self._failing[seen.env, seen.org_id] = seen.fault
             key = (seen.env, seen.org_id, seen.fault.value, self._severity(seen.env))
             self._totals["tidegate_upgrade_errors_total"][key] += 1
-            if seen.org_id:
-                self._count_round(seen.env, seen.org_id, 1)
-            else:
-                self._totals["aus_ocm_environment_errors_total"][SERVICE, seen.env] += 1
+            self._count_round(seen.env, seen.org_id, 1)
 
     def forget(self, env: str, org_id: str) -> None:
         """Somebody else leads an organisation now: they count it."""
         with self._lock:
             self._last.pop((env, org_id), None)
             self._failing.pop((env, org_id), None)
-            if not any(each == env for each, org in (*self._last, *self._failing) if org):
-                self._failing.pop((env, ""), None)
+            if not any(each == env for each, _ in (*self._last, *self._failing)):
                 self._surveys.pop(env, None)
 
     def text(self) -> bytes:
@@ -183,10 +186,9 @@ class UpgradeNumbers:
         return _bodies(GAUGES, tables)
 
     def _counters(self) -> dict[str, str]:
-        if self._calls is not None:
-            calls = self._totals["qontract_reconcile_ocm_request_total"]
-            for key, number in self._calls().items():
-                calls[key] = number
+        calls = self._totals["qontract_reconcile_ocm_request_total"]
+        for key, number in self._calls().items():
+            calls[key] = number
         return _bodies(TOTALS, self._totals)
 
 

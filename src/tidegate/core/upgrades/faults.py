@@ -45,12 +45,6 @@ _FAULTS: dict[Reason, Fault] = {
     Reason.FailuresUnread: Fault.OUTSIDE,
     Reason.RefusedLately: Fault.OUTSIDE,
     Reason.HealthUnasked: Fault.OUTSIDE,
-    Reason.ClusterUnread: Fault.OUTSIDE,
-    Reason.OrgPartlyRead: Fault.OUTSIDE,
-    Reason.MutexUnread: Fault.OUTSIDE,
-    Reason.FailuresUnread: Fault.OUTSIDE,
-    Reason.SectorMemberUnread: Fault.OUTSIDE,
-    Reason.RefusedLately: Fault.OUTSIDE,
     Reason.CalendarEnds: Fault.OURS,
     Reason.CoverUnclear: Fault.OURS,
 }

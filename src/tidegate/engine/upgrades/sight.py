@@ -5,7 +5,9 @@ somebody here leads is looked at; a round is called for as soon as there is some
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -15,7 +17,7 @@ from tidegate.core.upgrades.service import Registration
 from tidegate.core.upgrades.world import World
 from tidegate.engine.upgrades.reading import AskAlerts, publishing, read_organisations
 from tidegate.ports.clock import Clock
-from tidegate.ports.cluster_manager import ManagedClusters
+from tidegate.ports.cluster_manager import ManagedClusters, RefusedError
 
 # Whoever asks within this time is looked at together.
 SETTLE_S = 0.2
@@ -37,6 +39,18 @@ class Channel(msgspec.Struct, frozen=True):
     environment: str
     manager: ManagedClusters
     served: tuple[Registration, ...]
+
+
+class Watched(msgspec.Struct, frozen=True):
+    """An environment was read, or could not be: for numbers and logs."""
+
+    environment: str
+    at: Instant
+    took_s: float
+    # Documents that could not be read, by their kind.
+    set_aside: Mapping[str, int] = {}
+    # None: it was read.
+    error: OutsideError | None = None
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -63,11 +77,13 @@ class Sight:
         # By environment.
         self._alerts = alerts or {}
         self._looks: dict[str, Look] = {}
-        self._errors: dict[str, str] = {}
+        self._errors: dict[str, OutsideError] = {}
         # Whoever is led here.
         self._wanted: set[str] = set()
         self._asked = {id(each): asyncio.Event() for each in channels}
         self._news: asyncio.Queue[str] = asyncio.Queue()
+        # Told whenever an environment was read, or could not be.
+        self.heard: Callable[[Watched], None] = lambda _watched: None
         self.served = {each.partition: each for one in channels for each in one.served}
 
     def manager_of(self, partition: str) -> ManagedClusters:
@@ -82,8 +98,8 @@ class Sight:
         if partition not in self._wanted:
             self._wanted.add(partition)
             self.ask(partition)
-        if error := self._errors.get(partition):
-            raise OutsideError(error)
+        if (error := self._errors.get(partition)) is not None:
+            raise error.with_traceback(None)
         return self._looks.get(partition)
 
     def ask(self, partition: str) -> None:
@@ -137,13 +153,15 @@ class Sight:
         began = loop.time()
         try:
             async with asyncio.timeout(self._pace.timeout_s):
-                looked = await self._read(channel, wanted, began_at)
+                looked, aside = await self._read(channel, wanted, began_at)
         except (OutsideError, TimeoutError, OSError) as error:
-            text = str(error) or f"no answer within {self._pace.timeout_s:.0f} s"
+            told = _told(channel.environment, error, self._pace.timeout_s)
+            self._hear(channel, began, error=told)
             for each in wanted:
-                self._errors[each.partition] = f"{channel.environment} cannot be read: {text}"
+                self._errors[each.partition] = told
                 self._news.put_nowait(each.partition)
             return False
+        self._hear(channel, began, set_aside=aside)
         ended_at, took_s = self._clock.now(), loop.time() - began
         for each, world in zip(wanted, looked, strict=True):
             self._errors.pop(each.partition, None)
@@ -151,11 +169,23 @@ class Sight:
             self._news.put_nowait(each.partition)
         return True
 
+    def _hear(self, channel: Channel, began: float, **more: Any) -> None:
+        took_s = asyncio.get_running_loop().time() - began
+        self.heard(Watched(channel.environment, self._clock.now(), took_s, **more))
+
     async def _read(
         self, channel: Channel, wanted: tuple[Registration, ...], now: Instant
-    ) -> tuple[World, ...]:
-        """The world of each organisation by itself."""
+    ) -> tuple[tuple[World, ...], dict[str, int]]:
+        """The world of each organisation by itself, and how much could not be read, by kind."""
         ways = {each.environment: each.manager for each in self._channels}
         ask = self._alerts.get(channel.environment)
         read = await read_organisations(channel.manager, wanted, now, publishing(ways), ask)
-        return read.worlds
+        return read.worlds, dict(Counter(each.kind for each in read.set_aside))
+
+
+def _told(environment: str, error: Exception, timeout_s: float) -> OutsideError:
+    """The error with where it happened; what was refused stays refused."""
+    text = f"{environment} cannot be read: {str(error) or f'no answer within {timeout_s:.0f} s'}"
+    if isinstance(error, RefusedError):
+        return RefusedError(text, error.status, error.code, error.reason)
+    return OutsideError(text)

@@ -1,0 +1,175 @@
+"""What `serve` makes of rounds of upgrades: numbers that agree with what happened, and lines."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.engine.stage import VirtualClock
+from tests.telemetry.test_numbers import NOTHING
+from tests.telemetry.test_upgrade_numbers import Labels, by, scraped
+from tests.upgrades_live import Scene, example
+from tidegate.cli.upgrade_observing import UpgradeEars
+from tidegate.core.model.time import Instant
+from tidegate.core.upgrades.service import Credentials, Environment, Service
+from tidegate.engine.kind import TroubleError
+from tidegate.engine.upgrades.rounds import UpgradeRound
+from tidegate.engine.worker import Led
+from tidegate.ports.cluster_manager import RefusedError
+from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.telemetry.log import Log
+from tidegate.telemetry.metrics import Metrics
+
+PAYMENTS = "upgrades/prod/o-payments"
+
+
+class Heard:
+    """Ears that heard a scene, and what they made of it."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.lines: list[bytes] = []
+        self.metrics = Metrics("1", lambda: NOTHING)
+        log = Log(VirtualClock(Instant(0)), self.lines.append, human=False)
+        self.ears = UpgradeEars(self.metrics, log)
+        environment = Environment(name="prod", url="https://ocm", severity="high")
+        self.ears.serve(Service((environment,), scene.registrations), dict)
+        for each in scene.watched:
+            self.ears.watched(each)
+        for partition, outcome in scene.told:
+            if isinstance(outcome, UpgradeRound):
+                self.ears.ended(partition, outcome)
+            elif isinstance(outcome, Exception):
+                self.ears.failed(partition, outcome)
+        log.close()
+
+    @property
+    def found(self) -> dict[str, dict[Labels, float]]:
+        """What is scraped."""
+        return scraped(self.metrics.upgrades)
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Every line, read."""
+        return [json.loads(line) for line in self.lines]
+
+
+class Refusing(Scene):
+    """A scene in which we may not even look."""
+
+    def manager(self) -> Any:
+        """Nobody lets us in."""
+
+        class Shut:
+            def __getattr__(self, _name: str) -> Any:
+                async def refuse(*_: Any, **__: Any) -> None:
+                    raise RefusedError("HTTP 403", 403)
+
+                return refuse
+
+        return Shut()
+
+
+@pytest.fixture(scope="module")
+def day() -> Scene:
+    """A day of the small fleet that is shipped."""
+    scene = Scene(example())
+    scene.live(24)
+    return scene
+
+
+def test_numbers_agree_with_what_was_asked_for(day: Scene) -> None:
+    """Every write but service logs is an act that is counted; every round, too."""
+    found = Heard(day).found
+    writes = [each for each in day.writes if "service_logs" not in each.path]
+    assert sum(found["tidegate_upgrade_acts_total"].values()) == len(writes) > 3
+    rounds = [each for _, each in day.told if isinstance(each, UpgradeRound) and each.plan]
+    assert sum(found["aus_organization_reconciled_total"].values()) == len(rounds)
+    assert set(found["aus_organization_reconcile_errors_total"].values()) == {0}
+    assert set(found["aus_ocm_environment_errors_total"].values()) == {0}
+    assert "tidegate_upgrade_failing" not in found
+
+
+def test_every_cluster_is_told_as_it_is_at_the_end(day: Scene) -> None:
+    """The versions are those of the last look, the age that of the last look."""
+    found = Heard(day).found
+    names = {dict(key)["cluster_name"]: dict(key)["version"] for key in found["aus_cluster_info"]}
+    assert names.items() <= day.versions().items()
+    ends = [
+        at
+        for _, at in sorted(
+            by(found["tidegate_upgrade_survey_timestamp_seconds"], "ocm_env").items()
+        )
+    ]
+    ages = by(found["tidegate_upgrade_last_round_timestamp_seconds"], "org_id")
+    assert set(ages) == {"o-payments", "o-maps"}
+    assert max(ages.values()) == pytest.approx(ends[0], abs=1)
+
+
+def test_who_no_longer_leads_tells_nothing(day: Scene) -> None:
+    """Counters stay: they are of this process."""
+    heard = Heard(day)
+    for each in day.registrations:
+        heard.ears.left(each.partition)
+    assert "aus_cluster_info" not in heard.found
+    assert "tidegate_upgrade_survey_seconds" not in heard.found
+    assert heard.found["tidegate_upgrade_acts_total"]
+    assert Led(False) in [each for _, each in day.told]
+
+
+def test_lines_say_what_is_done_and_what_each_waits_for(day: Scene) -> None:
+    """And say it once for as long as it stays so."""
+    lines = Heard(day).decisions()
+    mistaken = [each for each in lines if each["target"] == "maps-2"]
+    assert [each["reason"] for each in mistaken] == ["LabelsUnreadable"]
+    assert "soak-days" in mistaken[0]["msg"]
+    actions = [each for each in lines if "action" in each]
+    assert {each["action"] for each in actions} >= {"upgrade", "channel"}
+    assert all(not each["msg"].startswith("would") for each in actions)
+    assert all(each["what"] == "decision" and each["rollout"] for each in lines)
+
+
+@pytest.mark.parametrize(
+    "own, fault", [(None, "ours"), (Credentials(client_id="o", client_secret="env:O"), "user")]
+)
+def test_refused_credentials_are_their_owners_to_mend(own: Credentials | None, fault: str) -> None:
+    """Ours, unless the organisation brought its own."""
+    scene = Refusing(example(), credentials=own)
+    scene.live(1)
+    found = Heard(scene).found
+    assert by(found["tidegate_upgrade_failing"], "fault") == {fault: 1}
+    severities = by(found["tidegate_upgrade_errors_total"], "severity")
+    assert set(severities) == {"high"}
+    assert sum(found["aus_ocm_environment_errors_total"].values()) > 3
+    assert all(each > 3 for each in found["aus_organization_reconcile_errors_total"].values())
+
+
+def test_an_outage_is_nobodys_here(day: Scene) -> None:
+    """It is outside; what was told before stays, and a round that goes well ends it."""
+    scene = Scene(example(), luck=Luck(Troubles({Fault.ERROR: 1000})))
+    scene.live(1)
+    heard = Heard(scene)
+    assert by(heard.found["tidegate_upgrade_failing"], "fault") == {"outside": 1}
+    done = next(
+        each
+        for name, each in day.told
+        if name == PAYMENTS and isinstance(each, UpgradeRound) and each.plan
+    )
+    heard.ears.ended(PAYMENTS, done)
+    assert by(heard.found["tidegate_upgrade_failing"], "org_id") == {"o-maps": 1}
+
+
+def test_what_goes_wrong_beside_a_round_is_no_failure_of_it(day: Scene) -> None:
+    """Neither is something that happens to what is no organisation."""
+    heard = Heard(day)
+    heard.ears.failed(PAYMENTS, TroubleError("service log x: no answer"))
+    heard.ears.failed("simulated/x", ValueError())
+    heard.ears.failed("", ValueError())
+    assert "tidegate_upgrade_failing" not in heard.found
+
+
+def test_service_logs_are_counted() -> None:
+    """Sent ones as they are written down."""
+    scene = Scene(example())
+    scene.live(2)
+    heard = Heard(scene)
+    heard.ears.told("upgrades/prod/o-maps", 1)
+    assert by(heard.found["tidegate_upgrade_told_total"], "outcome") == {"sent": 1}
