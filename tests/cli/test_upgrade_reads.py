@@ -327,6 +327,28 @@ def test_a_plan_goes_by_the_rules_an_organisation_is_served_by(manager: Managed)
     assert "upgrade  maps-1" in ours.stdout
 
 
+def test_why_is_told_by_the_rules_an_organisation_is_served_by(manager: Managed) -> None:
+    """Theirs say little, and it is said how to see what ours would."""
+    rules = {"id": "o-maps", "name": "Maps", "environment": "prod", "mode": "compat"}
+    path = served(manager, organizations=[rules])
+    asked = ["--upgrades", path, "--now", NOW]
+    served_by = run("why", "maps-1", *asked)
+    assert served_by.stdout.startswith("maps-1  on 4.16.3  waits  (upgrades/prod/o-maps)")
+    assert "… rules  the existing service's rules ask for nothing" in served_by.stdout
+    assert "note: o-maps: served by the existing service's rules" in served_by.stderr
+    ours = run("why", "maps-1", *asked, "--mode", "strict")
+    assert ours.stdout.startswith("maps-1  on 4.16.3  next 4.16.4: starts")
+    assert "served by" not in ours.stderr
+    listed = run("get", "clusters", *asked, "-o", "json")
+    assert {each["why"]["gate"] for each in json.loads(listed.stdout)["items"]} == {"rules"}
+    theirs = run("get", "clusters", "--world", WORLD, "--mode", "compat", "-o", "json")
+    by = {each["cluster"]: each for each in json.loads(theirs.stdout)["items"]}
+    assert (by["pay-prod-1"]["next"], by["pay-prod-1"]["starts"]) == ("4.16.4", True)
+    # What is wrong with one organisation is not said of another.
+    assert "config errors" in by["maps-1"]["why"]["message"]
+    assert "no version qualifies" in by["pay-stage-2"]["why"]["message"]
+
+
 def test_a_plan_of_both_says_what_we_have_against_the_other() -> None:
     """A write of the existing service's alone comes with the gate of ours that is shut."""
     found = run("plan", "upgrades", "--world", WORLD, "--mode", "both", "-o", "json")
@@ -337,6 +359,8 @@ def test_a_plan_of_both_says_what_we_have_against_the_other() -> None:
         "ours: mutex pay-prod: pay-prod-2 is being upgraded"
     )
     assert by["agree", "pay-stage-1"]["rules"] == "both"
+    # Nobody is told of an agreement that is given at once.
+    assert ("tell", "pay-stage-1") not in by
 
 
 def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -> None:

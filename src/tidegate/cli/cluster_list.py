@@ -7,9 +7,15 @@ import click
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.rollouts import FORMATS
 from tidegate.cli.shape import Command
-from tidegate.cli.upgrade_flags import Asked, ground_options
+from tidegate.cli.upgrade_flags import Asked, ground_options, mode_option
 from tidegate.cli.upgrade_ground import Looked
-from tidegate.cli.upgrade_view import View, called, the_cluster, views
+from tidegate.cli.upgrade_view import (
+    View,
+    called,
+    tell_rules,
+    the_cluster,
+    views,
+)
 from tidegate.core.model.problem import Problems
 from tidegate.core.model.selector import EVERYTHING, Selector
 from tidegate.core.model.time import format_instant
@@ -47,6 +53,7 @@ Found = list[tuple[View, Stand]]
 @click.argument("name", required=False)
 @ground_options()
 @click.option("-l", "--selector", metavar="LABELS", help="By labels: 'sector=prod,!mutexes'.")
+@mode_option
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -54,6 +61,7 @@ def get_clusters(
     name: str | None,
     asked: Asked,
     selector: str | None,
+    mode: str | None,
     watch: bool,
     no_headers: bool,
     output: str,
@@ -68,13 +76,14 @@ def get_clusters(
     looked = Looked(())
     for _ in again(watch, WATCH_S):
         looked = asked.look()
-        some = views(looked)
+        some = views(looked, mode)
         found = _found(some, name, chosen)
         for line in _listed(found, output, no_headers, one_org=len(asked.orgs) == 1):
             say(line, wants_colour(asked.settings.color))
         if name:
             looked = looked.only(*(view.ground for view, _ in found))
         looked.tell()
+        tell_rules([each for each in some if each.ground in looked.grounds], mode)
     looked.end()
 
 

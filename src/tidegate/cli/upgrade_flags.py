@@ -39,6 +39,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     world: str = ""
     soak: str = ""
     orgs: tuple[str, ...] = ()
+    # By which rules; None: those an organisation is served by.
+    mode: str | None = None
     recorded: bool = False
     at: str = ""
 
@@ -112,6 +114,13 @@ def ground_flags(function: Function) -> Function:
             help=text,
         )(function)
     return function
+
+
+def mode_option(function: Function) -> Function:
+    """By which rules clusters are decided on."""
+    told = "Of upgrades: our rules, or the existing service's; else those a cluster is served by."
+    choice = click.Choice(("strict", "compat"))
+    return click.option("--mode", type=choice, help=told)(function)
 
 
 _FLAGS = (

@@ -17,7 +17,8 @@ from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.decide import decide
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
-from tidegate.core.upgrades.service import Environment, Registration, Service
+from tidegate.core.upgrades.service import Environment, Registration, Rules, Service
+from tidegate.core.upgrades.theirs import theirs
 from tidegate.core.upgrades.world import World
 from tidegate.wire.upgrade_modes import read_upgrades
 
@@ -59,9 +60,21 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
             if org.partial and org.registered:
                 yield f"organisation {org.id} was not read as a whole: {org.partial}"
 
-    def plan(self) -> UpgradePlan:
-        """What our rules say of it."""
-        return decide(self.world, self.world.now)
+    @property
+    def rules(self) -> Rules:
+        """By which rules its organisation is served."""
+        return next((each.rules for each in self.service.organizations), Rules.STRICT)
+
+    def plan(self, rules: Rules = Rules.STRICT) -> UpgradePlan:
+        """What is decided on it."""
+        plan = decide(self.world, self.world.now)
+        if rules is Rules.STRICT:
+            return plan
+        return theirs(self.world, self.world.now, plan, self.agreeing()).plan
+
+    def agreeing(self) -> UpgradePlan:
+        """Which version gates are agreed to, by our rules."""
+        return decide(msgspec.structs.replace(self.world, approver=True), self.world.now)
 
 
 class Looked(msgspec.Struct, frozen=True):

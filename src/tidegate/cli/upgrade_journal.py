@@ -13,7 +13,7 @@ from tidegate.cli.upgrade_ground import Ground, Looked
 from tidegate.config.setting_table import TABLE
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
-from tidegate.core.journal.upgrade_state import UpgradeState, world_of
+from tidegate.core.journal.upgrade_state import UpgradeState, past_of, world_of
 from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.time import Instant, format_age, format_second
 from tidegate.core.upgrades.service import PARTITION, Environment, Registration, Service
@@ -44,17 +44,21 @@ class Journal:
         """An organisation as it was last looked at; None: it never was."""
         state = self.state(partition)
         brakes = self._book.seen_for(partition, state.brakes, now)
-        return world_of(state, now, ledgers=self._ledgers.of(state), brakes=brakes)
+        ledgers, kept = self._ledgers.of(state), self._ledgers.kept(state)
+        return world_of(state, now, ledgers=ledgers, brakes=brakes, kept=kept)
 
     def known_of(self, partition: str, world: World) -> World:
         """A world that was read just now, with all that only the journal knows."""
         state = self.state(partition)
         others = msgspec.structs.replace(state, others=tuple(world.orgs[1:]))
-        ledgers = dict(self._ledgers.of(others))
+        ledgers, kept = self._ledgers.of(others), self._ledgers.kept(others)
         if state.surveyed_at is not None or state.ledger.days:
-            ledgers[partition.removeprefix(f"{PARTITION}/")] = state.ledger
+            key = partition.removeprefix(f"{PARTITION}/")
+            ledgers[key], kept[key] = state.ledger, past_of(state)
         brakes = self._book.seen_for(partition, state.brakes, world.now)
-        return msgspec.structs.replace(world, ledgers=ledgers, brakes=brakes, refused=state.refused)
+        return msgspec.structs.replace(
+            world, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
+        )
 
 
 @contextmanager

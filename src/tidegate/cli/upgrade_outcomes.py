@@ -6,12 +6,10 @@ from tidegate.cli.upgrade_ground import Ground
 from tidegate.core.model.plan import Option
 from tidegate.core.model.reasons import Gate, Outcome, Reason
 from tidegate.core.model.verdict import all_pass
-from tidegate.core.upgrades import compat
-from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.upgrades.deciding.agreeing import worth_telling
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
-from tidegate.core.upgrades.service import Registration
+from tidegate.core.upgrades.service import Registration, Rules
 from tidegate.core.upgrades.step import Step
-from tidegate.core.upgrades.world import World, only_whole
 from tidegate.core.why.sentence import sentence
 from tidegate.core.why.upgrade_stand import most_telling, stands
 from tidegate.wire.upgrade_answer import Write, writes_of
@@ -24,7 +22,6 @@ _NOTHING_SAID = (
     Reason.VersionNotBlocked, Reason.NoSectorBefore, Reason.NoAgreementNeeded,
     Reason.VersionTrusted,
 )  # fmt: skip
-_LOUD = "ERROR: "
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,30 +40,24 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     of: Registration
     mode: str
     made: tuple[Made, ...]
-    # What the existing service says of the organisation.
-    log: tuple[str, ...] = ()
 
 
 def outcomes_of(ground: Ground, mode: str | None) -> list[Outcomes]:
     """What would be written, organisation by organisation; None: each by the rules it has."""
-    world = ground.world
-    wanted = {each.id for each in world.orgs if each.registered}
+    wanted = {each.id for each in ground.world.orgs if each.registered}
     modes = {
         each: mode or each.rules.value for each in ground.service.served() if each.id in wanted
     }
     plan = ground.plan()
-    ours = _by_our_rules(world, plan)
+    ours = _by_our_rules(ground, plan)
     theirs: list[Made] = []
-    log: tuple[str, ...] = ()
     if set(modes.values()) & {COMPAT, BOTH}:
-        theirs, log = _by_theirs(world, plan)
+        theirs = _by_theirs(ground, plan)
     ordered = sorted(modes.items(), key=lambda pair: (pair[0].environment, pair[0].id))
-    return [_outcomes(each, name, ours, theirs, log) for each, name in ordered]
+    return [_outcomes(each, name, ours, theirs) for each, name in ordered]
 
 
-def _outcomes(
-    of: Registration, mode: str, ours: list[Made], theirs: list[Made], log: tuple[str, ...]
-) -> Outcomes:
+def _outcomes(of: Registration, mode: str, ours: list[Made], theirs: list[Made]) -> Outcomes:
     made = [each for each in ours if mode != COMPAT and _is_of(each, of)]
     others = [each for each in theirs if mode != STRICT and _is_of(each, of)]
     if mode == BOTH:
@@ -77,24 +68,24 @@ def _outcomes(
         others = [each for each in others if each.write not in both]
     else:
         others = [msgspec.structs.replace(each, why=each.what.text) for each in others]
-    told = () if mode == STRICT else tuple(line for line in log if of.id in line)
-    return Outcomes(of=of, mode=mode, made=(*made, *others), log=told)
+    return Outcomes(of=of, mode=mode, made=(*made, *others))
 
 
 def _is_of(made: Made, of: Registration) -> bool:
     return made.what.cluster is not None and made.what.cluster.org == of.id
 
 
-def _by_our_rules(world: World, upgrades: UpgradePlan) -> list[Made]:
+def _by_our_rules(ground: Ground, upgrades: UpgradePlan) -> list[Made]:
     """Upgrades and what belongs to them, then agreements, as two services make them."""
+    agreements = ground.agreeing()
+    told = worth_telling(upgrades, agreements)
     found: list[Made] = []
-    agreements = decide(msgspec.structs.replace(world, approver=True), world.now)
-    for plan in (upgrades, agreements):
+    for plan in (msgspec.structs.replace(upgrades, tellings=told), agreements):
         writes = writes_of(plan)
         whys = [*_whys(plan), *("" for _ in plan.tellings)]
         found += [
             Made(write=write, what=what, by=STRICT, why=why or what.text)
-            for write, what, why in zip(writes, described(writes, world), whys, strict=True)
+            for write, what, why in zip(writes, described(writes, ground.world), whys, strict=True)
         ]
     return found
 
@@ -121,19 +112,13 @@ def _grounds(option: Option) -> str:
     return "; ".join(said)
 
 
-def _by_theirs(world: World, plan: UpgradePlan) -> tuple[list[Made], tuple[str, ...]]:
-    """What the existing service would write, and what it would say loudly."""
-    whole, against = only_whole(world), _Against(plan)
-    found: list[Made] = []
-    log: list[str] = []
-    for approver in (False, True):
-        record = compat.run(msgspec.structs.replace(whole, approver=approver))
-        found += [
-            Made(write=write, what=what, by=COMPAT, why=what.text or against.of(what))
-            for write, what in zip(record.writes, described(record.writes, world), strict=True)
-        ]
-        log += [line.removeprefix(_LOUD) for line in record.log if line.startswith(_LOUD)]
-    return found, tuple(log)
+def _by_theirs(ground: Ground, plan: UpgradePlan) -> list[Made]:
+    """What the existing service would write, as far as brakes let it."""
+    writes, against = writes_of(ground.plan(Rules.COMPAT)), _Against(plan)
+    return [
+        Made(write=write, what=what, by=COMPAT, why=what.text or against.of(what))
+        for write, what in zip(writes, described(writes, ground.world), strict=True)
+    ]
 
 
 class _Against:

@@ -62,7 +62,6 @@ def _show(found: Iterable[Outcomes], colour: bool) -> None:
         head = ("RULES", *HEAD) if both else HEAD
         lines += layout(head, rows, terminal_width()) if rows else []
         lines += [line for made in each.made for line in _telling(made, both)]
-        lines += [f"the existing service fails: {line}" for line in each.log]
         for line in lines:
             say(line, colour)
 
@@ -117,7 +116,6 @@ def _document(each: Outcomes) -> dict[str, Any]:
         "environment": each.of.environment,
         "mode": each.mode,
         "actions": [_action(made) for made in each.made],
-        "log": each.log,
     }
 
 

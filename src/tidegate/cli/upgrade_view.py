@@ -11,7 +11,7 @@ from tidegate.core.model.target import bare
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.fleet import Fleet
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
-from tidegate.core.upgrades.service import PARTITION
+from tidegate.core.upgrades.service import PARTITION, Rules
 from tidegate.core.why.upgrade_stand import Stand, stands
 from tidegate.core.why.upgrade_table import by_fleet
 
@@ -37,13 +37,22 @@ class View(msgspec.Struct, frozen=True):
         return by_fleet(self.plan, self.stands)
 
 
-def views(looked: Looked) -> list[View]:
-    """Every ground decided on."""
+def views(looked: Looked, mode: str | None = None) -> list[View]:
+    """Every ground decided on: by the rules its organisation is served by, or by others."""
     found = []
     for ground in looked.grounds:
-        plan = ground.plan()
+        plan = ground.plan(Rules(mode) if mode else ground.rules)
         found.append(View(ground, plan, tuple(stands(plan))))
     return found
+
+
+def tell_rules(some: Sequence[View], mode: str | None) -> None:
+    """Whose rules decided, where they are not ours and nobody asked for them."""
+    for view in some if mode is None else ():
+        if view.ground.rules is Rules.COMPAT:
+            names = ", ".join(each.id for each in view.ground.service.organizations)
+            what = f"{names}: served by the existing service's rules, which say little"
+            click.echo(f"note: {what}; --mode strict shows what ours would say", err=True)
 
 
 def called(some: Sequence[View], name: str) -> list[tuple[View, Stand]]:

@@ -9,11 +9,12 @@ from tidegate.cli.upgrade_flags import Asked
 from tidegate.cli.upgrade_ground import Looked
 from tidegate.cli.upgrade_view import (
     View,
-    called,
+    tell_rules,
     the_cluster,
     the_organisation,
     views,
 )
+from tidegate.core.model.target import bare
 from tidegate.core.model.time import format_age
 from tidegate.core.upgrades.deciding.fleet import Fleet
 from tidegate.core.upgrades.service import PARTITION
@@ -28,7 +29,7 @@ ORGANISATION = f"{PARTITION}/"
 
 def show_upgrades(asked: Asked, looked: Looked, name: str, output: str) -> None:
     """Why a cluster waits, gate by gate; every cluster of an organisation; or of all of them."""
-    some = views(looked)
+    some = views(looked, asked.mode)
     colour = wants_colour(asked.settings.color)
     if name.startswith(ORGANISATION):
         shown = [the_organisation(some, name)]
@@ -42,6 +43,7 @@ def show_upgrades(asked: Asked, looked: Looked, name: str, output: str) -> None:
         shown = [(view, *pair) for view in some for pair in view.by_fleet()]
         _show_organisations(shown, output, colour)
     looked.tell()
+    tell_rules([each for each in some if each.ground in looked.grounds], asked.mode)
     looked.end()
 
 
@@ -86,5 +88,10 @@ def _organisation(view: View, fleet: Fleet, mine: list[Stand]) -> dict[str, Any]
 
 
 def is_there(looked: Looked, name: str) -> bool:
-    """Whether there is a cluster of a name."""
-    return bool(called(views(looked), name))
+    """Whether there is a cluster of a name; nothing needs to be decided for that."""
+    wanted = bare(name)
+    return any(
+        wanted in (each.name, each.uuid, each.ident)
+        for ground in looked.grounds
+        for each in ground.world.clusters
+    )

@@ -10,7 +10,7 @@ from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.cli.upgrade_flags import SETTINGS, Asked, ground_flags, is_world
+from tidegate.cli.upgrade_flags import SETTINGS, Asked, ground_flags, is_world, mode_option
 from tidegate.cli.upgrade_names import looked_for
 from tidegate.config.settings import Merged, Settings
 from tidegate.config.strict_yaml import Document
@@ -60,6 +60,7 @@ PROMOTION = (
 @settings_options(*dict.fromkeys((*SETTINGS, *PROMOTION)))
 @click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
 @ground_flags
+@mode_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def why(
     what: str,

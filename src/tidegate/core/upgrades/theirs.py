@@ -19,7 +19,7 @@ from tidegate.core.upgrades.deciding.braking import Braking
 from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan, actions_of
 from tidegate.core.upgrades.history import History
 from tidegate.core.upgrades.step import Doing, Step
-from tidegate.core.upgrades.world import World, only_whole
+from tidegate.core.upgrades.world import Cluster, World, only_whole
 
 _OF_CLUSTER = re.compile(r"/api/clusters_mgmt/v1/clusters/([^/]+)(?:/(.*))?")
 _POOL = re.compile(r"node_pools/([^/]+)/upgrade_policies")
@@ -54,7 +54,7 @@ def theirs(world: World, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan)
             shut = braking.verdicts(member, step.revision or "", step.starts_at)
             options.append(Option(at, step, (verdict(Reason.ExistingRulesStart), *shut)))
         if not mine:
-            said = verdict(Reason.ExistingRulesWait, _why(record, member.cluster.name))
+            said = verdict(Reason.ExistingRulesWait, _why(record, member.cluster))
             options.append(Option(at, _NOTHING, (said,)))
     plan = msgspec.structs.replace(
         ours,
@@ -98,9 +98,15 @@ def _tellings(writes: Iterable[Write]) -> Iterable[Telling]:
             yield Telling(body["cluster_uuid"], body["summary"], body["description"])
 
 
-def _why(record: Record, name: str) -> str:
-    """The last it says of a cluster; it says nothing where no version qualifies."""
-    lines = [
-        each for each in record.log if f"/{name}]" in each or each.startswith(("ERROR", "WARNING"))
-    ]
+def _why(record: Record, cluster: Cluster) -> str:
+    """The last it says of a cluster, or loudly of its organisation.
+
+    Where no version qualifies it says nothing.
+    """
+    env = next((each.env for each in record.world.orgs if each.id == cluster.org), "")
+    whole = re.compile(
+        rf"(?:ERROR|WARNING): .*(?:org(?:anization)? {re.escape(cluster.org)}\b"
+        rf"|OCM environment {re.escape(env)}\b)"
+    )
+    lines = [each for each in record.log if f"/{cluster.name}]" in each or whole.match(each)]
     return lines[-1].partition(": ")[2] if lines else _UNSAID

@@ -91,10 +91,11 @@ def stands(plan: UpgradePlan) -> list[Stand]:
     options: dict[int, list[Option]] = {}
     for option in plan.options:
         options.setdefault(option.target, []).append(option)
-    members = [(fleet, member) for fleet in plan.fleets for member in fleet.members]
+    fleets = {fleet.org.id: fleet for fleet in plan.fleets}
     return [
-        stand_of(at, fleet, member, options.get(at, ()))
-        for at, (fleet, member) in enumerate(members)
+        stand_of(at, fleets[member.cluster.org], member, options[at])
+        for at, member in enumerate(plan.members)
+        if at in options and member.cluster.org in fleets
     ]
 
 

@@ -56,11 +56,16 @@ def standing_words(stand: Stand) -> str:
         upgrade = standing.under_way[0][0]
         return f"next {upgrade.version or '?'}, {upgrade.state or 'under way'}"
     if not stand.next:
-        nothing = stand.shut is not None and stand.shut.reason is Reason.NothingOffered
-        return "up to date" if nothing else "nothing to go to"
+        return _WORDS.get(stand.shut.reason if stand.shut is not None else None, "nothing to go to")
     pool = stand.chief.change.pool if isinstance(stand.chief.change, Step) else ""
     what = f"node pool {pool} to {stand.next}" if pool else stand.next
     return f"next {what}: {_state(stand.chief)}"
+
+
+_WORDS: dict[Reason | None, str] = {
+    Reason.NothingOffered: "up to date",
+    Reason.ExistingRulesWait: "waits",
+}
 
 
 def _shared(options: Sequence[Option]) -> tuple[Verdict, ...]:

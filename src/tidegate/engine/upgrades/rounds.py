@@ -17,8 +17,8 @@ from tidegate.core.journal.facts import Mode, Outcome
 from tidegate.core.journal.upgrade_facts import Job, Planned
 from tidegate.core.journal.upgrade_state import UpgradeState
 from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.upgrades.deciding.passing import GATES_MISSING
-from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan
+from tidegate.core.upgrades.deciding.agreeing import worth_telling
+from tidegate.core.upgrades.deciding.plan import UpgradePlan
 from tidegate.core.upgrades.theirs import Theirs
 from tidegate.core.upgrades.world import World
 from tidegate.engine.acting import ACTOR
@@ -114,7 +114,8 @@ class Upgrades:
         if acting is Mode.ACT:
             manager = self._sight.manager_of(desk.partition)
             outcomes = tuple(await self._hands.carry_out(desk, manager, clock, lease))
-            troubles |= await tell(desk, manager, clock, lease, _worth_telling(recorded))
+            told = worth_telling(recorded.made.plan, recorded.made.agreeing)
+            troubles |= await tell(desk, manager, clock, lease, told)
         ended = self._ended(recorded, look, now, outcomes, troubles, desk.partition)
         seq, again = desk.next_seq - 1, recorded.planned.recheck_at
         self._last[desk.partition] = _Basis(look.ended_at, brakes, seq, again)
@@ -159,16 +160,6 @@ class Upgrades:
     def stop(self) -> None:
         """Ask for nothing more."""
         self._hands.stopping = True
-
-
-def _worth_telling(recorded: Recorded) -> list[Telling]:
-    """What owners are told; not of agreements that are being given this very moment."""
-    agreed = {each.target for each in recorded.made.agreeing.actions}
-    return [
-        each
-        for each in recorded.made.plan.tellings
-        if each.summary != GATES_MISSING or each.uuid not in agreed
-    ]
 
 
 class _Basis(msgspec.Struct, frozen=True):

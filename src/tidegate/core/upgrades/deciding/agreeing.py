@@ -11,7 +11,8 @@ from tidegate.core.model.verdict import verdict
 from tidegate.core.upgrades.deciding.braking import Braking
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member, gather
 from tidegate.core.upgrades.deciding.gates import OCP, lately, relevant
-from tidegate.core.upgrades.deciding.plan import UpgradePlan, actions_of, recheck_of
+from tidegate.core.upgrades.deciding.passing import GATES_MISSING
+from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan, actions_of, recheck_of
 from tidegate.core.upgrades.declared.complaint import Notes
 from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.versions import is_version, minor_of
@@ -39,6 +40,14 @@ def agree(world: World, now: Instant) -> UpgradePlan:
         members=members,
         ledgers={},
         warnings=tuple(text for fleet in fleets for text in fleet.warnings),
+    )
+
+
+def worth_telling(plan: UpgradePlan, agreeing: UpgradePlan) -> tuple[Telling, ...]:
+    """What owners are told; not of agreements that are being given this very moment."""
+    agreed = {each.target for each in agreeing.actions}
+    return tuple(
+        each for each in plan.tellings if each.summary != GATES_MISSING or each.uuid not in agreed
     )
 
 
