@@ -157,7 +157,38 @@ def test_two_half_upgraded_clusters_do_not_wait_for_each_other() -> None:
     some = [hosted(name, {"a": "4.12.16"}, labels={"mutexes": "m", "sector": "s"}) for name in "xy"]
     asked = world(*some, labels=labels)
     assert acts(asked) == ["POST x-id/node_pools/a/upgrade_policies 4.12.17"]
-    assert shut(asked, "y") == ["SectorFull", "MutexUpgrading"]
+    assert shut(asked, "y") == ["SectorFull", "MutexShareFull"]
+
+
+def test_clusters_of_a_sector_with_a_limit_share_their_mutexes_up_to_it() -> None:
+    """As ever: who limits a sector to two, all with one mutex, means two at a time."""
+    labels = {"sector-max-parallel-upgrades.s": "2"}
+    some = [{"name": name, "labels": {"mutexes": "m", "sector": "s"}} for name in "abc"]
+    asked = world(*some, labels=labels)
+    assert acts(asked) == [f"POST {name}-id/upgrade_policies 4.12.18" for name in "ab"]
+    assert shut(asked, "c") == ["SectorFull", "MutexShareFull"]
+    half = world(*some, labels={"sector-max-parallel-upgrades.s": "50%"})
+    assert len(acts(half)) == 2, "half of three is two"
+    apart = [*some[:2], {"name": "z", "labels": {"mutexes": "m"}}]
+    assert shut(world(*apart, labels=labels), "z") == ["MutexUpgrading"], "others heed them all"
+
+
+def test_a_sector_with_a_limit_heeds_no_holder_outside_it() -> None:
+    """World 28 of the existing service: x1 has the mutex in another sector, and y1 starts."""
+    labels = {"sector-deps.x": "", "sector-deps.y": "", "sector-max-parallel-upgrades.y": "1"}
+    busy = {"upgrade_policies": [{"id": "1", "version": "4.12.18", "state": "started"}]}
+    some: list[dict[str, Any]] = [
+        {"name": "x1", "labels": {"mutexes": "m", "sector": "x"}, **busy},
+        {"name": "x2", "labels": {"mutexes": "m", "sector": "x"}},
+        {"name": "y1", "labels": {"mutexes": "m", "sector": "y"}},
+        {"name": "y2", "labels": {"mutexes": "m", "sector": "y"}},
+        {"name": "none", "labels": {"mutexes": "m"}},
+    ]
+    asked = world(*some, labels=labels)
+    assert acts(asked) == ["POST y1-id/upgrade_policies 4.12.18"]
+    assert shut(asked, "x2") == ["MutexUpgrading"]
+    assert shut(asked, "y2") == ["SectorFull", "MutexShareFull"]
+    assert shut(asked, "none") == ["MutexUpgrading"]
 
 
 # What is under way

@@ -246,6 +246,8 @@ class Reason(enum.Enum):
     SectorZero = "SectorZero"
     SectorLimitUnreadable = "SectorLimitUnreadable"
     # mutex, of clusters
+    MutexShared = "MutexShared"
+    MutexShareFull = "MutexShareFull"
     MutexUpgrading = "MutexUpgrading"
     MutexUpgradeFailed = "MutexUpgradeFailed"
     MutexUnread = "MutexUnread"

@@ -5,6 +5,7 @@ Whoever reads them owns a cluster and its labels, and may know nothing of this s
 
 from tidegate.core.model.reason import Entry, Gate, Kind, Outcome, Reason
 from tidegate.core.model.rules_reasons import RULES_REASONS
+from tidegate.core.model.sharing_reasons import SHARING_REASONS
 
 _C, _N, _NS, _I = Kind.COUNT, Kind.NAME, Kind.NAMES, Kind.INSTANT
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
@@ -391,4 +392,6 @@ _OF_THE_VERSION: dict[Reason, Entry] = {
     ),
 }
 
-UPGRADE_REASONS: dict[Reason, Entry] = _OF_THE_CLUSTER | _OF_THE_VERSION | RULES_REASONS
+UPGRADE_REASONS: dict[Reason, Entry] = (
+    _OF_THE_CLUSTER | _OF_THE_VERSION | SHARING_REASONS | RULES_REASONS
+)

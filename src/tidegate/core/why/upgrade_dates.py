@@ -24,6 +24,7 @@ _BRIEF: dict[Reason, str] = {
     Reason.VersionSoaking: "{needed}d soak of {workload} on {version}",
     Reason.OutsideWindow: "its schedule",
     Reason.MutexUpgrading: "mutex {mutex} ({holder})",
+    Reason.MutexShareFull: "mutex {mutex} in sector {sector}",
     Reason.SectorBehind: "sector {sector} ({cluster})",
     Reason.SectorFull: "room in sector {sector}",
     Reason.InheritedBehind: "the organisations it inherits from",

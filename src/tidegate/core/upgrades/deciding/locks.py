@@ -1,10 +1,12 @@
 """Who holds which mutex, and how many of a sector are being upgraded, while one plan is made.
 
 A cluster holds its mutexes from the moment an upgrade is asked for until its node pools have caught
-up. A mutex has one holder, whatever a sector's limit is: the limit counts clusters of the sector,
-whether they share a mutex or not. Whatever the plan starts is counted at once.
+up. A mutex has one holder; but in a sector with a limit, its clusters share their mutexes up to
+that limit, and heed nobody outside it. The limit counts all clusters of the sector, too, whether
+they share a mutex or not. Whatever the plan starts is counted at once.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from heapq import nsmallest
 
@@ -26,10 +28,14 @@ class Locks:
         self._busy: dict[str, dict[str, Member]] = {}  # by sector, then external id
         self._sizes: dict[str, int] = {}
         self._free: dict[str, Verdict] = {}
+        # Of sectors with a limit, by sector and mutex: who has it, and how many would like to.
+        self._sharing: dict[tuple[str, str], dict[str, Member]] = {}
+        self._likely: Counter[tuple[str, str]] = Counter()
         lagging: list[Member] = []
         for each in members:
             if each.sector:
                 self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
+                self._likely.update((each.sector, mutex) for mutex in each.mutexes)
             if each.standing.under_way or each.standing.failed or each.standing.unread:
                 self.take(each)
             elif each.standing.behind:
@@ -45,10 +51,19 @@ class Locks:
             self._holders.setdefault(mutex, member)
         if member.sector:
             self._busy.setdefault(member.sector, {})[member.cluster.uuid] = member
+            for mutex in member.mutexes:
+                self._shares(member.sector, mutex)[member.cluster.uuid] = member
+
+    def _shares(self, sector: str, mutex: str) -> dict[str, Member]:
+        return self._sharing.setdefault((sector, mutex), {})
 
     def _keep(self, member: Member) -> None:
         for mutex in (member.cluster.ident, *member.mutexes):
             self._holders.setdefault(mutex, member)
+        for mutex in member.mutexes if member.sector else ():
+            shares, limit = self._shares(member.sector, mutex), self._share(member.sector, mutex)
+            if limit is not None and len(shares) < limit:
+                shares[member.cluster.uuid] = member
         if member.sector and (limit := self._limit(member.sector)) is not None:
             busy = self._busy.setdefault(member.sector, {})
             if len(busy) < limit:
@@ -56,6 +71,8 @@ class Locks:
 
     def mutexes(self, member: Member) -> tuple[Verdict, ...]:
         """Whether it may have its mutexes: one verdict each, and one if its own id is taken."""
+        if member.sector and self._limit(member.sector) is not None:
+            return tuple(self._shared(member, mutex) for mutex in member.mutexes)
         found: list[Verdict] = []
         for mutex in member.mutexes:
             holder = self._holders.get(mutex)
@@ -69,6 +86,24 @@ class Locks:
         if own is not None and own is not member:
             found.append(_held(member.cluster.ident, own))
         return tuple(found)
+
+    def _shared(self, member: Member, mutex: str) -> Verdict:
+        """Whether a sector with a limit has room for one more with a mutex."""
+        sector = member.sector
+        limit = self._share(sector, mutex) or 0
+        others = [
+            each
+            for uuid, each in self._shares(sector, mutex).items()
+            if uuid != member.cluster.uuid
+        ]
+        if len(others) < limit:
+            return verdict(Reason.MutexShared, mutex, len(others), limit, sector)
+        return verdict(Reason.MutexShareFull, mutex, len(others), limit, sector, _shown(others))
+
+    def _share(self, sector: str, mutex: str) -> int | None:
+        """How many clusters of a sector may have a mutex at once; None: it has no limit."""
+        limit = self._orders.limits.get(sector)
+        return None if limit is None else limit.of(self._likely[sector, mutex])
 
     def slots(self, member: Member) -> tuple[Verdict, ...]:
         """Whether its sector has room for it; nothing where there is no limit."""
@@ -86,13 +121,17 @@ class Locks:
         used = len(busy) - (member.cluster.uuid in busy)
         if used < limit:
             return (verdict(Reason.SectorRoom, sector, used, limit),)
-        names = nsmallest(_NAMES_MAX + 1, map(_named, busy.values()))
-        shown = (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
-        return (verdict(Reason.SectorFull, sector, used, limit, shown),)
+        return (verdict(Reason.SectorFull, sector, used, limit, _shown(busy.values())),)
 
     def _limit(self, sector: str) -> int | None:
         limit = self._orders.limits.get(sector)
         return None if limit is None else limit.of(self._sizes.get(sector, 0))
+
+
+def _shown(members: Iterable[Member]) -> tuple[str, ...]:
+    """The first few by name, and whether there are more."""
+    names = nsmallest(_NAMES_MAX + 1, map(_named, members))
+    return (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
 
 
 def _named(member: Member) -> str:

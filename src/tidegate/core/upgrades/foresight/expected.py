@@ -27,8 +27,8 @@ STEP_BEFORE = frozenset((Reason.UpgradeUnderWay, Reason.PoolsBehind, Reason.Earl
 """What is said while the step before is under way, of the same cluster."""
 # What opens as the fleet goes on.
 _GOES_ON = frozenset((
-    Reason.SectorBehind, Reason.InheritedBehind, Reason.MutexUpgrading, Reason.SectorFull,
-    Reason.VersionSoaking, *STEP_BEFORE,
+    Reason.SectorBehind, Reason.InheritedBehind, Reason.MutexUpgrading, Reason.MutexShareFull,
+    Reason.SectorFull, Reason.VersionSoaking, *STEP_BEFORE,
 ))  # fmt: skip
 _SHARED = frozenset((Gate.SHARED_BUDGET, Gate.MUTEX))
 _GOING = (Doing.UPGRADE, Doing.POOL)
