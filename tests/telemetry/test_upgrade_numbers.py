@@ -86,7 +86,6 @@ def test_every_recorded_world_can_be_scraped(number: str) -> None:
     for name, rows in found.items():
         assert {name for key in rows for name, _ in key} <= known[name]
         assert all(len(key) == len(known[name]) for key in rows), name
-    assert round_.decided is not None
     plan = round_.decided[1]
     held = sum(phase_of(each)[1] is not None for each in stands(plan))
     assert sum(found.get("tidegate_upgrade_clusters", {}).values()) == len(plan.members)
@@ -325,17 +324,13 @@ def test_a_half_upgraded_cluster_is_on_the_older_version() -> None:
     assert left == {"4.12.17": 0}
 
 
-def test_numbers_by_the_existing_services_rules_are_told_as_they_are() -> None:
-    """An organisation that is served by its rules has its numbers."""
-    round_ = RoundSeen(
-        env="prod",
-        org_id="o",
-        now=Instant(0),
-        samples={"aus_organization_validation_errors": [(THEIRS, 2)]},
-    )
-    numbers = UpgradeNumbers()
-    numbers.round_ended(round_)
-    assert scraped(numbers)["aus_organization_validation_errors"] == {of(**THEIRS): 2}
+def test_numbers_by_the_existing_services_rules_are_its_own() -> None:
+    """An organisation that is served by its rules has its numbers, and the first design's two."""
+    theirs = {"aus_organization_validation_errors": [(THEIRS, 2)]}
+    found = told(world({"name": "a"}), theirs=theirs)
+    assert found["aus_organization_validation_errors"] == {of(**THEIRS): 2}
+    assert "aus_cluster_upgrade_policy_info" not in found
+    assert len(found["aus_cluster_info"]) == len(found["aus_remaining_soak_days"]) == 1
 
 
 def test_they_are_part_of_what_serve_answers() -> None:

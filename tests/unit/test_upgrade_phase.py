@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.upgraded import decided, hosted, recorded, world
 from tidegate.core.model.reasons import REASONS, Outcome, Reason
 from tidegate.core.model.upgrade_reasons import UPGRADE_REASONS
+from tidegate.core.upgrades.deciding.decide import decide
 from tidegate.core.upgrades.faults import Fault, fault_of
+from tidegate.core.upgrades.theirs import theirs
 from tidegate.core.why.upgrade_phase import Phase, phase_of
 from tidegate.core.why.upgrade_stand import stands
 
@@ -113,3 +116,16 @@ def test_a_label_that_cannot_be_read_is_its_owners_to_mend() -> None:
     for reason, entry in UPGRADE_REASONS.items():
         if entry.outcome is not Outcome.PASS and "mends" in entry.opens:
             assert fault_of(reason) is Fault.USER, reason
+
+
+def test_by_the_existing_services_rules_a_cluster_waits_for_them() -> None:
+    """Unless nothing newer is offered: then there is nothing they could ask for."""
+    read, ours = decided(world({"name": "a", **SHUT}, {"name": "b", "available_upgrades": []}))
+    agreeing = decide(msgspec.structs.replace(read, approver=True), read.now)
+    plan = theirs(read, read.now, ours, agreeing).plan
+    found = {
+        each.member.cluster.name: (phase.value, held.reason.value if held else "")
+        for each in stands(plan)
+        for phase, held in (phase_of(each),)
+    }
+    assert found == {"a": ("waiting", "ExistingRulesWait"), "b": ("current", "")}

@@ -43,6 +43,7 @@ class UpgradeEars:
             read_at=Instant(planned.now - round(done.age_s * SECOND)),
             took_s=done.took_s,
             decided=(done.world, plan),
+            theirs=None if done.theirs is None else done.theirs.numbers,
             acts=tuple(
                 ActSeen(job.target, job.step.doing, job.step.revision or "", outcome.value)
                 for job, outcome in done.outcomes

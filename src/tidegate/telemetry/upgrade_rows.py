@@ -8,7 +8,7 @@ import msgspec
 from tidegate.core.model.time import SECOND, Instant, parse_instant
 from tidegate.core.model.verdict import Verdict
 from tidegate.core.upgrades.deciding.fleet import SERVICE
-from tidegate.core.upgrades.deciding.numbers import Sample, numbers
+from tidegate.core.upgrades.deciding.numbers import PLAIN, Sample, numbers
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
 from tidegate.core.upgrades.faults import NOBODY, fault_of
 from tidegate.core.upgrades.step import Doing
@@ -42,10 +42,10 @@ class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
     # When the clusters were looked at; None: now.
     read_at: Instant | None = None
     took_s: float = 0.0
-    # What it was decided from, and what was decided; None: by the existing service's rules.
-    decided: tuple[World, UpgradePlan] | None = None
-    # The numbers where it was decided by the existing service's rules.
-    samples: Mapping[str, list[Sample]] = {}
+    # What it was decided from, and what was decided.
+    decided: tuple[World, UpgradePlan]
+    # The existing service's numbers, where its rules decided; None: ours did.
+    theirs: Mapping[str, list[Sample]] | None = None
     acts: tuple[ActSeen, ...] = ()
 
 
@@ -58,16 +58,15 @@ class Rows(msgspec.Struct, frozen=True):
 
 def rows(seen: RoundSeen, before: Since) -> Rows:
     """Everything a round is counted by; `before` is what was known of waits."""
-    samples: dict[str, list[Sample]] = dict(seen.samples)
-    since: Since = before
-    if seen.decided is not None:
-        world, plan = seen.decided
-        samples |= numbers(world, plan, seen.now)
-        placed = [(each, *phase_of(each)) for each in stands(plan)]
-        since = _since(placed, before, seen.now)
-        samples |= _of_stands(seen, placed, since)
-        samples["aus_cluster_channel_switch"] = list(_switched(seen, world))
-        samples["tidegate_upgrade_start_timestamp_seconds"] = list(_starts(plan))
+    world, plan = seen.decided
+    samples = numbers(world, plan, seen.now)
+    if seen.theirs is not None:
+        samples = {name: samples[name] for name in PLAIN if name in samples} | dict(seen.theirs)
+    placed = [(each, *phase_of(each)) for each in stands(plan)]
+    since = _since(placed, before, seen.now)
+    samples |= _of_stands(seen, placed, since)
+    samples["aus_cluster_channel_switch"] = list(_switched(seen, world))
+    samples["tidegate_upgrade_start_timestamp_seconds"] = list(_starts(plan))
     known = [each.name for each in ROUND_GAUGES]
     return Rows({name: lines(name, samples[name]) for name in known if name in samples}, since)
 

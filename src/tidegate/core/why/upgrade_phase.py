@@ -23,7 +23,7 @@ class Phase(enum.Enum):
 
 
 # A channel is nothing to wait for: without a version only these say anything.
-_OF_THE_CLUSTER = (Gate.READING, Gate.PROGRESS, Gate.LABELS)
+_OF_THE_CLUSTER = (Gate.READING, Gate.PROGRESS, Gate.LABELS, Gate.RULES)
 
 
 def phase_of(stand: Stand) -> tuple[Phase, Verdict | None]:
@@ -38,6 +38,8 @@ def phase_of(stand: Stand) -> tuple[Phase, Verdict | None]:
     if standing.under_way:
         return Phase.UNDER_WAY, None
     held = stand.shut if doing_of(stand.chief) in (Doing.UPGRADE, Doing.POOL) else own
+    if held is not None and held.gate is Gate.RULES and not stand.member.cluster.available_upgrades:
+        held = None  # there is nothing those rules could ask for
     return (Phase.CURRENT if held is None else Phase.WAITING), held
 
 

@@ -18,8 +18,9 @@ from tidegate.core.journal.upgrade_facts import Job, Planned
 from tidegate.core.journal.upgrade_state import UpgradeState
 from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.core.upgrades.deciding.agreeing import worth_telling
-from tidegate.core.upgrades.deciding.plan import UpgradePlan
+from tidegate.core.upgrades.deciding.plan import Telling, UpgradePlan
 from tidegate.core.upgrades.theirs import Theirs
+from tidegate.core.upgrades.upcoming import upcoming
 from tidegate.core.upgrades.world import World
 from tidegate.engine.acting import ACTOR
 from tidegate.engine.brake_book import BrakeBook
@@ -28,7 +29,7 @@ from tidegate.engine.kind import Ended
 from tidegate.engine.upgrades.acting import Hands, UpgradeDesk
 from tidegate.engine.upgrades.ledgers import Ledgers, upgrade_desk
 from tidegate.engine.upgrades.noticing import notice
-from tidegate.engine.upgrades.recording import Recorded, decide_and_record
+from tidegate.engine.upgrades.recording import Made, Recorded, decide_and_record
 from tidegate.engine.upgrades.sight import Look, Sight
 from tidegate.engine.upgrades.telling import tell
 from tidegate.ports.clock import Clock
@@ -114,12 +115,26 @@ class Upgrades:
         if acting is Mode.ACT:
             manager = self._sight.manager_of(desk.partition)
             outcomes = tuple(await self._hands.carry_out(desk, manager, clock, lease))
-            told = worth_telling(recorded.made.plan, recorded.made.agreeing)
+            told = self._tellings(recorded.made, outcomes, now, desk.partition)
             troubles |= await tell(desk, manager, clock, lease, told)
         ended = self._ended(recorded, look, now, outcomes, troubles, desk.partition)
         seq, again = desk.next_seq - 1, recorded.planned.recheck_at
         self._last[desk.partition] = _Basis(look.ended_at, brakes, seq, again)
         return ended
+
+    def _tellings(
+        self,
+        made: Made,
+        outcomes: tuple[tuple[Job, Outcome], ...],
+        now: Instant,
+        partition: str,
+    ) -> tuple[Telling, ...]:
+        """What owners can mend, and what starts soon where they want to know."""
+        told = tuple(worth_telling(made.plan, made.agreeing))
+        if not self._sight.served[partition].notice:
+            return told
+        done = [(job.target, job.step) for job, outcome in outcomes if outcome is Outcome.DONE]
+        return (*told, *upcoming(made.plan, done, now))
 
     def _ended(
         self,

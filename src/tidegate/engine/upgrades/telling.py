@@ -23,7 +23,6 @@ from tidegate.ports.store import Lease
 from tidegate.wire.cluster_manager import LogEntry
 
 AGAIN = Duration(24 * 3600 * SECOND)
-SEVERITY = "Moderate"
 
 
 def key_of(telling: Telling) -> str:
@@ -65,7 +64,7 @@ async def _one(manager: ManagedClusters, telling: Telling, now: Instant) -> str 
         service_name=SERVICE,
         summary=telling.summary,
         description=telling.description,
-        severity=SEVERITY,
+        severity=telling.severity,
     )
     try:
         told = await manager.tell(entry, Instant(now - AGAIN))

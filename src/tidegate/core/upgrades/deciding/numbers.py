@@ -35,14 +35,15 @@ def numbers(world: World, plan: UpgradePlan, now: Instant) -> dict[str, list[Sam
         soak, _ = inherited(ledger, sources)
         for name, labels, value in _of_fleet(world, fleet, soak, ledger.days, now):
             every = {"integration": SERVICE, "ocm_env": fleet.org.env, **labels}
-            plain = name in _PLAIN
+            plain = name in PLAIN
             found.setdefault(name, []).append((labels if plain else every, value))
     if missing := _missing(plan):
         found["aus_cluster_missing_version_gate_agreements"] = missing
     return found
 
 
-_PLAIN = frozenset(("aus_cluster_info", "aus_remaining_soak_days"))
+PLAIN = ("aus_cluster_info", "aus_remaining_soak_days")
+"""The first design's, with its labels and no others."""
 
 
 def _of_fleet(

@@ -19,6 +19,8 @@ class Telling(msgspec.Struct, frozen=True):
     uuid: str
     summary: str
     description: str
+    # In the words of OpenShift Cluster Manager; this one for what somebody should mend.
+    severity: str = "Moderate"
 
 
 class UpgradePlan(Plan, frozen=True, kw_only=True):

@@ -1,0 +1,120 @@
+"""Owners who asked for it are told before an upgrade starts; nobody else is."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.upgraded import decided, hosted, world
+from tests.upgrades_live import Scene, example
+from tidegate.core.model.plan import ChangeKind
+from tidegate.core.model.time import SECOND, Instant
+from tidegate.core.upgrades.step import Doing, Step
+from tidegate.core.upgrades.upcoming import SUMMARY, upcoming
+
+HOUR = 3600 * SECOND
+CLUSTER = re.compile(r"clusters/(\S+?)-id")
+MOMENT = re.compile(r"upgraded to (\S+), from (\S+Z) on")
+
+
+def logs(scene: Scene) -> list[Any]:
+    """Notices that were written."""
+    return [
+        each
+        for each in scene.writes
+        if each.path.endswith("/cluster_logs") and each.body["summary"] == SUMMARY
+    ]
+
+
+def made(scene: Scene) -> list[Any]:
+    """Upgrades that were asked for and taken."""
+    return [each for each in scene.writes if "upgrade_policies" in each.path and each.status == 201]
+
+
+@pytest.fixture(scope="module")
+def told() -> Scene:
+    """Three days of the small fleet, whose owners want to know."""
+    scene = Scene(example(), notice=True)
+    scene.live(3 * 24)
+    return scene
+
+
+def test_each_upgrade_is_told_once_and_before_it_starts(told: Scene) -> None:
+    """With the version and the moment that were asked for."""
+    asked = {
+        (*CLUSTER.findall(each.path), each.body["version"], each.body["next_run"])
+        for each in made(told)
+    }
+    notices = logs(told)
+    found = []
+    for each in notices:
+        match = MOMENT.search(each.body["description"])
+        assert match
+        found.append((each.body["cluster_uuid"].removesuffix("-uuid"), match[1], match[2]))
+        assert each.body["severity"] == "Low"
+    assert len(found) == len(set(found)) == len(asked) > 3
+    assert set(found) == asked
+
+
+def test_nobody_is_told_who_did_not_ask() -> None:
+    """Only mistakes are told then."""
+    scene = Scene(example())
+    scene.live(24)
+    assert made(scene)
+    assert not logs(scene)
+
+
+def test_an_upgrade_that_is_there_is_told_until_it_starts() -> None:
+    """What could not be told in one round is told in the next, in the same words."""
+    policy = {
+        "id": "1",
+        "version": "4.12.18",
+        "state": "scheduled",
+        "next_run": "2023-05-10T10:30:00Z",
+    }
+    read, plan = decided(world({"name": "a", "upgrade_policies": [policy]}))
+    (telling,) = upcoming(plan, (), read.now)
+    assert (
+        telling.description == "- the cluster is upgraded to 4.12.18, from 2023-05-10T10:30:00Z on"
+    )
+    step = Step(
+        kind=ChangeKind.APPLY,
+        revision="4.12.18",
+        doing=Doing.UPGRADE,
+        starts_at=Instant(read.now + HOUR // 2),
+    )
+    _, idle = decided(world({"name": "a"}))
+    assert list(upcoming(idle, [("a-uuid", step)], read.now)) == [telling]
+    assert not list(upcoming(plan, (), Instant(read.now + HOUR)))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"state": "started"},
+        {"state": "failed"},
+        {"state": "scheduled", "schedule_type": "automatic"},
+        {"state": "scheduled", "next_run": "soon"},
+        {"state": "scheduled", "next_run": None},
+    ],
+)
+def test_what_has_begun_or_has_no_moment_is_not_told(policy: dict[str, Any]) -> None:
+    """Nor what OpenShift Cluster Manager does by itself."""
+    one = {"id": "1", "version": "4.12.18", "next_run": "2023-05-10T10:30:00Z", **policy}
+    read, plan = decided(world({"name": "a", "upgrade_policies": [one]}))
+    assert not list(upcoming(plan, (), read.now))
+
+
+def test_a_node_pool_is_named() -> None:
+    """It is not the whole cluster that is upgraded."""
+    document = world(hosted("a", {"np": "4.12.16"}))
+    policy = {
+        "id": "1",
+        "version": "4.12.17",
+        "state": "scheduled",
+        "next_run": "2023-05-10T10:30:00Z",
+    }
+    document["clusters"][0]["node_pools"][0]["upgrade_policies"] = [policy]
+    read, plan = decided(document)
+    (telling,) = upcoming(plan, (), read.now)
+    assert telling.description.startswith("- node pool np is upgraded to 4.12.17")
