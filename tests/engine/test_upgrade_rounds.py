@@ -269,3 +269,18 @@ def test_status_counts_clusters_and_what_their_owners_must_mend(tmp_path: Path) 
     assert found["needs"]["mistakes in labels"] == 1
     said = CliRunner().invoke(cli, ["status", "--database", name])
     assert "needs you: 1 mistake in labels" in said.stdout
+
+
+def test_a_block_takes_back_what_has_not_started_and_says_so_before(tmp_path: Path) -> None:
+    """The next round has it deleted; nothing new goes to the version."""
+    name = str(tmp_path / "t.db")
+    scene = Scene(example(), store=open_store(name))
+    scene.live(0.05)
+    words = ["block", "add", "4.16.4", "--reason", "bad", "--yes", "--database", name]
+    said = CliRunner().invoke(cli, words)
+    assert "upgrades/prod/o-maps: takes back 1 upgrade not started: maps-1" in said.stderr
+    scene.live(2)
+    deleted = [each.path for each in scene.writes if each.method == "DELETE"]
+    assert any("maps-1-id" in each for each in deleted)
+    assert scene.versions()["maps-1"] == "4.16.3"
+    scene.store.close()

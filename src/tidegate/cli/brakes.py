@@ -77,7 +77,7 @@ def _held(reached: list[Reach]) -> Iterator[str]:
     # Where nothing waits and nothing moves, there is nothing to say.
     for each in (each for each in reached if each.waiting or each.moving):
         under_way = counted(len(each.moving), "target")
-        yield f"{each.live.partition}: 0 starts from now, {under_way} in flight finish"
+        yield f"{each.partition}: 0 starts from now, {under_way} in flight finish"
     waiting, moving = sum(len(r.waiting) for r in reached), sum(len(r.moving) for r in reached)
     if reached:
         where = counted(len(reached), "rollout")
@@ -158,7 +158,7 @@ def _frozen(reached: list[Reach]) -> Iterator[str]:
     for each in reached:
         waiting, moving = len(each.waiting), len(each.moving)
         if waiting or moving:
-            yield f"{each.live.partition} is under way: {waiting} waiting, {moving} in flight"
+            yield f"{each.partition} is under way: {waiting} waiting, {moving} in flight"
     if reached:
         total, where = sum(each.targets for each in reached), counted(len(reached), "rollout")
         yield f"covers {counted(total, 'target')} in {where}"
@@ -237,13 +237,17 @@ def add_block(
 
     def tell(reached: list[Reach]) -> Iterator[str]:
         for each in reached:
-            goes_out = each.live.plan.course.revision
+            goes_out = each.revision
             if goes_out is not None and is_like(goes_out, revision):
                 waiting, touched = len(each.waiting), each.targets - len(each.waiting)
                 yield (
-                    f"{each.live.partition}: stops {goes_out}: "
+                    f"{each.partition}: stops {goes_out}: "
                     f"{waiting} waiting never get it, {touched} have it or are getting it"
                 )
+            back = sorted(name for name, to in each.ahead.items() if is_like(to, revision))
+            if back:
+                what = counted(len(back), "upgrade")
+                yield f"{each.partition}: takes back {what} not started: {', '.join(back)}"
         yield f"{revision} starts nowhere in {counted(len(reached), 'rollout')}"
 
     with opened(rest["database"], writes=True) as store:

@@ -10,12 +10,13 @@ from tidegate.cli.live import Live, confirmed, rollouts, signed, whoami
 from tidegate.cli.moment import ahead
 from tidegate.core.errors import UserError
 from tidegate.core.gates.brakes import Brakes, Coverages
-from tidegate.core.gates.scope import kind_of
+from tidegate.core.gates.scope import kind_of, kind_word
 from tidegate.core.journal.brake_state import FIELDS, PARTITION, Brake
 from tidegate.core.journal.facts import Braked, Lifted
 from tidegate.core.model.problem import Problem, Problems, nearest, nearest_or_all
 from tidegate.core.model.target import State, bare
 from tidegate.core.model.time import Instant, format_age, format_instant
+from tidegate.core.upgrades.service import PARTITION as UPGRADES
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.ports.store import Store
 from tidegate.wire.brake_doc import read_brakes
@@ -27,12 +28,16 @@ _WAITING = frozenset((State.WAITING, State.HOLDING))
 
 
 class Reach(msgspec.Struct):
-    """Whom a brake covers in one rollout, as it stands now."""
+    """Whom a brake covers in one rollout or organisation, as it stands now."""
 
-    live: Live
+    partition: str
+    # What goes out; None: each target has its own.
+    revision: str | None = None
     waiting: list[str] = []
     moving: list[str] = []
     others: int = 0
+    # What was asked for and has not begun, by target.
+    ahead: dict[str, str] = {}
 
     @property
     def targets(self) -> int:
@@ -134,7 +139,7 @@ def _reach(live: Live, kind: str, brakes: Brakes) -> Reach:
     brakes = msgspec.structs.replace(brakes, kind=kind_of(live.partition))
     coverages = Coverages(brakes, live.state.declared.labels if live.state.declared else {})
     names = [target.name for target in live.world.targets]
-    reach, field = Reach(live), FIELDS[kind]
+    reach, field = Reach(live.partition, live.plan.course.revision), FIELDS[kind]
     for name, coverage, state in zip(names, coverages.of_all(names), live.plan.states, strict=True):
         if not getattr(coverage.surely, field) and not getattr(coverage.perhaps, field):
             continue
@@ -162,7 +167,14 @@ def add(
     known = known_as(store, kind, document, now, replace=replace)
     every = rollouts(store)
     reached = _reach_of(every, kind, brakes)
-    lines = [*_strangers(every, brakes, kind), *tell(reached)]
+    names = {target.name for live in every for target in live.world.targets}
+    if any(kind_word(each) == UPGRADES for each in store.partitions()):
+        from tidegate.cli.upgrade_brakes import clusters_reached
+
+        more, clusters = clusters_reached(store, FIELDS[kind], brakes, now)
+        reached += more
+        names |= clusters
+    lines = [*_strangers(names, brakes, kind), *tell(reached)]
     lines = lines or ["covers no target of any rollout known here"]
     for line in lines[:-1]:
         click.echo(line, err=True)
@@ -193,12 +205,9 @@ def set_down(
     click.echo(f"{kind} {name} is on{' anew' if anew else ''}{_until(document)}")
 
 
-def _strangers(every: list[Live], brakes: Brakes, kind: str) -> Iterator[str]:
-    """A word on each target it names that no rollout knows."""
+def _strangers(known: set[str], brakes: Brakes, kind: str) -> Iterator[str]:
+    """A word on each target it names that nobody knows."""
     names = getattr(brakes, FIELDS[kind])[0].scope.targets or frozenset()
-    if not names:
-        return
-    known = {target.name for live in every for target in live.world.targets}
     for name in sorted(names - known):
         hint = nearest(name, known) or "it is covered once there is one"
         yield f'Warning: no target "{name}" in any rollout; {hint}'

@@ -223,7 +223,7 @@ def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
 
     def tell(reached: "list[Reach]") -> Iterator[str]:
         for each in reached:
-            yield f"{each.live.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
+            yield f"{each.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
 
     with opened(merged.settings().database, writes=True) as store:
         add(store, "pin", document, now, replace=asked["replace"], yes=asked["yes"], tell=tell)
