@@ -138,6 +138,16 @@ def started(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
     }
 
 
+def shuffled(value: Any, lots: random.Random) -> Any:
+    """The same with every list and object in another order."""
+    if isinstance(value, dict):
+        pairs = [(key, shuffled(each, lots)) for key, each in value.items()]
+        return dict(lots.sample(pairs, len(pairs)))
+    if isinstance(value, list):
+        return lots.sample([shuffled(each, lots) for each in value], len(value))
+    return value
+
+
 def items(cluster: dict[str, Any], label: str) -> set[str]:
     return {each for each in cluster["labels"][label].split(",") if each}
 
@@ -296,16 +306,7 @@ def test_what_is_done_is_what_every_gate_lets_pass(world: dict[str, Any]) -> Non
 @given(worlds(), st.randoms(use_true_random=False))
 def test_the_order_of_a_reading_says_nothing(world: dict[str, Any], lots: random.Random) -> None:
     """Clusters, pools, policies, labels, versions and organisations in any order."""
-
-    def shuffled(value: Any) -> Any:
-        if isinstance(value, dict):
-            pairs = [(key, shuffled(each)) for key, each in value.items()]
-            return dict(lots.sample(pairs, len(pairs)))
-        if isinstance(value, list):
-            return lots.sample([shuffled(each) for each in value], len(value))
-        return value
-
-    one, other = answer(world), answer(shuffled(world))
+    one, other = answer(world), answer(shuffled(world, lots))
     for name in ("writes", "state", "targets", "warnings", "recheckAfter"):
         assert other[name] == one[name]
 

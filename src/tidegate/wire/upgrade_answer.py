@@ -16,6 +16,7 @@ from tidegate.wire.rollout_answer import verdict_doc
 from tidegate.wire.upgrade_state import write_ledger
 
 _CLUSTERS = "/api/clusters_mgmt/v1/clusters"
+_ADDONS = "/api/addons_mgmt/v1/clusters"
 _LOGS = "/api/service_logs/v1/cluster_logs"
 _SEVERITY = "Moderate"
 _encode = msgspec.json.Encoder().encode
@@ -59,6 +60,8 @@ def _write(cluster: Cluster, step: Step) -> Write:
         return ("PATCH", path, {"channel": version})
     if step.doing is Doing.AGREE:
         return ("POST", f"{path}/gate_agreements", {"version_gate": {"id": step.ident}})
+    if step.addon:
+        return _addon_write(cluster, step)
     policies = f"{path}/{_policies(cluster, step)}"
     if step.doing is Doing.CANCEL:
         return ("DELETE", f"{policies}/{step.ident}", {})
@@ -68,6 +71,21 @@ def _write(cluster: Cluster, step: Step) -> Write:
         body |= {"upgrade_type": what, "cluster_id": cluster.ident}
     starts_at = step.starts_at if step.starts_at is not None else Instant(0)
     return ("POST", policies, body | {"next_run": format_second(starts_at)})
+
+
+def _addon_write(cluster: Cluster, step: Step) -> Write:
+    plans = f"{_ADDONS}/{cluster.ident}/upgrade_plans"
+    if step.doing is Doing.CANCEL_ADDON:
+        return ("DELETE", f"{plans}/{step.ident}", {})
+    starts_at = step.starts_at if step.starts_at is not None else Instant(0)
+    body = {
+        "version": step.revision,
+        "type": "manual",
+        "addon_id": step.addon,
+        "cluster_id": cluster.ident,
+        "next_run": format_second(starts_at),
+    }
+    return ("POST", plans, body)
 
 
 def _policies(cluster: Cluster, step: Step) -> str:
@@ -113,6 +131,8 @@ def _option(option: Option, known: dict[int, msgspec.Raw]) -> dict[str, Any]:
         doc |= {"do": change.doing.value, "version": change.revision}
         if change.pool:
             doc["pool"] = change.pool
+        if change.addon:
+            doc["addon"] = change.addon
         if go and change.starts_at is not None:
             doc["startsAt"] = format_instant(change.starts_at)
     doc["verdicts"] = [_verdict(each, known) for each in option.verdicts]

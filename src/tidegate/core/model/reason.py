@@ -206,9 +206,17 @@ class Reason(enum.Enum):
     PoolsBehind = "PoolsBehind"
     EarlierPoolFirst = "EarlierPoolFirst"
     UpgradeNotStarted = "UpgradeNotStarted"
+    AddonUnderWay = "AddonUnderWay"
+    AddonFailed = "AddonFailed"
+    AddonNotReady = "AddonNotReady"
+    AddonPlanLeft = "AddonPlanLeft"
+    AddonPlanDropped = "AddonPlanDropped"
+    ClusterFirst = "ClusterFirst"
+    EarlierAddonFirst = "EarlierAddonFirst"
     # window
     InWindow = "InWindow"
     OutsideWindow = "OutsideWindow"
+    AddonOutsideWindow = "AddonOutsideWindow"
     ScheduleOver = "ScheduleOver"
     WindowExpedited = "WindowExpedited"
     # block, of a version

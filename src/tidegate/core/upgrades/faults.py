@@ -29,6 +29,7 @@ _FAULTS: dict[Reason, Fault] = {
     Reason.ScheduleOver: Fault.USER,
     Reason.TwoUpgrades: Fault.USER,
     Reason.UpgradeFailed: Fault.USER,
+    Reason.AddonFailed: Fault.USER,
     Reason.MutexUpgradeFailed: Fault.USER,
     Reason.VersionQuarantined: Fault.USER,
     Reason.SectorLimitUnreadable: Fault.USER,

@@ -37,5 +37,5 @@ class Refusal(msgspec.Struct, frozen=True):
 
 def what_of(step: Step) -> str:
     """What a step asks for, as it is remembered by: upgrade/4.21.3, pool/workers/4.21.3."""
-    parts = (step.doing.value, step.pool, step.revision or "", step.ident)
+    parts = (step.doing.value, step.addon, step.pool, step.revision or "", step.ident)
     return "/".join(each for each in parts if each)

@@ -25,6 +25,8 @@ class Lead(msgspec.Struct, frozen=True):
 
 
 CLUSTER = Lead(Duration(6 * 60 * SECOND), Duration(2 * 60 * 60 * SECOND))
+# However near the schedule fires, an add-on is put so far off: OCM refuses what comes too soon.
+ADDON_STARTS_IN = Duration(6 * 60 * SECOND)
 ADDON = Lead(Duration(60 * SECOND), Duration(10 * 60 * SECOND))
 
 

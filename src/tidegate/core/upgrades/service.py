@@ -84,6 +84,7 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
             health_checks=self.health_checks,
             disabled=self.disabled,
             quarantine_after=self.quarantine_after,
+            addons=self.addons,
         )
 
 

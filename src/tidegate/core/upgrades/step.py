@@ -14,6 +14,8 @@ class Doing(enum.Enum):
     CHANNEL = "channel"  # the channel of the next minor
     CANCEL = "cancel"  # an upgrade that has not started, to a version that is blocked by now
     AGREE = "agree"  # a version gate
+    ADDON = "addon"  # an add-on of the cluster
+    CANCEL_ADDON = "cancel-addon"  # an upgrade of an add-on that is over, or not ours to have
 
 
 class Step(Change, frozen=True, gc=False, kw_only=True):
@@ -22,6 +24,8 @@ class Step(Change, frozen=True, gc=False, kw_only=True):
     doing: Doing
     # The node pool, for POOL and for CANCEL of one; empty: the cluster, or its control plane.
     pool: str = ""
+    # The add-on, for ADDON and CANCEL_ADDON.
+    addon: str = ""
     # What is deleted or agreed to, by its id.
     ident: str = ""
     # None: it would not start soon, or starts nothing.

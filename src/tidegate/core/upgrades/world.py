@@ -31,6 +31,8 @@ class Org(msgspec.Struct, frozen=True):
     registered: bool = True
     # After so many failed upgrades to a version nobody else here goes to it; 0: not asked for.
     quarantine_after: int = 0
+    # Whether add-ons are upgraded too, by the labels of their clusters.
+    addons: bool = False
     # Why not all that is there was read this time; empty: it was. Our own rules heed it.
     partial: str = ""
 
@@ -53,6 +55,16 @@ class NodePool(msgspec.Struct, frozen=True):
     id: str
     version: str
     upgrade_policies: tuple[Upgrade, ...] = ()
+
+
+class InstalledAddon(msgspec.Struct, frozen=True):
+    """An add-on on a cluster, and the upgrades of it that OCM knows of."""
+
+    id: str
+    version: str
+    latest: str | None = None  # its newest version; None: not known
+    state: str = "ready"
+    upgrade_plans: tuple[Upgrade, ...] = ()
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -78,6 +90,7 @@ class Cluster(msgspec.Struct, frozen=True):
     external_id: str = ""
     subscription: str = ""
     omit: tuple[str, ...] = ()  # fields that OCM left out
+    addons: tuple[InstalledAddon, ...] = ()  # read only where somebody asks for it
 
     @property
     def ident(self) -> str:

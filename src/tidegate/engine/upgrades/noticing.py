@@ -8,8 +8,8 @@ import msgspec
 from tidegate.core.journal.upgrade_facts import Glimpse, Surveyed
 from tidegate.core.journal.upgrade_state import UpgradeState
 from tidegate.core.model.time import Instant, format_instant
-from tidegate.core.upgrades.deciding.decide import minima_of, seen_in
 from tidegate.core.upgrades.deciding.fleet import gather
+from tidegate.core.upgrades.deciding.looking import minima_of, seen_in
 from tidegate.core.upgrades.service import Registration
 from tidegate.core.upgrades.world import Cluster, World
 from tidegate.engine.upgrades.sight import Look

@@ -110,7 +110,7 @@ def _place(member: Member) -> tuple[Key | tuple[()], str, str]:
 
 def _behind(sector: str, workload: str, slowest: Member, version: str) -> Verdict:
     if slowest.key is None:
-        unread = slowest.standing.unread and slowest.on is not None
+        unread = slowest.standing.unread
         reason = Reason.SectorMemberUnread if unread else Reason.SectorMemberUnreadable
         return verdict(reason, sector, slowest.called)
     cluster = slowest.cluster

@@ -123,5 +123,5 @@ class Braking:
             self._covers[member.cluster.uuid] = coverages[at].of(member.cluster.name)
 
     def _holder(self, member: Member) -> Holder:
-        failed = bool(member.standing.failed)
-        return Holder(target=self._names[member.cluster.uuid], by=_BY, failed=failed)
+        name = self._names[member.cluster.uuid]
+        return Holder(target=name, by=_BY, failed=member.standing.is_stuck)

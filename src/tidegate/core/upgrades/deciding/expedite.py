@@ -29,17 +29,25 @@ class Expedites:
         fires = next_after(read_schedule(_EVERY_MINUTE), now + CLUSTER.least)
         self._starts_at = fires if fires is not None else Instant(now + CLUSTER.most)
 
-    def of(self, member: Member, version: str) -> tuple[Verdict, Verdict, Instant] | None:
-        """What window and soak say of an expedited version, and when it starts; None: it is not."""
+    def of(
+        self, member: Member, version: str, starts_at: Instant | None = None
+    ) -> tuple[Verdict, Verdict, Instant] | None:
+        """What window and soak say of an expedited version, and when it starts; None: it is not.
+
+        It starts at the first minute that can be asked for, unless the moment is given.
+        """
         for each in self._every:
             if is_like(version, each.version) and self._covers(each, member):
-                until = Instant(self._starts_at - CLUSTER.least)
-                ends = min(until, each.expires_at) if each.expires_at is not None else until
+                moment, ends = starts_at, each.expires_at
+                if moment is None:
+                    moment = self._starts_at
+                    until = Instant(moment - CLUSTER.least)
+                    ends = until if ends is None else min(until, ends)
                 who = (each.why, each.owner)
                 return (
-                    verdict(Reason.WindowExpedited, self._starts_at, *who, until=ends),
+                    verdict(Reason.WindowExpedited, moment, *who, until=ends),
                     verdict(Reason.SoakExpedited, *who, until=each.expires_at),
-                    self._starts_at,
+                    moment,
                 )
         return None
 

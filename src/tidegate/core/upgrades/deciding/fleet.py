@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.core.model.problem import nearest
 from tidegate.core.model.reasons import Reason
@@ -24,7 +25,8 @@ from tidegate.core.upgrades.world import Cluster, Org, World
 
 SERVICE = "advanced-upgrade-scheduler"
 _PRODUCTS = ("osd", "rosa")
-_READY = "ready"
+READY = "ready"
+"""What a cluster is that can be upgraded."""
 _HELP = "https://source.redhat.com/groups/public/sre/wiki/advanced_upgrade_service_aus"
 # What cannot be done without. Others that the predecessor asks for are not looked at here.
 _NEEDED = ("id", "external_id", "name", "state", "product", "version", "channel", "hypershift")
@@ -48,7 +50,7 @@ class Member(msgspec.Struct, frozen=True):
     @property
     def is_ready(self) -> bool:
         """Whether it can be upgraded at all."""
-        return self.cluster.state == _READY
+        return self.cluster.state == READY
 
     @property
     def called(self) -> str:
@@ -72,11 +74,14 @@ class Fleet(msgspec.Struct, frozen=True):
     unverified: tuple[str, ...]  # organisations that do not publish to it
     complaints: tuple[Complaint, ...]
     warnings: tuple[str, ...]
+    # The add-on whose versions are meant, and not those of clusters; empty: clusters.
+    addon: str = ""
 
     @property
     def key(self) -> str:
         """Where its ledger is kept."""
-        return f"{self.org.env}/{self.org.id}"
+        own = f"{self.org.env}/{self.org.id}"
+        return f"{own}/{self.addon}" if self.addon else own
 
 
 def brake_labels(org: Org, cluster: Cluster) -> dict[str, str]:
@@ -109,6 +114,8 @@ def _fleet(
     now: Instant,
 ) -> Fleet:
     own = orders[org.id]
+    if not org.addons:
+        clusters = [each if not each.addons else replace(each, addons=()) for each in clusters]
     names = Counter(each.name for each in clusters)
     members = [
         _member(

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from tidegate.core.model.reasons import Reason
+from tidegate.core.model.reasons import Gate as Gates
+from tidegate.core.model.reasons import Outcome, Reason
 from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.model.verdict import Verdict, verdict
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
@@ -80,6 +81,13 @@ class Asked:
         if standing.under_way:
             one = standing.under_way[0][0]
             return verdict(Reason.UpgradeUnderWay, one.version or "?", one.state or "unknown")
+        if standing.addons_failed:
+            plan, addon = standing.addons_failed[0]
+            return verdict(Reason.AddonFailed, addon, plan.version or "?")
+        if standing.addons:
+            plan, addon = standing.addons[0]
+            facts = (addon, plan.version or "?", plan.state or "unknown")
+            return verdict(Reason.AddonUnderWay, *facts)
         return verdict(Reason.UpgradedByOwner) if standing.aside else IDLE
 
     def window(self, member: Member) -> tuple[Verdict, Instant | None]:
@@ -209,6 +217,14 @@ def lately(world: World, cluster: Cluster, step: Step, now: Instant) -> tuple[Ve
     if one is None or one.until <= now:
         return ()
     return (verdict(Reason.RefusedLately, one.tries, one.detail, until=one.until),)
+
+
+def why_blocked(said: Iterable[Verdict]) -> str:
+    """Why a version is blocked, and by whom: the pattern or the reason; empty: it is not."""
+    for each in said:
+        if each.gate is Gates.BLOCK and each.outcome is not Outcome.PASS:
+            return "{} ({})".format(*each.facts[-2:])
+    return ""
 
 
 def can_be_asked(world: World, check: HealthCheck) -> bool:

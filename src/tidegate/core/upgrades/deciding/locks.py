@@ -36,7 +36,7 @@ class Locks:
             if each.sector:
                 self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
                 self._likely.update((each.sector, mutex) for mutex in each.mutexes)
-            if each.standing.under_way or each.standing.failed or each.standing.unread:
+            if each.standing.is_busy:
                 self.take(each)
             elif each.standing.behind:
                 lagging.append(each)
@@ -140,8 +140,8 @@ def _named(member: Member) -> str:
 
 def _held(mutex: str, holder: Member) -> Verdict:
     standing, reason = holder.standing, Reason.MutexUpgrading
-    if standing.failed:
+    if standing.is_stuck:
         reason = Reason.MutexUpgradeFailed
-    elif standing.unread and not standing.under_way:
+    elif standing.unread and not (standing.under_way or standing.addons):
         reason = Reason.MutexUnread
     return verdict(reason, mutex, holder.called)

@@ -7,11 +7,12 @@ from tidegate.core.model.reasons import Gate, Outcome, Reason
 from tidegate.core.model.time import Instant
 from tidegate.core.model.verdict import Verdict, all_pass, verdict
 from tidegate.core.upgrades.channels import next_channel
+from tidegate.core.upgrades.deciding.addons import Addons
 from tidegate.core.upgrades.deciding.ahead import Ahead
 from tidegate.core.upgrades.deciding.braking import Braking
 from tidegate.core.upgrades.deciding.expedite import Expedites
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
-from tidegate.core.upgrades.deciding.gates import Asked, lately
+from tidegate.core.upgrades.deciding.gates import IDLE, Asked, lately, why_blocked
 from tidegate.core.upgrades.deciding.locks import Locks
 from tidegate.core.upgrades.deciding.plan import Telling
 from tidegate.core.upgrades.deciding.soak import Days, Ledger
@@ -36,6 +37,7 @@ class Pass:
         fleet: Fleet,
         soak: tuple[Days, Minima | None, Ledger],
         braking: Braking,
+        addons: Addons | None,
         now: Instant,
     ) -> None:
         days, minima, ledger = soak
@@ -45,8 +47,14 @@ class Pass:
         self._ahead = Ahead(fleet, minima)
         self._locks = Locks(fleet.members, fleet.orders)
         self._braking = braking
+        self._addons = addons
         self._expedites = Expedites(world.brakes.expedites, fleet, now)
-        self.tellings: list[Telling] = []
+        self._tellings: list[Telling] = []
+
+    @property
+    def tellings(self) -> list[Telling]:
+        """What owners of clusters that were looked at are told."""
+        return [*self._tellings, *(self._addons.tellings if self._addons is not None else ())]
 
     def look_at(self, at: int, member: Member) -> list[Option]:
         """Every option of one cluster, in the order they are tried; at least one."""
@@ -57,11 +65,29 @@ class Pass:
         options += self._pools(at, member, progress)
         options += self._candidates(at, member, progress)
         options += self._channel(at, member, progress, options)
-        if options:
-            return options
-        nothing = verdict(Reason.NothingOffered, member.cluster.version)
-        said = (progress, *self._asked.reading(), self._asked.labels(), nothing)
-        return [Option(at, _NO_CHANGE, said)]
+        if not options:
+            nothing = verdict(Reason.NothingOffered, member.cluster.version)
+            said = (progress, *self._asked.reading(), self._asked.labels(), nothing)
+            options.append(Option(at, _NO_CHANGE, said))
+        return [*options, *self._of_addons(at, member, progress, options)]
+
+    def _of_addons(
+        self, at: int, member: Member, progress: Verdict, options: list[Option]
+    ) -> list[Option]:
+        """The options of its add-ons: nothing of them goes where the cluster itself does."""
+        if self._addons is None or not member.cluster.addons:
+            return []
+        if progress.reason is Reason.UpgradedByOwner:  # that is about the cluster alone
+            progress = IDLE
+        if member.standing.behind:
+            progress = _behind(member)
+        shared = self._of_the_cluster(member, progress)
+        if (going := _going(options)) is not None:
+            shared = (*shared, verdict(Reason.ClusterFirst, going))
+        found = self._addons.look_at(at, member, shared)
+        if _going(found) is not None:
+            self._start(member)
+        return found
 
     def _of_the_cluster(self, member: Member, progress: Verdict) -> Verdicts:
         """What is said of the cluster, whatever the version."""
@@ -82,14 +108,14 @@ class Pass:
     def _cancels(self, at: int, member: Member) -> Iterator[Option]:
         """Upgrades that have not started, to versions that are blocked by now."""
         for upgrade, pool in member.standing.under_way:
-            if not can_be_taken_back(upgrade) or not upgrade.version:
+            # One that was asked for a moment ago has no id before it is read.
+            if not can_be_taken_back(upgrade) or not upgrade.version or not upgrade.id:
                 continue
             said = (
                 self._asked.block(member, upgrade.version),
                 *self._braking.verdicts(member, upgrade.version, None),
             )
-            shut = [each for each in said if _shuts(each) and each.gate is Gate.BLOCK]
-            if shut:
+            if why := why_blocked(said):
                 step = Step(
                     kind=ChangeKind.REMOVE,
                     revision=upgrade.version,
@@ -97,7 +123,6 @@ class Pass:
                     pool=pool,
                     ident=upgrade.id,
                 )
-                why = "{} ({})".format(*shut[0].facts[-2:])  # the pattern or the reason, and whose
                 verdicts = (
                     verdict(Reason.UpgradeNotStarted, upgrade.version, upgrade.state or ""),
                     verdict(Reason.VersionUnwanted, upgrade.version, why),
@@ -142,8 +167,7 @@ class Pass:
     def _candidates(self, at: int, member: Member, progress: Verdict) -> list[Option]:
         """One option a version, newest first; the newest that passes is chosen."""
         if member.standing.behind:
-            behind = member.standing.behind
-            progress = verdict(Reason.PoolsBehind, len(behind), member.cluster.version)
+            progress = _behind(member)
         shared = self._of_the_cluster(member, progress)
         chosen: Verdict | None = None
         options: list[Option] = []
@@ -201,8 +225,8 @@ class Pass:
             names = ", ".join(gates) if isinstance(gates, tuple) else str(gates)
             text = f"- {version} waits for agreements to the version gates of {minor}: {names}"
             telling = Telling(member.cluster.uuid, GATES_MISSING, text)
-            if not any(each.uuid == telling.uuid for each in self.tellings[-1:]):
-                self.tellings.append(telling)
+            if not any(each.uuid == telling.uuid for each in self._tellings[-1:]):
+                self._tellings.append(telling)
 
     def _channel(
         self, at: int, member: Member, progress: Verdict, options: list[Option]
@@ -229,6 +253,22 @@ class Pass:
 
     def _lately(self, member: Member, step: Step) -> Verdicts:
         return lately(self._world, member.cluster, step, self._now)
+
+
+def _behind(member: Member) -> Verdict:
+    return verdict(Reason.PoolsBehind, len(member.standing.behind), member.cluster.version)
+
+
+_DROPS = (Doing.CANCEL, Doing.CANCEL_ADDON)
+
+
+def _going(options: list[Option]) -> str | None:
+    """What of a cluster goes now; None: nothing does, but for what is taken back."""
+    for option in options:
+        step = option.change
+        if isinstance(step, Step) and step.doing not in _DROPS and all_pass(option.verdicts):
+            return step.revision
+    return None
 
 
 _ALMOST = (Gate.AGREEMENT, Gate.REFUSAL)

@@ -12,6 +12,9 @@ from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.soak import Ledger
 from tidegate.core.upgrades.step import Doing, Step
 
+CLUSTER_WRONG = "Cluster upgrade policy validation errors"
+"""What a telling of mistakes is called, as ever."""
+
 
 class Telling(msgspec.Struct, frozen=True):
     """What an owner is told, in the service log of a cluster."""
@@ -28,7 +31,8 @@ class UpgradePlan(Plan, frozen=True, kw_only=True):
 
     fleets: tuple[Fleet, ...]
     members: tuple[Member, ...]
-    ledgers: dict[str, Ledger]  # by `env/org`, with this look folded in
+    # By `env/org`, of add-ons by `env/org/addon`, with this look folded in.
+    ledgers: dict[str, Ledger]
     tellings: tuple[Telling, ...] = ()
     warnings: tuple[str, ...] = ()
     # Places of budgets and mutexes to be claimed before the plan is acted on.
@@ -50,7 +54,15 @@ def recheck_of(options: list[Option], more: Iterable[Instant], now: Instant) -> 
     return min((each for each in (*untils, *more) if each > now), default=None)
 
 
-_RANKS = {Doing.CANCEL: 0, Doing.UPGRADE: 1, Doing.POOL: 1, Doing.CHANNEL: 2, Doing.AGREE: 3}
+_RANKS = {
+    Doing.CANCEL: 0,
+    Doing.CANCEL_ADDON: 0,
+    Doing.UPGRADE: 1,
+    Doing.POOL: 1,
+    Doing.ADDON: 1,
+    Doing.CHANNEL: 2,
+    Doing.AGREE: 3,
+}
 
 
 def _rank(option: Option) -> int:

@@ -17,7 +17,8 @@ from tidegate.core.upgrades.schedule import CLUSTER, read_schedule
 from tidegate.core.upgrades.versions import key_of
 from tidegate.core.upgrades.world import Cluster, NodePool, Upgrade
 
-_OVER = ("completed", "cancelled")
+_COMPLETED = "completed"
+_OVER = (_COMPLETED, "cancelled")
 _BEGUN = ("started", "delayed")
 _FAILED = "failed"
 _AUTOMATIC = "automatic"
@@ -44,11 +45,25 @@ class Standing(msgspec.Struct, frozen=True):
     behind: tuple[NodePool, ...] = ()  # node pools behind their control plane, by id
     due_at: Instant | None = None  # when the owner's own counts as under way; None: not known
     unread: bool = False  # there may be more than this, so it counts as being changed
+    # Upgrades of its add-ons, each with the add-on.
+    addons: tuple[tuple[Upgrade, str], ...] = ()
+    addons_failed: tuple[tuple[Upgrade, str], ...] = ()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being done to it, or went wrong, or may, for all we know."""
+        busy = self.under_way or self.failed or self.addons or self.addons_failed
+        return bool(busy or self.unread)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether something went wrong, and somebody has to look."""
+        return bool(self.failed or self.addons_failed)
 
     @property
     def occupies(self) -> bool:
         """Whether the cluster is being changed, or stuck in it."""
-        return bool(self.under_way or self.failed or self.behind or self.unread)
+        return bool(self.is_busy or self.behind)
 
 
 _NOTHING = Standing()
@@ -58,11 +73,42 @@ def standing_of(
     cluster: Cluster, now: Instant, *, readable: bool = True, unread: bool = False
 ) -> Standing:
     """What is under way on a cluster; node pools are behind only where versions can be read."""
-    if not (unread or cluster.upgrade_policies or (cluster.is_hosted and cluster.node_pools)):
+    pooled = cluster.is_hosted and cluster.node_pools
+    if not (unread or cluster.upgrade_policies or pooled or cluster.addons):
         return _NOTHING
     parts = [("", cluster.upgrade_policies)]
     pools = sorted(cluster.node_pools, key=lambda pool: pool.id) if cluster.is_hosted else []
     parts += [(pool.id, pool.upgrade_policies) for pool in pools]
+    stages, doubled = _staged(parts, now)
+    addons = sorted(cluster.addons, key=lambda addon: addon.id)
+    theirs, _ = _staged([(addon.id, addon.upgrade_plans) for addon in addons], now)
+    behind = [pool for pool in pools if readable and key_of(pool.version) < key_of(cluster.version)]
+    return Standing(
+        under_way=tuple(stages[Stage.UNDER_WAY]),
+        failed=tuple(stages[Stage.FAILED]),
+        aside=bool(stages[Stage.ASIDE]),
+        doubled=doubled,
+        behind=tuple(behind),
+        due_at=min(
+            (
+                moment
+                for one, _ in (*stages[Stage.ASIDE], *theirs[Stage.ASIDE])
+                if (moment := _due_at(one, now))
+            ),
+            default=None,
+        ),
+        unread=unread,
+        addons=tuple(theirs[Stage.UNDER_WAY]),
+        addons_failed=tuple(theirs[Stage.FAILED]),
+    )
+
+
+_Parts = list[tuple[str, tuple[Upgrade, ...]]]
+_Staged = dict[Stage, list[tuple[Upgrade, str]]]
+
+
+def _staged(parts: _Parts, now: Instant) -> tuple[_Staged, tuple[str, ...]]:
+    """The upgrades of each part by how far they are, and the versions of two at once."""
     stages = {stage: list[tuple[Upgrade, str]]() for stage in Stage}
     doubled: tuple[str, ...] = ()
     for part, upgrades in parts:
@@ -73,19 +119,7 @@ def standing_of(
             doubled = doubled or tuple(sorted(one.version or "?" for one, _ in alive))
         for one, stage in alive:
             stages[stage].append((one, part))
-    behind = [pool for pool in pools if readable and key_of(pool.version) < key_of(cluster.version)]
-    return Standing(
-        under_way=tuple(stages[Stage.UNDER_WAY]),
-        failed=tuple(stages[Stage.FAILED]),
-        aside=bool(stages[Stage.ASIDE]),
-        doubled=doubled,
-        behind=tuple(behind),
-        due_at=min(
-            (moment for one, _ in stages[Stage.ASIDE] if (moment := _due_at(one, now))),
-            default=None,
-        ),
-        unread=unread,
-    )
+    return stages, doubled
 
 
 def stage_of(upgrade: Upgrade, now: Instant) -> Stage:
@@ -97,6 +131,12 @@ def stage_of(upgrade: Upgrade, now: Instant) -> Stage:
     if upgrade.schedule_type != _AUTOMATIC or upgrade.state in _BEGUN or _is_due(upgrade, now):
         return Stage.UNDER_WAY
     return Stage.ASIDE
+
+
+def is_left_over(plan: Upgrade) -> bool:
+    """Whether an upgrade of an add-on is over, or automatic and has not begun."""
+    automatic = plan.schedule_type == _AUTOMATIC and plan.state not in (*_BEGUN, _FAILED)
+    return automatic or plan.state == _COMPLETED
 
 
 def can_be_taken_back(upgrade: Upgrade) -> bool:
