@@ -124,3 +124,23 @@ def test_it_is_published_for_whoever_asks(database: str) -> None:
     assert set(read("prod/o-maps")) == {"prod/o-maps"}
     assert read("prod/nobody") == {}
     store.close()
+
+
+def test_what_add_ons_have_soaked_goes_along(tmp_path: Path) -> None:
+    """By organisation and add-on: as one file, and in a folder of their own."""
+    name = str(tmp_path / "t.db")
+    scene = Scene(example(), store=open_store(name), addons=True)
+    scene.live(4)
+    scene.store.close()
+    found = exported(name)
+    assert set(found) == {"prod/o-payments", "prod/o-payments/logging", "prod/o-maps"}
+    assert set(found["prod/o-payments/logging"]["versions"]) == {"1.2.0"}
+    file, folder = tmp_path / "soak.json", tmp_path / "state"
+    file.write_text(json.dumps(found))
+    assert tidegate("soak", "export", "--to", str(folder), "--database", name).exit_code == 0
+    assert (folder / "addons/prod/o-payments/logging").is_file()
+    for number, source in enumerate((file, folder)):
+        other = str(tmp_path / f"other{number}.db")
+        said = tidegate("soak", "import", str(source), "--reason", "moving", "--database", other)
+        assert said.exit_code == 0, said.output
+        assert exported(other) == found

@@ -49,7 +49,11 @@ def _brakes(lots: random.Random) -> dict[str, Any]:
 def _cluster(lots: random.Random, at: int) -> dict[str, Any]:
     hosted = lots.random() < 0.2
     busy = [{"id": "u", "version": "4.12.18", "state": "started", "schedule_type": "manual"}]
-    pool = {"id": "np", "version": lots.choice(("4.12.16", "4.12.17")), "upgrade_policies": []}
+    pool: dict[str, Any] = {
+        "id": "np",
+        "version": lots.choice(("4.12.16", "4.12.17")),
+        "upgrade_policies": [],
+    }
     names = lots.choice(((), ("log",), ("log",), ("log",), ("log", "mesh")))
     labels = {
         "who": f"id-{at}",

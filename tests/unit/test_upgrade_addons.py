@@ -5,6 +5,10 @@ from typing import Any
 import pytest
 
 from tests.upgraded import NOW, acts, answer, brake, hosted, shut, told, world
+from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.core.why.upgrade_stand import stands
+from tidegate.core.why.upgrade_tree import cluster_tree
+from tidegate.wire.upgrade_modes import read_upgrades
 
 PLANS = "/api/addons_mgmt/v1/clusters/a-id/upgrade_plans"
 
@@ -270,3 +274,14 @@ def test_the_versions_others_run_are_inherited_by_add_on() -> None:
     assert addon(asked | {"state": {"prod/p/log": theirs}}) == []
     low = theirs | {"stats": {"min_version": "1.2.0", "min_version_per_workload": {"w": "1.2.0"}}}
     assert addon(asked | {"state": {"prod/p/log": low}}) == ["InheritedBehind"]
+
+
+def test_what_is_done_to_add_ons_is_told_in_the_tree_of_a_cluster() -> None:
+    """Each as an option of its own, with its gates."""
+    left = [plan(id="q", version="1.2.5", state="completed")]
+    read = read_upgrades(asking(having({"upgrade_plans": left}))).world
+    (stand,) = stands(decide(read, read.now))
+    lines = "\n".join(cluster_tree(stand, read.now))
+    assert "delete a plan of add-on log for 1.2.5: now" in lines
+    assert "add-on log to 1.3.0: " in lines
+    assert "a plan of add-on log for 1.2.5 is in the way: completed" in lines

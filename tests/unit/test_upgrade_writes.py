@@ -58,3 +58,19 @@ def test_what_is_told_is_told_word_for_word() -> None:
         "a", "tell", "S", "- one\n- two",
     )  # fmt: skip
     assert nobody.cluster is None
+
+
+def test_a_plan_of_an_add_on_says_which_and_from_what_to_what() -> None:
+    """Asked for, and deleted; of a plan nobody knows only that."""
+    plans = "/api/addons_mgmt/v1/clusters/a-id/upgrade_plans"
+    addon = {"id": "log", "version": "1.2.0", "upgrade_plans": [{"id": "x", "version": "1.2.5"}]}
+    read = read_upgrades(world({"name": "a", "addons": [addon]}))[1]
+    body = {"addon_id": "log", "version": "1.3.0", "next_run": "2023-05-10T10:06:00Z"}
+    found = described(
+        [("POST", plans, body), ("DELETE", f"{plans}/x", {}), ("DELETE", f"{plans}/y", {})], read
+    )
+    assert [(e.do, e.addon, e.before, e.after, e.starts_at) for e in found] == [
+        ("addon", "log", "1.2.0", "1.3.0", "2023-05-10T10:06:00Z"),
+        ("cancel-addon", "log", "1.2.0", "1.2.5", ""),
+        ("cancel-addon", "", "", "", ""),
+    ]

@@ -23,7 +23,9 @@ from tidegate.ports.store import Store
 from tidegate.wire.upgrade_state import check_ledger, read_ledger, write_ledger
 from tidegate.wiring import clock
 
-_DEPTH = 2  # prod/o-payments
+_DEPTH = 2  # prod/o-payments; what comes behind is an add-on
+# In folders what add-ons have soaked is apart: nothing is a file and a folder at once.
+_ADDONS = "addons"
 
 
 @click.command(
@@ -55,17 +57,19 @@ def soak() -> None:
 def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
     """Write what versions have soaked, in the form in which it was kept before.
 
-    Both services read it: nothing that soaked is lost, whichever way one goes.
+    Both services read it: nothing that soaked is lost, whichever way one goes. What add-ons have
+    soaked stands by ENV/ORG/ADDON; in a folder below `addons`.
     """
     now = clock().now()
     with opened(database) as store:
-        found = {key: kept_of(store, key) for key in _wanted(store, orgs)}
+        wanted = _wanted(store, orgs)
+        found = {name: one for key in wanted for name, one in kept_of(store, key).items()}
     documents = {key: write_ledger(each, now) for key, each in found.items()}
     if folder is None:
         emit(documents, "json")
         return
     for key, document in documents.items():
-        file = Path(folder) / key
+        file = Path(folder) / (f"{_ADDONS}/{key}" if _split(key)[1] else key)
         file.parent.mkdir(parents=True, exist_ok=True)
         text = msgspec.json.format(msgspec.json.encode(document, order="sorted"))
         file.write_bytes(text + b"\n")
@@ -107,7 +111,7 @@ def bring(
     with opened(database, writes=not dry_run) as store:
         lines: list[str] = []
         for key, document in documents.items():
-            here = kept_of(store, key)
+            here = kept_of(store, _split(key)[0]).get(key, Ledger())
             if here.days and not replace:
                 what = f"{_told(here)} already"
                 remedy = "write --replace to put what is in the file in its place"
@@ -116,8 +120,9 @@ def bring(
         confirmed("\n".join(lines), len(lines), yes or dry_run)
         for key, document in () if dry_run else documents.items():
             doc = soak_doc(read_ledger(document))
-            fact = Imported(soak=doc, origin=source, reason=reason)
-            store.append(f"{PARTITION}/{key}", [signed(fact, now)])
+            own, addon = _split(key)
+            fact = Imported(soak=doc, addon=addon, origin=source, reason=reason)
+            store.append(f"{PARTITION}/{own}", [signed(fact, now)])
 
 
 def _wanted(store: Store, orgs: tuple[str, ...]) -> list[str]:
@@ -128,6 +133,12 @@ def _wanted(store: Store, orgs: tuple[str, ...]) -> list[str]:
             hint = nearest_or_all(each, known, "nothing was looked at yet")
             raise click.UsageError(f'no organisation "{each}"; {hint}')
     return [each for each in known if not orgs or each in orgs]
+
+
+def _split(key: str) -> tuple[str, str]:
+    """The organisation a document is of, and the add-on; empty: it is of clusters."""
+    parts = key.split("/")
+    return "/".join(parts[:_DEPTH]), "/".join(parts[_DEPTH:])
 
 
 def _told(ledger: Ledger) -> str:
@@ -141,7 +152,9 @@ def _documents(source: str, org: str | None) -> dict[str, Any]:
     path = Path(source)
     if path.is_dir():
         files = sorted(each for each in path.rglob("*") if each.is_file())
-        found = {"/".join(each.relative_to(path).parts): _read(str(each)) for each in files}
+        names = ("/".join(each.relative_to(path).parts) for each in files)
+        keys = (name.removeprefix(f"{_ADDONS}/") for name in names)
+        found = {key: _read(str(each)) for key, each in zip(keys, files, strict=True)}
     else:
         value = _read(source)
         found = {org: value} if org is not None else value

@@ -141,4 +141,5 @@ def _is_alike(option: Option, what: Described) -> bool:
     step = option.change
     if not isinstance(step, Step):
         return False
-    return (step.doing.value, step.pool, step.revision) == (what.do, what.pool, what.after)
+    mine = (step.doing.value, step.pool, step.addon, step.revision)
+    return mine == (what.do, what.pool, what.addon, what.after)

@@ -100,7 +100,7 @@ def _row(made: Made, both: bool) -> Row:
     name = what.cluster.name if what.cluster is not None else "-"
     cells = (
         what.do,
-        f"{name} {what.pool}" if what.pool else name,
+        " ".join(filter(None, (name, what.pool, what.addon))),
         what.before or "-",
         what.after or "-",
         what.starts_at or "-",
@@ -126,6 +126,7 @@ def _action(made: Made) -> dict[str, Any]:
         "cluster": what.cluster.name if what.cluster is not None else None,
         "uuid": what.cluster.uuid if what.cluster is not None else None,
         "pool": what.pool or None,
+        "addon": what.addon or None,
         "from": what.before or None,
         "to": what.after or None,
         "startsAt": what.starts_at or None,

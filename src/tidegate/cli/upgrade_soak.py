@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tidegate.core.journal.upgrade_state import ledgers_of
 from tidegate.core.upgrades.deciding.soak import Ledger
 from tidegate.core.upgrades.service import PARTITION
 from tidegate.engine.brake_book import BrakeBook
@@ -12,9 +13,10 @@ from tidegate.ports.store import Store
 from tidegate.wire.upgrade_state import write_ledger
 
 
-def kept_of(store: Store, key: str) -> Ledger:
-    """What has soaked in one `env/org`; nothing, if nobody looked yet."""
-    return upgrade_desk(store, f"{PARTITION}/{key}", BrakeBook(store)).state.ledger
+def kept_of(store: Store, key: str) -> dict[str, Ledger]:
+    """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
+    desk = upgrade_desk(store, f"{PARTITION}/{key}", BrakeBook(store))
+    return ledgers_of(key, desk.state)
 
 
 def published(store: Store, clock: Clock) -> Published:
@@ -25,6 +27,8 @@ def published(store: Store, clock: Clock) -> Published:
         known = [each for each in store.partitions() if each.startswith(prefix)]
         keys = (each.removeprefix(prefix) for each in known)
         now = clock.now()
-        return {each: write_ledger(kept_of(store, each), now) for each in keys if key in ("", each)}
+        mine = [each for each in keys if key in ("", each)]
+        kept = {name: one for each in mine for name, one in kept_of(store, each).items()}
+        return {name: write_ledger(one, now) for name, one in kept.items()}
 
     return read

@@ -148,7 +148,7 @@ class ManagedClusters(Protocol):
         ...
 
     async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
-        """The add-ons of a cluster that are ready."""
+        """The add-ons of a cluster, whatever their state."""
         ...
 
     async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:

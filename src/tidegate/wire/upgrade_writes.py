@@ -14,6 +14,7 @@ from tidegate.core.upgrades.world import Cluster, Gate, World
 from tidegate.wire.upgrade_answer import Write
 
 _BELOW = re.compile(r"/api/clusters_mgmt/v1/clusters/([^/]+)(?:/(.+))?")
+_PLANS = re.compile(r"/api/addons_mgmt/v1/clusters/([^/]+)/upgrade_plans(?:/([^/]+))?")
 _POOL = re.compile(r"node_pools/([^/]+)/upgrade_policies(?:/([^/]+))?")
 _POLICY = re.compile(r"(?:control_plane/)?upgrade_policies(?:/([^/]+))?")
 TELL = "tell"
@@ -31,6 +32,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
     before: str = ""
     after: str = ""
     pool: str = ""
+    addon: str = ""
     # As it is written; empty: it starts nothing.
     starts_at: str = ""
     # What the owner is told.
@@ -52,6 +54,8 @@ def _described(
     gates: Mapping[str, Gate],
 ) -> Described:
     method, path, body = write
+    if (plans := _PLANS.fullmatch(path)) is not None:
+        return _of_plan(by_id.get(plans[1]), plans[2] or "", body)
     match = _BELOW.fullmatch(path)
     if match is None:
         told = by_uuid.get(str(body.get("cluster_uuid", "")))
@@ -67,6 +71,29 @@ def _described(
         name = f"{gate.label.rpartition('/')[2]} for {gate.prefix}" if gate is not None else ""
         return Described(cluster=cluster, do=Doing.AGREE.value, after=name)
     return _of_policy(cluster, method, rest, body)
+
+
+def _of_plan(cluster: Cluster | None, ident: str, body: Mapping[str, object]) -> Described:
+    addons = cluster.addons if cluster is not None else ()
+    if not ident:
+        name = str(body.get("addon_id", ""))
+        return Described(
+            cluster=cluster,
+            do=Doing.ADDON.value,
+            before=next((each.version for each in addons if each.id == name), ""),
+            after=str(body.get("version", "")),
+            addon=name,
+            starts_at=str(body.get("next_run", "")),
+        )
+    pairs = ((each, plan) for each in addons for plan in each.upgrade_plans)
+    addon, plan = next((pair for pair in pairs if pair[1].id == ident), (None, None))
+    return Described(
+        cluster=cluster,
+        do=Doing.CANCEL_ADDON.value,
+        before=addon.version if addon is not None else "",
+        after=plan.version if plan is not None else "",
+        addon=addon.id if addon is not None else "",
+    )
 
 
 def _of_policy(

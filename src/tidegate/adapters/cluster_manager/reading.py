@@ -157,9 +157,8 @@ class ReadingClient:
         return await listed(self.asking, f"{base}/addons", Addon, {})
 
     async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
-        """The add-ons of a cluster that are ready."""
-        path = f"{self._addons_of(cluster)}/addons"
-        return await listed(self.asking, path, InstalledAddon, {"search": equals("state", "ready")})
+        """The add-ons of a cluster, whatever their state."""
+        return await listed(self.asking, f"{self._addons_of(cluster)}/addons", InstalledAddon, {})
 
     async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
         """The upgrades of a cluster's add-ons."""

@@ -25,6 +25,8 @@ class Glimpse(msgspec.Struct, frozen=True, omit_defaults=True):
     healthy: bool = True
     # No other cluster of the organisation has its name.
     unique: bool = True
+    # The version of each of its add-ons, and whether that is well.
+    addons: dict[str, tuple[str, bool]] = {}
 
 
 class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=True):
@@ -37,6 +39,8 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     others: tuple[Org, ...] | None = None
     gates: tuple[Gate, ...] | None = None
     minima: Minima | None = None
+    # The same of add-ons, by their ids.
+    addon_minima: dict[str, Minima] | None = None
     # New, or not as before.
     clusters: tuple[Cluster, ...] = ()
     gone: tuple[str, ...] = ()
@@ -107,6 +111,8 @@ class Imported(Fact, frozen=True, tag="imported", kw_only=True, omit_defaults=Tr
     """The soak that another service, or another journal, had kept; it takes the place of ours."""
 
     soak: SoakDoc
+    # Whose versions soaked; empty: those of clusters.
+    addon: str = ""
     # Where it came from.
     origin: str = ""
     reason: str = ""

@@ -13,7 +13,7 @@ from tidegate.core.journal.facts import Folded
 from tidegate.core.journal.replay import Difference, Replayed
 from tidegate.core.journal.upgrade_facts import Job, Planned, Standpoint, Surveyed
 from tidegate.core.journal.upgrade_minutes import digest, standpoints
-from tidegate.core.journal.upgrade_state import UpgradeState, fold, past_of, world_of
+from tidegate.core.journal.upgrade_state import UpgradeState, fold, ledgers_of, past_of, world_of
 from tidegate.core.model.plan import Action
 from tidegate.core.model.reasons import Outcome
 from tidegate.core.model.time import Instant
@@ -77,7 +77,11 @@ def _world(
     world = world_of(
         state,
         now,
-        ledgers={key: each.ledger for key, each in theirs_then.items()},
+        ledgers={
+            name: ledger
+            for key, each in theirs_then.items()
+            for name, ledger in ledgers_of(key, each).items()
+        },
         brakes=state.brakes,
         kept=kept,
     )

@@ -6,6 +6,7 @@ Cluster Manager and answered counts as there until the next look says otherwise.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -29,7 +30,16 @@ from tidegate.core.upgrades.history import History, Minima
 from tidegate.core.upgrades.refusal import Refusal, what_of
 from tidegate.core.upgrades.service import Rules
 from tidegate.core.upgrades.step import Doing, Step
-from tidegate.core.upgrades.world import Cluster, Gate, NodePool, Org, Upgrade, World
+from tidegate.core.upgrades.world import (
+    Cluster,
+    Gate,
+    InstalledAddon,
+    NodePool,
+    Org,
+    Upgrade,
+    World,
+    with_addon,
+)
 
 # What was told is forgotten after so long: it is told once a day.
 TOLD_KEPT = Duration(2 * 24 * 3600 * SECOND)
@@ -49,6 +59,9 @@ class UpgradeState(msgspec.Struct):
     seen: dict[str, Glimpse] = {}
     minima: Minima | None = None
     ledger: Ledger = Ledger()
+    # Of add-ons, by their ids.
+    addon_minima: dict[str, Minima] = {}
+    addon_ledgers: dict[str, Ledger] = {}
     # What the existing service would have kept; None: its rules never decided here.
     history: History | None = None
     # Decided and without an outcome, by key.
@@ -76,7 +89,7 @@ def fold(state: UpgradeState, at: Instant, fact: AnyFact, _actor: str) -> Upgrad
 
 
 def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
-    for name in ("org", "rules", "others", "gates", "minima", "ends"):
+    for name in ("org", "rules", "others", "gates", "minima", "addon_minima", "ends"):
         value = getattr(fact, name)
         if value is not None:
             setattr(state, name, value)
@@ -93,6 +106,10 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
     state.seen |= {each.uuid: each for each in fact.seen}
     state.unread, state.health_fails = fact.unread, fact.health_fails
     state.ledger = soaked(state.ledger, _sights(state.seen.values(), at), state.minima)
+    for addon in sorted({name for each in state.seen.values() for name in each.addons}):
+        seen = _addon_sights(state.seen.values(), addon, at)
+        known = state.addon_ledgers.get(addon, Ledger())
+        state.addon_ledgers[addon] = soaked(known, seen, state.addon_minima.get(addon))
     state.surveyed_at = at
     # What was asked for before this look is seen in it, or was not carried out.
     state.jobs = {}
@@ -102,6 +119,15 @@ def _sights(glimpses: Iterable[Glimpse], at: Instant) -> Iterable[Seen]:
     for each in glimpses:
         sight = Sight(at=at, version=each.version, workloads=each.workloads, healthy=each.healthy)
         yield Seen(each.uuid, each.name, each.unique, sight)
+
+
+def _addon_sights(glimpses: Iterable[Glimpse], addon: str, at: Instant) -> Iterable[Seen]:
+    """The same glimpses, for what they show of one add-on."""
+    for each in glimpses:
+        if addon in each.addons:
+            version, healthy = each.addons[addon]
+            sight = Sight(at=at, version=version, workloads=each.workloads, healthy=healthy)
+            yield Seen(each.uuid, each.name, each.unique, sight)
 
 
 def _planned(state: UpgradeState, _: Instant, fact: Planned) -> None:
@@ -140,6 +166,8 @@ def after(cluster: Cluster, step: Step) -> Cluster:
         return replace(cluster, gate_agreements=(*cluster.gate_agreements, step.ident))
     if step.doing is Doing.UPGRADE:
         return replace(cluster, upgrade_policies=(*cluster.upgrade_policies, _asked(step)))
+    if step.addon:
+        return with_addon(cluster, step.addon, partial(_addon_after, step))
     if step.doing is Doing.CANCEL and not step.pool:
         return replace(cluster, upgrade_policies=_without(cluster.upgrade_policies, step.ident))
     pools = tuple(
@@ -152,6 +180,13 @@ def _pool_after(pool: NodePool, step: Step) -> NodePool:
     if step.doing is Doing.POOL:
         return replace(pool, upgrade_policies=(*pool.upgrade_policies, _asked(step)))
     return replace(pool, upgrade_policies=_without(pool.upgrade_policies, step.ident))
+
+
+def _addon_after(step: Step, addon: InstalledAddon) -> InstalledAddon:
+    plans = addon.upgrade_plans
+    if step.doing is Doing.ADDON:
+        return replace(addon, upgrade_plans=(*plans, _asked(step)))
+    return replace(addon, upgrade_plans=_without(plans, step.ident))
 
 
 def _asked(step: Step) -> Upgrade:
@@ -177,7 +212,10 @@ def _bound(state: UpgradeState, _: Instant, fact: Bound) -> None:
 
 
 def _imported(state: UpgradeState, _: Instant, fact: Imported) -> None:
-    state.ledger = ledger_of(fact.soak)
+    if fact.addon:
+        state.addon_ledgers[fact.addon] = ledger_of(fact.soak)
+    else:
+        state.ledger = ledger_of(fact.soak)
 
 
 _STEPS: dict[type, Callable[[UpgradeState, Instant, AnyFact], None]] = {
@@ -216,9 +254,15 @@ def world_of(
         ends=state.ends,
         unread=state.unread,
         refused=state.refused,
-        ledgers={**ledgers, f"{org.env}/{org.id}": state.ledger},
+        ledgers={**ledgers, **ledgers_of(f"{org.env}/{org.id}", state)},
         brakes=brakes or Brakes(),
     )
+
+
+def ledgers_of(key: str, state: UpgradeState) -> dict[str, Ledger]:
+    """All ledgers of an organisation that is kept by `env/org`, those of add-ons included."""
+    addons = {f"{key}/{addon}": each for addon, each in state.addon_ledgers.items()}
+    return {key: state.ledger, **addons}
 
 
 def past_of(state: UpgradeState) -> History:
@@ -253,6 +297,7 @@ class _Kept(msgspec.Struct, omit_defaults=True):
 
     state: dict[str, msgspec.Raw]
     soak: SoakDoc
+    addons: dict[str, SoakDoc] = {}
 
 
 def encode(state: UpgradeState) -> bytes:
@@ -260,9 +305,10 @@ def encode(state: UpgradeState) -> bytes:
     fields = {
         name: msgspec.Raw(msgspec.json.encode(getattr(state, name)))
         for name in state.__struct_fields__
-        if name != "ledger"
+        if name not in ("ledger", "addon_ledgers")
     }
-    return msgspec.json.encode(_Kept(fields, soak_doc(state.ledger)))
+    addons = {addon: soak_doc(each) for addon, each in state.addon_ledgers.items()}
+    return msgspec.json.encode(_Kept(fields, soak_doc(state.ledger), addons))
 
 
 def decode(raw: bytes | msgspec.Raw) -> UpgradeState:
@@ -270,6 +316,7 @@ def decode(raw: bytes | msgspec.Raw) -> UpgradeState:
     kept = msgspec.json.decode(raw, type=_Kept)
     state = _decode_fields(msgspec.json.encode(kept.state))
     state.ledger = ledger_of(kept.soak)
+    state.addon_ledgers = {addon: ledger_of(each) for addon, each in kept.addons.items()}
     return state
 
 

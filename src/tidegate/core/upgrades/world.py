@@ -1,6 +1,6 @@
 """One reading of OCM: organisations, their clusters, gates, and what was kept of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -129,6 +129,14 @@ class Cluster(msgspec.Struct, frozen=True):
             return self.upgrade_policies
         pools = (one for pool in self.node_pools for one in pool.upgrade_policies)
         return (*self.upgrade_policies, *pools)
+
+
+def with_addon(
+    cluster: Cluster, ident: str, change: Callable[[InstalledAddon], InstalledAddon]
+) -> Cluster:
+    """A cluster of which one add-on is not what it was."""
+    some = tuple(change(each) if each.id == ident else each for each in cluster.addons)
+    return msgspec.structs.replace(cluster, addons=some)
 
 
 class Gate(msgspec.Struct, frozen=True):

@@ -85,6 +85,8 @@ def _title(option: Option) -> str:
         Doing.CHANNEL: f"channel {step.revision}",
         Doing.CANCEL: f"take back the upgrade to {step.revision}",
         Doing.AGREE: f"agree to {step.ident or 'nothing'}",
+        Doing.ADDON: f"add-on {step.addon} to {step.revision}",
+        Doing.CANCEL_ADDON: f"delete a plan of add-on {step.addon} for {step.revision}",
     }[step.doing]
     return f"{what}: {_state(option)}"
 

@@ -31,6 +31,7 @@ from tidegate.ports.store import Lease
 
 UpgradeDesk = AnyDesk[UpgradeState]
 
+_TAKEN_BACK = (Doing.CANCEL, Doing.CANCEL_ADDON)
 # Why each job is not carried out after all; empty: it is.
 _Check = Together[Job, str]
 
@@ -103,7 +104,7 @@ class Hands:
 
 
 def _in_turn(jobs: list[Job]) -> list[list[Job]]:
-    first = [job for job in jobs if job.step.doing is Doing.CANCEL]
+    first = [job for job in jobs if job.step.doing in _TAKEN_BACK]
     return [some for some in (first, [job for job in jobs if job not in first]) if some]
 
 
@@ -117,6 +118,11 @@ async def ask(manager: ManagedClusters, cluster: Cluster, job: Job) -> None:
         await manager.switch_channel(ident, step.revision or "")
     elif step.doing is Doing.CANCEL:
         await manager.delete_policy(of, step.ident)
+    elif step.doing is Doing.CANCEL_ADDON:
+        await manager.delete_addon_plan(ident, step.ident)
+    elif step.starts_at is not None and step.doing is Doing.ADDON:
+        when = format_second(step.starts_at)
+        await manager.create_addon_plan(ident, step.addon, step.revision or "", when)
     elif step.starts_at is not None:
         await manager.create_policy(of, step.revision or "", format_second(step.starts_at))
 
@@ -124,9 +130,10 @@ async def ask(manager: ManagedClusters, cluster: Cluster, job: Job) -> None:
 def words(job: Job) -> str:
     """What was done, for the journal."""
     step = job.step
-    pool = f" of pool {step.pool}" if step.pool else ""
+    part = f" of pool {step.pool}" if step.pool else ""
+    part = f" of add-on {step.addon}" if step.addon else part
     starts = f" at {format_second(step.starts_at)}" if step.starts_at is not None else ""
-    return f"{step.doing.value} {step.revision or step.ident}{pool}{starts}"
+    return f"{step.doing.value} {step.revision or step.ident}{part}{starts}"
 
 
 def _refusals(desk: UpgradeDesk, lease: Lease, clock: Clock, jobs: list[Job]) -> list[str]:
@@ -153,11 +160,12 @@ def _shutting(desk: UpgradeDesk, clock: Clock) -> Callable[[Job], str]:
     coverages = Coverages(brakes, named)
 
     def shut(job: Job) -> str:
-        if job.step.doing is Doing.CANCEL:
+        if job.step.doing in _TAKEN_BACK:
             return ""  # to take something back is never too soon
-        question = Ask(
-            purpose=Purpose.ROLL_OUT, now=now, revision=job.step.revision, need=Duration(0)
-        )
+        name = job.step.revision
+        if job.step.addon:
+            name = f"{job.step.addon}/{name}"
+        question = Ask(purpose=Purpose.ROLL_OUT, now=now, revision=name, need=Duration(0))
         found = shut_now(coverages.of(state.clusters[job.target].name), question)
         if found is None or (job.step.doing is Doing.AGREE and found.gate not in HOLDS):
             return ""

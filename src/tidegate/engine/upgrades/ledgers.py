@@ -3,7 +3,7 @@
 from threading import Lock
 
 from tidegate.core.journal import upgrade_state
-from tidegate.core.journal.upgrade_state import UpgradeState, past_of
+from tidegate.core.journal.upgrade_state import UpgradeState, ledgers_of, past_of
 from tidegate.core.upgrades.deciding.soak import Ledger
 from tidegate.core.upgrades.history import History
 from tidegate.core.upgrades.service import PARTITION
@@ -31,10 +31,11 @@ class Ledgers:
         self._desks: dict[str, AnyDesk[UpgradeState]] = {}
 
     def of(self, state: UpgradeState) -> dict[str, Ledger]:
-        """The ledgers of all organisations one may inherit from, by `env/org`."""
+        """The ledgers of all organisations one may inherit from, by `env/org`, and `/addon`."""
         keys = [f"{each.env}/{each.id}" for each in state.others]
         with self._lock:
-            return {key: self._state(key).ledger for key in keys}
+            several = [ledgers_of(key, self._state(key)) for key in keys]
+        return {name: ledger for some in several for name, ledger in some.items()}
 
     def kept(self, state: UpgradeState) -> dict[str, History]:
         """The same as the existing service would have kept it."""

@@ -8,8 +8,10 @@ import msgspec
 from tidegate.core.journal.upgrade_facts import Glimpse, Surveyed
 from tidegate.core.journal.upgrade_state import UpgradeState
 from tidegate.core.model.time import Instant, format_instant
-from tidegate.core.upgrades.deciding.fleet import gather
+from tidegate.core.upgrades.deciding.addon_fleets import addon_fleets
+from tidegate.core.upgrades.deciding.fleet import Fleet, gather
 from tidegate.core.upgrades.deciding.looking import minima_of, seen_in
+from tidegate.core.upgrades.history import Minima
 from tidegate.core.upgrades.service import Registration
 from tidegate.core.upgrades.world import Cluster, World
 from tidegate.engine.upgrades.sight import Look
@@ -27,13 +29,14 @@ def notice(state: UpgradeState, look: Look, registration: Registration, now: Ins
     # What was done since the look began is not in it.
     later = {uuid for uuid, at in state.done_at.items() if at >= look.began_at}
     clusters |= {uuid: known[uuid] for uuid in later & known.keys()}
-    seen, minima = _seen(world, clusters, now)
+    seen, minima, addon_minima = _seen(world, clusters, now)
     return Surveyed(
         org=_new(state.org, org),
         rules=_new(state.rules, registration.rules),
         others=_new(state.others, others),
         gates=_new(state.gates, world.gates),
         minima=_new(state.minima, minima),
+        addon_minima=_new(state.addon_minima, {**state.addon_minima, **addon_minima}),
         clusters=tuple(each for uuid, each in clusters.items() if known.get(uuid) != each),
         gone=() if org.partial else tuple(sorted(known.keys() - clusters.keys())),
         seen=tuple(each for uuid, each in seen.items() if state.seen.get(uuid) != each),
@@ -66,18 +69,21 @@ def _whole(world: World, known: Cluster | None, found: Cluster) -> Cluster:
         upgrade_policies=known.upgrade_policies,
         node_pools=known.node_pools,
         gate_agreements=known.gate_agreements,
+        addons=known.addons,
     )
 
 
 def _seen(
     world: World, clusters: Mapping[str, Cluster], now: Instant
-) -> tuple[dict[str, Glimpse], Any]:
-    """What counts for soak, of everybody who is served."""
+) -> tuple[dict[str, Glimpse], Minima | None, dict[str, Minima]]:
+    """What counts for soak, of everybody who is served; the lowest versions, and of add-ons."""
     looked = msgspec.structs.replace(world, clusters=tuple(clusters.values()), read_at=now)
     seen: dict[str, Glimpse] = {}
-    minima = None
+    minima: Minima | None = None
+    lowest: dict[str, Minima] = {}
     for fleet in gather(looked, now):
         minima = minima_of(fleet)
+        addons = _addons(looked, fleet, lowest, now) if fleet.org.addons else {}
         for each in seen_in(looked, fleet, now):
             sight = each.sight
             seen[each.uuid] = Glimpse(
@@ -87,5 +93,20 @@ def _seen(
                 workloads=sight.workloads,
                 healthy=sight.healthy,
                 unique=each.unique,
+                addons=addons.get(each.uuid, {}),
             )
-    return seen, minima
+    return seen, minima, lowest
+
+
+def _addons(
+    looked: World, fleet: Fleet, lowest: dict[str, Minima], now: Instant
+) -> dict[str, dict[str, tuple[str, bool]]]:
+    """The add-ons of each cluster: their versions, and whether they are well."""
+    found: dict[str, dict[str, tuple[str, bool]]] = {}
+    for each in addon_fleets(fleet, now):
+        if (minima := minima_of(each)) is not None:
+            lowest[each.addon] = minima
+        for one in seen_in(looked, each, now):
+            mine = found.setdefault(one.uuid, {})
+            mine[each.addon] = (one.sight.version, one.sight.healthy)
+    return found

@@ -46,9 +46,9 @@ async def read_organisations(
     ask: AskAlerts | None = None,
 ) -> Read:
     """Some organisations at once; OutsideError if they cannot be read."""
-    found, known = await asyncio.gather(
-        survey(manager, organizations=[each.id for each in wanted]), others
-    )
+    ids = [each.id for each in wanted]
+    addons = [each.id for each in wanted if each.addons]
+    found, known = await asyncio.gather(survey(manager, organizations=ids, addons=addons), others)
     whole = world_of(found, [each.org() for each in wanted], now)
     worlds = await asyncio.gather(*(_world(each, whole, known, ask) for each in wanted))
     return Read(tuple(worlds), found.set_aside)

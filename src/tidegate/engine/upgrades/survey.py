@@ -7,6 +7,7 @@ matter.
     policies of node pools                   only of those behind their control plane
     agreements to gates                      only where a way leads to a minor that has gates
     channels                                 of one cluster a version: they are the version's
+    add-ons and their plans                  only in organisations that ask for them
 
 A node pool goes no further than its control plane, so one that is there has no upgrade to come. A
 cluster that cannot be read is told of, and the others are used.
@@ -27,8 +28,11 @@ from tidegate.ports.cluster_manager import (
     Upgradable,
 )
 from tidegate.wire.cluster_manager import (
+    Addon,
+    AddonPlan,
     Cluster,
     GateAgreement,
+    InstalledAddon,
     Label,
     NodePool,
     Subscription,
@@ -48,6 +52,9 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     pool_policies: Mapping[str, tuple[UpgradePolicy, ...]] = {}
     # None: nothing it can be upgraded to has gates, so nobody asked.
     agreements: tuple[GateAgreement, ...] | None = None
+    # Empty where nobody asked.
+    addons: tuple[InstalledAddon, ...] = ()
+    plans: tuple[AddonPlan, ...] = ()
     # Why it could not be read; empty: it was.
     error: str = ""
 
@@ -67,18 +74,23 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     set_aside: tuple[SetAside, ...]
     # Whether all lists are known to be whole.
     complete: bool
+    # The newest version of each add-on, by its id; empty where nobody asked.
+    newest: Mapping[str, str] = {}
 
 
 async def survey(
-    manager: ManagedClusters, prefix: str = PREFIX, organizations: Iterable[str] = ()
+    manager: ManagedClusters,
+    prefix: str = PREFIX,
+    organizations: Iterable[str] = (),
+    addons: Iterable[str] = (),
 ) -> Survey:
     """Read everything that upgrades are decided from; OutsideError if a list cannot be had.
 
-    Of some organisations only, if any are named.
+    Of some organisations only, if any are named; with the add-ons of some of them.
     """
-    wanted = frozenset(organizations)
-    labels, gates, versions = await asyncio.gather(
-        manager.labels(prefix), manager.gates(), manager.versions()
+    wanted, equipped = frozenset(organizations), frozenset(addons)
+    labels, gates, versions, newest = await asyncio.gather(
+        manager.labels(prefix), manager.gates(), manager.versions(), _newest(manager, equipped)
     )
     ids = {each.subscription_id for each in labels.items if _of(each, LabelType.SUBSCRIPTION)}
     subscriptions = await manager.subscriptions(sorted(ids))
@@ -87,8 +99,13 @@ async def survey(
     )
     clusters = await manager.clusters([each.id for each in ours])
     minors = frozenset(each.version_raw_id_prefix for each in gates.items)
+    owners = {each.id: each.organization_id for each in ours}
+
+    def asks(cluster: Cluster) -> Reading[Addon] | str | None:
+        return newest if owners.get(cluster.subscription.id) in equipped else None
+
     details, channels = await asyncio.gather(
-        asyncio.gather(*(_details(manager, each, minors) for each in clusters.items)),
+        asyncio.gather(*(_details(manager, each, minors, asks(each)) for each in clusters.items)),
         _channels(manager, clusters.items),
     )
     readings: tuple[Reading[Any], ...] = (labels, gates, versions, subscriptions, clusters)
@@ -101,6 +118,7 @@ async def survey(
         channels=channels,
         gates=gates.items,
         versions=versions.items,
+        newest=_by_id(newest),
         set_aside=tuple(aside),
         complete=all(reading.complete for reading in readings),
     )
@@ -134,13 +152,36 @@ def _of(label: Label, type_: LabelType) -> bool:
     return label.type == type_.value
 
 
-async def _details(manager: ManagedClusters, cluster: Cluster, minors: frozenset[str]) -> Details:
-    """What there is of one cluster; why not, if it cannot be read."""
+async def _newest(manager: ManagedClusters, equipped: frozenset[str]) -> Reading[Addon] | str:
+    """All add-ons, if anybody asks for them; why not, if they cannot be read."""
+    if not equipped:
+        return Reading()
     try:
-        policies, pools, agreements = await asyncio.gather(
+        return await manager.addons()
+    except OutsideError as error:
+        return str(error)
+
+
+def _by_id(newest: Reading[Addon] | str) -> dict[str, str]:
+    return {} if isinstance(newest, str) else {each.id: each.version.id for each in newest.items}
+
+
+async def _details(
+    manager: ManagedClusters,
+    cluster: Cluster,
+    minors: frozenset[str],
+    newest: Reading[Addon] | str | None,
+) -> Details:
+    """What there is of one cluster; why not, if it cannot be read.
+
+    `newest`: all add-ons, or why they are not known; None: nobody asks for them.
+    """
+    try:
+        policies, pools, agreements, (installed, plans) = await asyncio.gather(
             manager.policies(Upgradable(cluster.id, cluster.hosted)),
             _pools(manager, cluster),
             _agreements(manager, cluster, minors),
+            _addons(manager, cluster, newest),
         )
         behind = [
             each
@@ -152,7 +193,7 @@ async def _details(manager: ManagedClusters, cluster: Cluster, minors: frozenset
         )
     except OutsideError as error:
         return Details(error=str(error))
-    readings: list[Reading[Any]] = [policies, pools, *found]
+    readings: list[Reading[Any]] = [policies, pools, *found, installed, plans]
     if agreements is not None:
         readings.append(agreements)
     return Details(
@@ -160,12 +201,24 @@ async def _details(manager: ManagedClusters, cluster: Cluster, minors: frozenset
         pools=pools.items,
         pool_policies={pool.id: reading.items for pool, reading in zip(behind, found, strict=True)},
         agreements=None if agreements is None else agreements.items,
-        error=_doubt(readings),
+        addons=installed.items,
+        plans=plans.items,
+        error=_doubt(readings) or (f"add-ons: {newest}" if isinstance(newest, str) else ""),
     )
 
 
 async def _pools(manager: ManagedClusters, cluster: Cluster) -> Reading[NodePool]:
     return await manager.node_pools(cluster.id) if cluster.hosted else Reading()
+
+
+async def _addons(
+    manager: ManagedClusters, cluster: Cluster, newest: Reading[Addon] | str | None
+) -> tuple[Reading[InstalledAddon], Reading[AddonPlan]]:
+    if newest is None or isinstance(newest, str):
+        return Reading(), Reading()
+    return await asyncio.gather(
+        manager.installed_addons(cluster.id), manager.addon_plans(cluster.id)
+    )
 
 
 async def _agreements(

@@ -13,7 +13,7 @@ import msgspec
 from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.upgrades import world as decided
 from tidegate.core.upgrades.history import History
-from tidegate.engine.upgrades.survey import PREFIX, Survey, made_order
+from tidegate.engine.upgrades.survey import PREFIX, Details, Survey, made_order
 from tidegate.ports.cluster_manager import LabelType
 from tidegate.wire.cluster_manager import Cluster, Label, UpgradePolicy, Version
 
@@ -101,10 +101,35 @@ def _cluster(cluster: Cluster, org: str, labels: Labels, survey: Survey) -> deci
         ),
         upgrade_policies=_upgrades(details.policies),
         gate_agreements=tuple(each.version_gate.id for each in details.agreements or ()),
+        addons=_addons(details, survey.newest),
         state=cluster.state,
         id=cluster.id,
         external_id=cluster.external_id,
         subscription=cluster.subscription.id,
+    )
+
+
+def _addons(details: Details, newest: Mapping[str, str]) -> tuple[decided.InstalledAddon, ...]:
+    """The add-ons of a cluster, each with its plans; a plan of none that is there is nobody's."""
+    return tuple(
+        decided.InstalledAddon(
+            id=each.addon.id,
+            version=each.addon_version.id,
+            latest=newest.get(each.addon.id),
+            state=each.state,
+            upgrade_plans=tuple(
+                decided.Upgrade(
+                    id=plan.id,
+                    version=plan.version,
+                    schedule_type=plan.type or plan.schedule_type or "manual",
+                    state=plan.state.value if plan.state else None,
+                    next_run=plan.next_run or None,
+                )
+                for plan in details.plans
+                if plan.addon_id == each.addon.id
+            ),
+        )
+        for each in details.addons
     )
 
 

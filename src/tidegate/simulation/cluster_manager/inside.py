@@ -156,9 +156,8 @@ class ClustersInside:
         return await self._list(f"{ADDONS}/addons", Addon)
 
     async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
-        """The add-ons of a cluster that are ready."""
-        path = f"{ADDONS}/clusters/{cluster}/addons"
-        return await self._list(path, InstalledAddon, equals("state", "ready"))
+        """The add-ons of a cluster, whatever their state."""
+        return await self._list(f"{ADDONS}/clusters/{cluster}/addons", InstalledAddon)
 
     async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
         """The upgrades of a cluster's add-ons."""

@@ -37,7 +37,7 @@ from tidegate.core.upgrades.world import World
 LOOKS_MAX = 5_000
 _UNIT = 1000
 # What changes the world at once, so that the next round may say something else.
-_AT_ONCE = (Doing.CHANNEL, Doing.CANCEL)
+_AT_ONCE = (Doing.CHANNEL, Doing.CANCEL, Doing.CANCEL_ADDON)
 
 
 class Outlook(msgspec.Struct):
@@ -103,7 +103,7 @@ class _Ahead:
             for each in plan.members
         }
         for under in self._future.under_way():
-            if under.uuid in found:
+            if under.uuid in found and not under.addon:
                 found[under.uuid].legs.append(leg_of(under, found[under.uuid].cluster))
         return found
 
@@ -122,6 +122,8 @@ class _Ahead:
             if isinstance(step, Step):
                 before = self._future.cluster(action.target)
                 under = self._future.carry_out(action, now)
+                if step.addon:  # it takes its time, and is no step of the cluster
+                    continue
                 opened = self._waits.opened(action.target, step)
                 leg = leg_from(step, under, before, opened, now)
                 if leg is not None:

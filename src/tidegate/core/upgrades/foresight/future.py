@@ -6,6 +6,7 @@ where there is none, what it is offered today and is newer still.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 
 import msgspec
@@ -16,13 +17,20 @@ from tidegate.core.model.plan import Action
 from tidegate.core.model.time import Duration, Instant, format_second, parse_instant
 from tidegate.core.upgrades.cron import next_after
 from tidegate.core.upgrades.deciding.soak import Ledger, carried, key_or_least
-from tidegate.core.upgrades.deciding.standing import Stage, stage_of
+from tidegate.core.upgrades.deciding.standing import Stage, is_left_over, stage_of
 from tidegate.core.upgrades.foresight.pace import Pace
 from tidegate.core.upgrades.schedule import read_schedule
 from tidegate.core.upgrades.service import PARTITION
 from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.versions import VersionError, minor_of
-from tidegate.core.upgrades.world import Cluster, NodePool, Upgrade, World
+from tidegate.core.upgrades.world import (
+    Cluster,
+    InstalledAddon,
+    NodePool,
+    Upgrade,
+    World,
+    with_addon,
+)
 
 _AUTOMATIC = "automatic"
 _BEGUN = ("started", "delayed")
@@ -38,6 +46,7 @@ class Under(msgspec.Struct, frozen=True):
     version: str
     ident: str
     by_owner: bool = False  # OpenShift Cluster Manager begins it by itself
+    addon: str = ""  # the add-on it is of; empty: the cluster, or what `pool` says
 
 
 class Future:
@@ -99,6 +108,8 @@ class Future:
             self._put(replace(cluster, gate_agreements=(*cluster.gate_agreements, step.ident)))
         elif step.doing is Doing.CANCEL:
             self._drop(cluster, step.pool, step.ident)
+        elif step.doing is Doing.CANCEL_ADDON:
+            self._drop_plan(cluster, step.addon, step.ident)
         else:
             return self._start(cluster, step, step.starts_at if step.starts_at is not None else now)
         return None
@@ -114,7 +125,9 @@ class Future:
             state="scheduled",
             next_run=format_second(starts_at),
         )
-        if step.pool:
+        if step.addon:
+            self._put(with_addon(cluster, step.addon, partial(_with_plan, upgrade)))
+        elif step.pool:
             pools = tuple(
                 replace(pool, upgrade_policies=(*pool.upgrade_policies, upgrade))
                 if pool.id == step.pool
@@ -124,9 +137,17 @@ class Future:
             self._put(replace(cluster, node_pools=pools))
         else:
             self._put(replace(cluster, upgrade_policies=(*cluster.upgrade_policies, upgrade)))
-        ends_at = Instant(starts_at + self._takes(cluster, step.pool))
+        ends_at = Instant(starts_at + self._takes(cluster, step.pool, step.addon))
         return self._remember(
-            Under(starts_at, ends_at, cluster.uuid, step.pool, upgrade.version, upgrade.id)
+            Under(
+                starts_at,
+                ends_at,
+                cluster.uuid,
+                step.pool,
+                upgrade.version,
+                upgrade.id,
+                addon=step.addon,
+            )
         )
 
     def _remember(self, under: Under) -> Under:
@@ -134,7 +155,9 @@ class Future:
         heappush(self._due, (under.ends_at, self._foreseen, under))
         return under
 
-    def _takes(self, cluster: Cluster, pool: str) -> Duration:
+    def _takes(self, cluster: Cluster, pool: str, addon: str = "") -> Duration:
+        if addon:
+            return self._pace.addon
         if pool:
             return self._pace.pool
         return self._pace.control_plane if cluster.is_hosted else self._pace.classic
@@ -156,6 +179,17 @@ class Future:
             self._remember(
                 Under(begins, Instant(ends_at), cluster.uuid, pool, version, upgrade.id, by_owner)
             )
+        self._foresee_addons(cluster, now)
+
+    def _foresee_addons(self, cluster: Cluster, now: Instant) -> None:
+        """The same for its add-ons; what is automatic and has not begun is deleted."""
+        for addon in cluster.addons:
+            for plan in addon.upgrade_plans:
+                if stage_of(plan, now) is Stage.UNDER_WAY and not is_left_over(plan):
+                    begins = max(_starts_at(plan, now) or now, now)
+                    ends = Instant(begins + self._pace.addon)
+                    facts = (begins, ends, cluster.uuid, "", plan.version, plan.id)
+                    self._remember(Under(*facts, addon=addon.id))
 
     def _newest_patch(self, cluster: Cluster) -> str:
         """Where an automatic upgrade leads: to the newest of the same minor; empty: nowhere."""
@@ -168,6 +202,11 @@ class Future:
 
     def _end(self, under: Under) -> None:
         cluster = self.cluster(under.uuid)
+        if under.addon:
+            self._drop_plan(cluster, under.addon, under.ident)
+            there = partial(_moved, under.version)
+            self._put(with_addon(self.cluster(under.uuid), under.addon, there))
+            return
         self._drop(cluster, under.pool, under.ident, rests=under.by_owner)
         cluster = self.cluster(under.uuid)
         if under.pool:
@@ -205,8 +244,24 @@ class Future:
         )
         self._put(replace(cluster, node_pools=pools))
 
+    def _drop_plan(self, cluster: Cluster, addon: str, ident: str) -> None:
+        self._put(with_addon(cluster, addon, partial(_without_plan, ident)))
+
     def _put(self, cluster: Cluster) -> None:
         self._clusters[self._at[cluster.uuid]] = cluster
+
+
+def _with_plan(plan: Upgrade, addon: InstalledAddon) -> InstalledAddon:
+    return replace(addon, upgrade_plans=(*addon.upgrade_plans, plan))
+
+
+def _without_plan(ident: str, addon: InstalledAddon) -> InstalledAddon:
+    left = tuple(each for each in addon.upgrade_plans if each.id != ident)
+    return replace(addon, upgrade_plans=left)
+
+
+def _moved(version: str, addon: InstalledAddon) -> InstalledAddon:
+    return replace(addon, version=version)
 
 
 _RESTING = {"state": "pending", "next_run": None, "schedule": None}

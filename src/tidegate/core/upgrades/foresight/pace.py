@@ -17,6 +17,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     # A hosted control plane, and each of its node pools after it.
     control_plane: Duration = Duration(30 * _MINUTE)
     pool: Duration = Duration(20 * _MINUTE)
+    # An add-on.
+    addon: Duration = Duration(10 * _MINUTE)
     # Between two looks. More than two hours would be no look at all: nothing would soak.
     round: Duration = Duration(10 * _MINUTE)
     # Dates further off say nothing: by then there are other versions.
