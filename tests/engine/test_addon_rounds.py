@@ -95,7 +95,7 @@ def test_nobody_reads_add_ons_who_did_not_ask() -> None:
 def test_plans_of_others_are_deleted_first() -> None:
     """An automatic one, in the round before ours is asked for."""
     scene = Scene(fleet(), addons=True)
-    plan = {"id": "x", "addon_id": "log", "version": "1.3.0", "type": "automatic"}
+    plan: dict[str, Any] = {"id": "x", "addon_id": "log", "version": "1.3.0", "type": "automatic"}
     plan |= {"state": {"value": "pending"}, "next_run": "2026-05-01T00:00:00Z"}
     scene.state.put(f"{ADDONS}/clusters/canary-id/upgrade_plans", plan)
     scene.live(3)
@@ -130,7 +130,7 @@ def test_add_ons_are_run_ahead_beside_their_clusters() -> None:
     """They hold their cluster for a while in what is foreseen; no date is theirs."""
     document = fleet(versions=[{"version": "4.16.3"}, {"version": "4.16.4"}])
     canary = document["clusters"][0]
-    plan = {"id": "x", "addon_id": "log", "version": "1.3.0", "type": "manual"}
+    plan: dict[str, Any] = {"id": "x", "addon_id": "log", "version": "1.3.0", "type": "manual"}
     plan |= {"state": {"value": "started"}, "next_run": "2026-03-02T07:59:00Z"}
     scene = Scene(document)
     scene.state.put(f"{ADDONS}/clusters/{canary['name']}-id/upgrade_plans", plan)

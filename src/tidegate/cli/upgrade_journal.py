@@ -13,7 +13,7 @@ from tidegate.cli.upgrade_ground import Ground, Looked
 from tidegate.config.setting_table import TABLE
 from tidegate.config.settings import Settings
 from tidegate.core.errors import UserError
-from tidegate.core.journal.upgrade_state import UpgradeState, past_of, world_of
+from tidegate.core.journal.upgrade_state import UpgradeState, ledgers_of, past_of, world_of
 from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.time import Instant, format_age, format_second
 from tidegate.core.upgrades.service import PARTITION, Environment, Registration, Service
@@ -54,7 +54,8 @@ class Journal:
         ledgers, kept = self._ledgers.of(others), self._ledgers.kept(others)
         if state.surveyed_at is not None or state.ledger.days:
             key = partition.removeprefix(f"{PARTITION}/")
-            ledgers[key], kept[key] = state.ledger, past_of(state)
+            ledgers |= ledgers_of(key, state)
+            kept[key] = past_of(state)
         brakes = self._book.seen_for(partition, state.brakes, world.now)
         return msgspec.structs.replace(
             world, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
