@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.cli.test_upgrade_reads import _elsewhere, run, served  # noqa: F401
 from tests.managed import NOW, Managed, example, managed
-from tidegate.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 WORLD = str(ROOT / "examples/upgrade-world.yaml")
@@ -21,22 +20,14 @@ WHAT_IF += ["--set", r"org/o-payments/blocked-versions=^4\.17"]
 TOKEN = "token-of-payments"
 
 
-def run(*args: str, columns: int | None = None) -> Result:
-    """One command, somewhere without settings."""
-    env = {} if columns is None else {"COLUMNS": str(columns)}
-    return CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True)
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("OCM_TOKEN", raising=False)
-
-
 @pytest.fixture
 def manager() -> Iterator[Managed]:
     """The example, with a person of one organisation."""
-    with managed(example(credentials=[{"token": TOKEN, "org": "o-payments"}])) as found:
+    known = [
+        {"client_id": "tidegate", "client_secret": "simulated"},
+        {"token": TOKEN, "org": "o-payments"},
+    ]
+    with managed(example(credentials=known)) as found:
         yield found
 
 
@@ -203,3 +194,26 @@ def test_an_owner_can_lint_with_a_token_of_their_own(manager: Managed) -> None:
     read = json.loads(found.stdout)["findings"]
     assert {each["org"] for each in read} <= {"o-payments"}
     assert found.exit_code == (1 if any(each["severity"] != "note" for each in read) else 0)
+
+
+def test_whoever_is_served_by_other_rules_is_told_so(manager: Managed) -> None:
+    """Dates, changes and marks are by our rules, whoever tends the clusters."""
+    maps = {"id": "o-maps", "name": "Maps", "environment": "prod", "mode": "compat"}
+    flags = ["--upgrades", served(manager, organizations=[maps]), "--now", NOW]
+    for command in (["when", "cluster/maps-1"], ["report"], ["what-if", "--set", "maps-1/sector="]):
+        found = run(*command, *flags)
+        assert found.exit_code == 0, found.output
+        told = "note: o-maps is served by the existing service's rules; this is by ours\n"
+        assert told in found.stderr
+
+
+def test_a_switch_of_channels_is_a_step_that_is_done_at_once(manager: Managed) -> None:
+    """It is shown with its date, and no upgrade's date depends on it."""
+    flags = ["--ocm-url", manager.url, "--token", TOKEN, "--now", NOW]
+    found = json.loads(run("when", "pay-prod-1", *flags, "-o", "json").stdout)
+    channel, upgrade = found["steps"]
+    assert (channel["do"], channel["to"], channel["doneAt"]) == ("channel", "stable-4.17", None)
+    assert found["doneAt"] == upgrade["doneAt"]
+    asked = ["what-if", "--set", "pay-prod-1/soak-days=0", *flags, "-o", "json"]
+    before = json.loads(run(*asked).stdout)["clusters"][0]["before"]
+    assert before["startsAt"] == upgrade["startsAt"]

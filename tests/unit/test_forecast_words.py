@@ -6,30 +6,32 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.upgraded import NOW, hosted, kept, world
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.time import SECOND, Instant, format_second, parse_instant
+from tests.upgraded import NOW, brake, hosted, kept, world
+from tidegate.core.gates.brakes import Brakes
+from tidegate.core.gates.budget import Budget
+from tidegate.core.gates.claims import Claim
+from tidegate.core.gates.health import Evidence, HealthGate
+from tidegate.core.gates.scope import Scope
+from tidegate.core.model.limit import Limit
+from tidegate.core.model.time import SECOND, Duration, Instant, format_second, parse_instant
 from tidegate.core.upgrades.deciding.soak import Ledger, Seen, Sight, carried, fold
 from tidegate.core.upgrades.foresight.expected import Expected
 from tidegate.core.upgrades.foresight.forecast import Outlook, forecast
 from tidegate.core.upgrades.foresight.pace import Pace
-from tidegate.wire.reader import Reader
-from tidegate.wire.upgrade_line import decode
-from tidegate.wire.upgrade_state import read_ledger
+from tidegate.wire.upgrade_modes import read_upgrades
 
 MINUTE = 60 * SECOND
 
 
-def ahead(asked: dict[str, Any], pace: Pace | None = None) -> Outlook:
+def ahead(asked: dict[str, Any], pace: Pace | None = None, **more: Any) -> Outlook:
     """The forecast of a world as lines have it."""
-    read = decode(Reader(asked, "", Problems()))
-    ledgers = {key: read_ledger(value) for key, value in asked.get("state", {}).items()}
-    return forecast(msgspec.structs.replace(read, ledgers=ledgers), read.now, pace)
+    read = msgspec.structs.replace(read_upgrades(asked).world, **more)
+    return forecast(read, read.now, pace)
 
 
-def of(asked: dict[str, Any], name: str = "a", pace: Pace | None = None) -> Expected:
+def of(asked: dict[str, Any], name: str = "a", **more: Any) -> Expected:
     """What is expected of one cluster."""
-    every = ahead(asked, pace).expected.values()
+    every = ahead(asked, **more).expected.values()
     return next(each for each in every if each.cluster.name == name)
 
 
@@ -166,6 +168,80 @@ def test_whoever_is_where_it_should_be_waits_for_nothing() -> None:
     )
     assert [leg.version for leg in of(asked).legs] == ["4.12.18"]
     assert of(asked).held is None
+
+
+def test_what_is_offered_behind_a_step_is_what_others_there_are_offered() -> None:
+    """With the agreements that labels approve, given when a way leads there, and not before."""
+    gate = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
+    never = {"schedule": "0 0 1 1 *"}
+    there = {"name": "b", "version": "4.12.18", "labels": never, "available_upgrades": ["4.13.1"]}
+    found = of(world({"name": "a"}, there, gates=[gate]))
+    assert [leg.version for leg in found.legs] == ["4.12.18", "4.13.1"]
+    assert [leg.version for leg in of(world({"name": "a"}, gates=[gate])).legs] == ["4.12.18"]
+
+
+def test_a_time_in_a_freeze_gives_way_to_the_next_one_behind_it() -> None:
+    """At 12:00 the next time is 12:30, behind a freeze that has not begun: it is taken."""
+    nights = {"from": "2023-05-10T12:03:00Z", "to": "2023-05-10T12:28:00Z"}
+    asked = world({"name": "a", "labels": {"schedule": "5,30 12 * * *"}})
+    asked["brakes"] = brake("freezes", **nights)
+    found = of(asked)
+    assert steps(found) == ["2023-05-10T12:30:00Z upgrade 4.12.17→4.12.18"]
+    assert found.legs[0].asked_at == parse_instant("2023-05-10T12:00:00Z")
+
+
+def test_our_own_places_of_a_budget_are_free_once_we_are_done() -> None:
+    """A claim of ours is told by who is under way; one of others stays."""
+    under = {"id": "p", "version": "4.12.18", "state": "started", "next_run": NOW}
+    asked = world({"name": "a", "upgrade_policies": [under]}, {"name": "b"})
+    budget = Budget(name="one", limit=Limit(1))
+    for partition, count in (("upgrades/prod/o", 1), ("integrations/x", 0)):
+        claim = Claim(name="budget/one", target="a", partition=partition)
+        brakes = Brakes(budgets=(budget,), claims=(claim,))
+        assert len(of(asked, "b", brakes=brakes).legs) == count
+
+
+def test_what_should_have_begun_begins_now() -> None:
+    """An upgrade policy whose time is past, and that has not started."""
+    late = {"id": "p", "version": "4.12.18", "state": "scheduled"}
+    late["next_run"] = "2023-05-10T08:00:00Z"
+    found = of(world({"name": "a", "upgrade_policies": [late]}))
+    assert found.legs[0].starts_at == parse_instant(NOW)
+    assert found.done_at == parse_instant("2023-05-10T11:00:00Z")
+
+
+def test_evidence_stays_as_fresh_as_it_is() -> None:
+    """Good five minutes ago is taken as good then, too; too old is too old."""
+    asked = world({"name": "a", "labels": {"schedule": "0 3 * * *"}})
+    for minutes, count in ((5, 1), (20, 0)):
+        seen = Evidence(seen_at=Instant(parse_instant(NOW) - minutes * MINUTE), revision="4.12.18")
+        gate = HealthGate(name="h", scope=Scope(), max_age=Duration(10 * MINUTE), evidence=seen)
+        assert len(of(asked, brakes=Brakes(health=(gate,))).legs) == count
+
+
+def test_a_look_that_is_old_is_gone_on_from() -> None:
+    """What was read half an hour ago soaks on from there."""
+    there = {"name": "b", "version": "4.12.18", "available_upgrades": []}
+    asked = world({"name": "a", "labels": {"soak-days": "1"}}, there)
+    read_at = Instant(parse_instant(NOW) - 30 * MINUTE)
+    assert steps(of(asked, read_at=read_at)) == ["2023-05-11T09:37:00Z upgrade 4.12.17→4.12.18"]
+
+
+def test_whoever_is_stopped_is_so_behind_the_horizon_too() -> None:
+    """That others have no date yet does not make one that failed wait for time."""
+    failed = {"name": "a", "upgrade_policies": [{"state": "failed", "version": "4.12.18"}]}
+    late = {"name": "b", "labels": {"schedule": "0 0 1 1 *"}}
+    assert of(world(failed, late), "b").beyond
+    assert not of(world(failed, late)).beyond
+
+
+def test_nobody_looks_where_nothing_can_open() -> None:
+    """Weeks of soak with a window every day are a few looks, not one a day."""
+    there = {"name": "b", "version": "4.12.18", "available_upgrades": []}
+    waits = {"name": "a", "labels": {"soak-days": "30", "schedule": "0 3 * * *"}}
+    found = ahead(world(waits, there))
+    assert len(found.expected["a-uuid"].legs) == 1
+    assert found.looks <= 5
 
 
 def test_the_order_in_which_clusters_come_changes_nothing() -> None:

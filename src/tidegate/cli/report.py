@@ -8,6 +8,7 @@ from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.cli.upgrade_flags import Asked, ground_options
 from tidegate.cli.upgrade_ground import Looked
+from tidegate.cli.upgrade_when import tell_rules
 from tidegate.core.why.table import Row, layout
 from tidegate.core.why.upgrade_report import (
     FIELDS,
@@ -49,6 +50,7 @@ def report(asked: Asked, past: bool, output: str) -> None:
         )
     else:
         _show(_sections(looked), output, wants_colour(asked.settings.color))
+    tell_rules(looked)
     looked.tell()
     looked.end()
 

@@ -15,6 +15,7 @@ from tidegate.core.upgrades.deciding.fleet import Fleet
 from tidegate.core.upgrades.foresight.expected import Expected, Leg
 from tidegate.core.upgrades.foresight.forecast import Outlook, forecast
 from tidegate.core.upgrades.foresight.pace import Pace
+from tidegate.core.upgrades.service import Rules
 from tidegate.core.why.table import layout
 from tidegate.core.why.upgrade_dates import (
     DATE_HEAD,
@@ -51,6 +52,15 @@ def _duration(flag: str, text: str) -> Duration:
         raise click.UsageError(f'{flag} "{text}": {error}; like 20m') from None
 
 
+def tell_rules(looked: Looked) -> None:
+    """Who is served by the existing service's rules, though ours are shown; on stderr."""
+    for ground in looked.grounds:
+        for each in ground.service.organizations:
+            if each.rules is Rules.COMPAT:
+                what = f"{each.id} is served by the existing service's rules; this is by ours"
+                click.echo(f"note: {what}", err=True)
+
+
 def show_dates(
     asked: Asked, looked: Looked, name: str, output: str, assumed: tuple[Pace, str]
 ) -> None:
@@ -64,6 +74,7 @@ def show_dates(
     else:
         click.echo(pace_line(pace, known), err=True)
         _show(shown, wants_colour(asked.settings.color), one=one)
+    tell_rules(looked)
     looked.tell()
     looked.end()
 

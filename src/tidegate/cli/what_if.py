@@ -11,7 +11,7 @@ from tidegate.cli.shape import Command
 from tidegate.cli.upgrade_flags import Asked, ground_options
 from tidegate.cli.upgrade_ground import Ground, Looked
 from tidegate.cli.upgrade_view import View, the_cluster, views
-from tidegate.cli.upgrade_when import pace_of
+from tidegate.cli.upgrade_when import pace_of, tell_rules
 from tidegate.core.model.problem import nearest_or_all
 from tidegate.core.model.time import Instant, format_instant
 from tidegate.core.upgrades.foresight.pace import Pace
@@ -222,6 +222,7 @@ def _instant(at: Instant | None) -> str | None:
 
 
 def _end(looked: Looked, found: Found) -> None:
+    tell_rules(looked)
     looked.tell()
     if not any(changes for _, changes, _ in found):
         click.echo("all of these labels are so already", err=True)

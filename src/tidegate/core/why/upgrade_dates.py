@@ -55,7 +55,8 @@ def date_rows(expected: Expected, *, held: bool = True) -> list[Row]:
     name = expected.cluster.name
     rows: list[Row] = []
     for leg in expected.legs:
-        starts, done = _date(leg.starts_at, leg), _date(leg.ends_at or leg.starts_at, leg)
+        starts = _date(leg.starts_at, leg)
+        done = "" if leg.ends_at is None else _date(leg.ends_at, leg)
         rows.append((name, _step(leg), starts, done, _depends(leg)))
     if expected.held is not None and held:
         wanted = f"→ {expected.wanted}" if expected.wanted else "-"
@@ -130,7 +131,7 @@ def in_date_order(some: Iterable[Expected]) -> list[Expected]:
     """By when they begin; whoever has no date comes last."""
 
     def first(one: Expected) -> tuple[bool, int, str]:
-        starts = [each.starts_at for each in one.legs]
+        starts = [each.starts_at for each in one.upgrades or one.legs]
         return (not starts, min(starts, default=0), one.cluster.name)
 
     return sorted(some, key=first)

@@ -69,9 +69,14 @@ class Expected(msgspec.Struct):
     beyond: bool = False
 
     @property
+    def upgrades(self) -> list[Leg]:
+        """Its steps from version to version, those of node pools included."""
+        return [each for each in self.legs if each.doing in _GOING]
+
+    @property
     def done_at(self) -> Instant | None:
-        """When its last step is over; None: it takes none."""
-        ends = [each.ends_at for each in self.legs if each.ends_at is not None]
+        """When its last upgrade is over; None: there is none."""
+        ends = [each.ends_at for each in self.upgrades if each.ends_at is not None]
         return max(ends, default=None)
 
     @property

@@ -134,8 +134,11 @@ class _Ahead:
         moments = set(self._opening(plan, now))
         if (ends_at := self._future.next_end()) is not None:
             moments.add(ends_at)
-        if any(isinstance(e.change, Step) and e.change.doing in _AT_ONCE for e in plan.actions):
-            moments.add(Instant(now + 1))
+        at_once = any(
+            isinstance(e.change, Step) and e.change.doing in _AT_ONCE for e in plan.actions
+        )
+        if at_once or self._future.world(now).read_at is not None:
+            moments.add(Instant(now + 1))  # an old look says nothing of what soaked since
         if not moments:
             return None
         later = max(min(moments), now + 1)

@@ -104,7 +104,7 @@ def _aim(aims: Mapping[str, tuple[Stand, Aim]], uuid: str) -> Aim | None:
 
 def aim_of(stand: Stand, expected: Expected) -> Aim:
     """Where a cluster is heading, by what is decided and what is foreseen."""
-    ours = [each.starts_at for each in expected.legs if each.asked_at is not None]
+    ours = [each.starts_at for each in expected.upgrades if each.asked_at is not None]
     return Aim(
         next=stand.next,
         reaches=expected.version,
