@@ -14,7 +14,7 @@ from tidegate.core.upgrades.upcoming import SUMMARY, upcoming
 
 HOUR = 3600 * SECOND
 CLUSTER = re.compile(r"clusters/(\S+?)-id")
-MOMENT = re.compile(r"upgraded to (\S+), from (\S+Z) on")
+MOMENT = re.compile(r"upgraded to (\S+), from (\S+Z)\S* on")
 
 
 def logs(scene: Scene) -> list[Any]:
@@ -74,9 +74,13 @@ def test_an_upgrade_that_is_there_is_told_until_it_starts() -> None:
     }
     read, plan = decided(world({"name": "a", "upgrade_policies": [policy]}))
     (telling,) = upcoming(plan, (), read.now)
-    assert (
-        telling.description == "- the cluster is upgraded to 4.12.18, from 2023-05-10T10:30:00Z on"
-    )
+    assert telling.description.splitlines() == [
+        "- the cluster is upgraded to 4.12.18, from 2023-05-10T10:30:00Z on",
+        (
+            "- to stop it, add 4.12.18 to the label sre-capabilities.aus.blocked-versions of its"
+            " subscription before then"
+        ),
+    ]
     step = Step(
         kind=ChangeKind.APPLY,
         revision="4.12.18",
@@ -118,3 +122,51 @@ def test_a_node_pool_is_named() -> None:
     read, plan = decided(document)
     (telling,) = upcoming(plan, (), read.now)
     assert telling.description.startswith("- node pool np is upgraded to 4.12.17")
+
+
+def test_the_moment_is_told_on_the_clock_of_the_schedule_too() -> None:
+    """Summer time included."""
+    soon = {"id": "1", "version": "4.12.18", "state": "scheduled"}
+    soon["next_run"] = "2023-05-10T10:30:00Z"
+    labels = {"schedule-timezone": "Europe/Berlin"}
+    read, plan = decided(world({"name": "a", "upgrade_policies": [soon], "labels": labels}))
+    (telling,) = upcoming(plan, (), read.now)
+    assert "from 2023-05-10T10:30:00Z (2023-05-10 12:30 in Europe/Berlin) on" in telling.description
+
+
+def test_following_the_notice_stops_the_upgrade() -> None:
+    """What it says to write takes the upgrade back, of a cluster and of an add-on."""
+    soon = {"id": "1", "version": "4.12.18", "state": "scheduled"}
+    soon["next_run"] = "2023-05-10T10:30:00Z"
+    addon = {"id": "log", "version": "1.2.0", "latest": "1.3.0"}
+    plans = [{**soon, "version": "1.3.0"}]
+    for cluster in (
+        {"name": "a", "upgrade_policies": [soon]},
+        {"name": "a", "addons": [{**addon, "upgrade_plans": plans}]},
+    ):
+        asked = world(cluster)
+        asked["orgs"][0]["addons"] = True
+        read, plan = decided(asked)
+        (telling,) = upcoming(plan, (), read.now)
+        said = re.search(r"add (\S+) to the label sre-capabilities.aus.(\S+)", telling.description)
+        assert said
+        asked["clusters"][0]["labels"][said[2]] = said[1]
+        _, after = decided(asked)
+        assert [each.change.kind for each in after.actions] == [ChangeKind.REMOVE]
+        assert not list(upcoming(plan, (), Instant(read.now + HOUR)))
+
+
+def test_an_add_on_that_was_asked_for_is_told() -> None:
+    """In the words in which it is told again."""
+    addon = {"id": "log", "version": "1.2.0", "latest": "1.3.0"}
+    asked = world({"name": "a", "available_upgrades": [], "addons": [addon]})
+    asked["orgs"][0]["addons"] = True
+    read, plan = decided(asked)
+    (action,) = plan.actions
+    assert isinstance(action.change, Step)
+    (telling,) = upcoming(plan, [(action.target, action.change)], read.now)
+    there = {"id": "1", "version": "1.3.0", "state": "pending", "next_run": "2023-05-10T10:06:00Z"}
+    asked["clusters"][0]["addons"] = [{**addon, "upgrade_plans": [there]}]
+    read, plan = decided(asked)
+    assert list(upcoming(plan, (), read.now)) == [telling]
+    assert telling.description.startswith("- add-on log is upgraded to 1.3.0")
