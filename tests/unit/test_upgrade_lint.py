@@ -56,6 +56,15 @@ def stalled(pool: str) -> dict[str, Any]:
     return world(sick, named("b", mutexes="m")) | {"orgs": WATCHED}
 
 
+def sharing(policies: list[dict[str, str]]) -> dict[str, Any]:
+    """Half of a sector may be upgraded, and half of those who share a mutex: of two, one."""
+    both = {"sector": "x", "mutexes": "m"}
+    others = [named(name, sector="x", available_upgrades=[]) for name in "cd"]
+    first = named("a", **both, upgrade_policies=policies)
+    labels = {"sector-max-parallel-upgrades.x": "50%"}
+    return world(first, named("b", **both), *others, labels=labels)
+
+
 def inheriting(publish: str, **more: Any) -> dict[str, Any]:
     """An organisation that inherits from another, which publishes to some."""
     asked = world({"name": "a", **more}, labels={"version-data.inherit": "p"})
@@ -188,6 +197,13 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         stalled("4.12.17"),
         "cluster/a",
         "keeps b waiting: it has mutex m, and goes no further: Down firing since it is on 4.12.17",
+    ),
+    (
+        "mutex-deadlock",
+        sharing(FAILED),
+        sharing([]),
+        "cluster/a",
+        "keeps b waiting: it has mutex m, and goes no further: its upgrade to 4.12.18 failed",
     ),
     (
         "unreachable-window",

@@ -154,6 +154,8 @@ class _Ahead:
             if not shut:
                 continue
             inherits = soak.get(plan.members[option.target].cluster.org)
+            if isinstance(option.change, Step) and option.change.addon:
+                inherits = None  # it soaks in a ledger of its own
             moments = [_until(each, option, frozen, inherits, now) for each in shut]
             if None not in moments:
                 yield max(each for each in moments if each is not None)

@@ -7,8 +7,9 @@ by time alone, only later than anybody looks, is no finding.
 
 from collections.abc import Collection, Iterator
 
-from tidegate.core.model.reasons import Reason
+from tidegate.core.model.reasons import REASONS, Reason
 from tidegate.core.model.time import Instant
+from tidegate.core.model.verdict import Verdict
 from tidegate.core.upgrades.deciding.agreeing import agree
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.foresight.expected import Expected
@@ -18,7 +19,7 @@ from tidegate.core.upgrades.lint.written import owner_of
 from tidegate.core.upgrades.world import World
 from tidegate.core.why.sentence import sentence
 
-_MUTEX = frozenset((Reason.MutexUpgrading, Reason.MutexUpgradeFailed))
+_MUTEX = frozenset((Reason.MutexUpgrading, Reason.MutexUpgradeFailed, Reason.MutexShareFull))
 _SECTOR = frozenset((Reason.SectorBehind, Reason.SectorMemberUnreadable))
 _AGREEMENT_LABEL = "version-gate-approvals"
 
@@ -68,9 +69,8 @@ class Stalls:
         waiting: dict[tuple[str, str], list[str]] = {}
         for name, expected in self._held(frozenset((Reason.SectorFull,))):
             assert expected.held is not None
-            sector, _, _, holders = expected.held.facts
-            first = holders[0] if isinstance(holders, tuple) else str(holders)
-            waiting.setdefault((str(sector), first), []).append(name)
+            sector, holder = expected.held.facts[0], _holder(expected.held)
+            waiting.setdefault((str(sector), holder), []).append(name)
         for (sector, holder), names_of in waiting.items():
             message = f"keeps {names(names_of)} waiting: there is no more room in sector {sector},"
             message += f" and it goes no further: {self._why(holder)}"
@@ -80,8 +80,8 @@ class Stalls:
         waiting: dict[tuple[str, str], list[str]] = {}
         for name, expected in self._held(_MUTEX):
             assert expected.held is not None
-            mutex, holder = expected.held.facts[:2]
-            waiting.setdefault((str(holder), str(mutex)), []).append(name)
+            mutex, holder = expected.held.facts[0], _holder(expected.held)
+            waiting.setdefault((holder, str(mutex)), []).append(name)
         for (holder, mutex), names_of in waiting.items():
             message = f"keeps {names(names_of)} waiting: it has mutex {mutex},"
             message += f" and goes no further: {self._why(holder)}"
@@ -121,6 +121,13 @@ class Stalls:
     def _found(self, code: str, name: str, label: str, message: str, remedy: str) -> Finding:
         member: Member | None = self._by_name.get(name)
         return owner_of(self._fleet, member).found(code, label, message, remedy)
+
+
+def _holder(one: Verdict) -> str:
+    """Who has what somebody waits for: the holder, or the first of several."""
+    facts = [names[0] if isinstance(names, tuple) else str(names) for names in one.facts]
+    at = [name for name, _ in REASONS[one.reason].facts]
+    return facts[at.index("holder" if "holder" in at else "clusters")]
 
 
 _LEAVE_SECTOR = "mend what keeps it, or take it out of the sector"
