@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from tidegate.core.model.time import SECOND, Duration, Instant, format_second, parse_instant
 from tidegate.core.upgrades.cron import next_after
 from tidegate.core.upgrades.cron_text import parse_cron
+from tidegate.simulation.cluster_manager.happenings import What
 from tidegate.simulation.cluster_manager.state import (
     ADDONS,
     ALL_CLUSTERS,
@@ -48,7 +49,11 @@ def live(state: State, now: Instant) -> None:
     """Let everything happen that is due by now."""
     for due in state.fall_due(now):
         if due.path == VERSIONS:
+            known = {each.version for each in state.released}
             refresh_versions(state)
+            for each in state.released:
+                if each.version not in known:
+                    state.happen(What.OUT, to=each.version)
         else:
             _step(state, due)
 
@@ -143,18 +148,49 @@ def _step(state: State, due: Due) -> None:
         state.foresee(starts_at, due.path, due.id)
     elif value == "scheduled" and outcome.delayed:
         _turn(state, policy, "delayed")
+        happen(state, What.DELAYED, due.path, policy)
         state.foresee(state.now + outcome.delayed, due.path, due.id)
     elif value in ("scheduled", "delayed"):
         _turn(state, policy, "started")
+        happen(state, What.STARTED, due.path, policy)
         state.foresee(state.now + outcome.takes, due.path, due.id)
     elif value == "started" and outcome.fails:
         _turn(state, policy, "failed")
+        happen(state, What.FAILED, due.path, policy)
     elif value == "started":
+        was = _version_at(state, due.path, policy)
         _upgrade(state, due.path, policy)
+        happen(state, What.DONE, due.path, policy, was)
         _turn(state, policy, "completed")
         state.foresee(state.now + state.world.pace.kept, due.path, due.id)
     elif value == "completed":
         _end(state, due.path, policy)
+
+
+def happen(state: State, what: What, path: str, policy: Json, was: str = "") -> None:
+    """Something happened to an upgrade, of whatever has its policies at a path."""
+    state.happen(
+        what,
+        cluster=cluster_of(path),
+        pool=path.split("/")[-2] if "/node_pools/" in path else "",
+        addon=policy.get("addon_id", ""),
+        # An automatic one did not say to which.
+        to=policy["version"] or (_version_at(state, path, policy) if was else ""),
+        was=was or _version_at(state, path, policy),
+        starts_at=parse_instant(policy["next_run"]),
+    )
+
+
+def _version_at(state: State, path: str, policy: Json) -> str:
+    """The version of whatever has its policies at a path."""
+    key, addon = cluster_of(path), policy.get("addon_id", "")
+    if addon:
+        installed = state.collections[f"{ADDONS}/clusters/{key}/addons"].get(addon, {})
+        return str(installed.get("addon_version", {}).get("id", ""))
+    document = state.cluster(key)
+    if "/node_pools/" in path:
+        document = state.collections[f"{ALL_CLUSTERS}/{key}/node_pools"][path.split("/")[-2]]
+    return str(document["version"]["raw_id"])
 
 
 def _end(state: State, path: str, policy: Json) -> None:

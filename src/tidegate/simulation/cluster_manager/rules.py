@@ -11,7 +11,8 @@ from typing import Any
 from tidegate.core.model.time import SECOND, Instant, format_instant, parse_instant
 from tidegate.simulation.cluster_manager.answers import RefusedError
 from tidegate.simulation.cluster_manager.founding import hosted_plane, put_agreement, put_label
-from tidegate.simulation.cluster_manager.lives import begin, next_time, refresh_cluster
+from tidegate.simulation.cluster_manager.happenings import What
+from tidegate.simulation.cluster_manager.lives import begin, happen, next_time, refresh_cluster
 from tidegate.simulation.cluster_manager.state import (
     ACCOUNTS,
     ADDONS,
@@ -50,7 +51,7 @@ def create_policy(
                 400, f"Version '{policy['version']}' is not available for upgrade from '{raw}'"
             )
         _need_agreements(state, cluster, policy["version"])
-    return 201, begin(state, path, policy)
+    return 201, _asked(state, path, policy)
 
 
 def create_pool_policy(
@@ -67,7 +68,7 @@ def create_pool_policy(
         )
     if wanted <= version_key(pool["version"]["raw_id"]):
         raise RefusedError(400, f"Node pool '{names[1]}' is at or above '{policy['version']}'")
-    return 201, begin(state, path, policy)
+    return 201, _asked(state, path, policy)
 
 
 def create_plan(
@@ -88,7 +89,7 @@ def create_plan(
     _moment(next_run)
     kinds: Json = {each: _text(body, each) for each in ("type", "schedule_type") if each in body}
     plan = {"id": _new_id(state), "addon_id": addon, "version": version, "next_run": next_run}
-    return 201, begin(state, path, {**plan, **kinds})
+    return 201, _asked(state, path, {**plan, **kinds})
 
 
 def delete_policy(
@@ -101,6 +102,7 @@ def delete_policy(
     value = state.collections[below][key]["state"]["value"]
     if value in ("started", "delayed"):
         raise RefusedError(400, f"Upgrade policy '{key}' is {value} and can not be deleted")
+    happen(state, What.CALLED_OFF, below, state.collections[below][key])
     state.remove(below, key)
     return 204, None
 
@@ -113,6 +115,7 @@ def agree(state: State, path: str, names: tuple[str, ...], body: Json) -> tuple[
         raise RefusedError(404, f"Version gate '{gate}' not found")
     if any(each["version_gate"]["id"] == gate for each in state.collections[path].values()):
         raise RefusedError(409, f"Version gate '{gate}' is already agreed to")
+    state.happen(What.AGREED, cluster=names[0], to=gate)
     return 201, put_agreement(state, names[0], gate)
 
 
@@ -127,6 +130,7 @@ def change_cluster(
     channel = _text(body, "channel")
     if channel not in cluster["version"]["available_channels"]:
         raise RefusedError(400, f"Channel '{channel}' is not available for the cluster's version")
+    state.happen(What.CHANNEL, cluster=names[0], to=channel, was=cluster.get("channel", ""))
     cluster["channel"] = channel
     cluster["version"]["channel_group"] = channel.partition("-")[0]
     refresh_cluster(state, names[0])
@@ -159,6 +163,8 @@ def write_log(state: State, _: str, __: tuple[str, ...], body: Json) -> tuple[in
         "timestamp": state.stamp(),
         "created_at": format_instant(state.now),
     }
+    text = str(log["description"])
+    state.happen(What.TOLD, cluster=cluster["id"], summary=log["summary"], text=text)
     return 201, state.put(CLUSTER_LOGS, log)
 
 
@@ -200,6 +206,12 @@ def _label(state: State, path: str, names: tuple[str, ...]) -> Json:
     if names[-1] not in owned:
         raise RefusedError(404, f"Label '{names[-1]}' not found")
     return owned[names[-1]]
+
+
+def _asked(state: State, path: str, policy: Json) -> Json:
+    """An upgrade that somebody asked for."""
+    happen(state, What.ASKED, path, policy)
+    return begin(state, path, policy)
 
 
 def _policy(state: State, path: str, body: Json) -> Json:

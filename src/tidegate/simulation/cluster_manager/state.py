@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from tidegate.core.model.time import Instant, format_instant, format_second
+from tidegate.simulation.cluster_manager.happenings import Happening, What
 from tidegate.wire.cluster_manager_doc import VersionDoc, World
 
 Json = dict[str, Any]
@@ -65,6 +66,7 @@ class State:
         self.released: list[VersionDoc] = []
         self.collections: dict[str, dict[str, Json]] = {}
         self.writes: deque[Write] = deque(maxlen=WRITES_MAX)
+        self.happened: deque[Happening] = deque(maxlen=WRITES_MAX)
         self._due: list[Due] = []
         self._numbers = 0
         # What searches found, until something changes.
@@ -126,6 +128,10 @@ class State:
     def note(self, method: str, path: str, body: Any, status: int) -> None:
         """Remember a change somebody asked for."""
         self.writes.append(Write(format_instant(self.now), method, path, body, status))
+
+    def happen(self, what: What, **facts: Any) -> None:
+        """Remember that something happened, now."""
+        self.happened.append(Happening(at=self.now, what=what, **facts))
 
     def stamp(self) -> str:
         """The state's time, as documents show it."""
