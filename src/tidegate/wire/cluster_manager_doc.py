@@ -9,7 +9,7 @@
 
 Labels are written without the prefix `sre-capabilities.aus.`. Where a cluster does not say what it
 can be upgraded to, that follows from the versions that are out. What only a decision needs of such
-a document (`state`, `health_checks`, …) is let pass: the same file serves both.
+a document (`state`, `health_checks`, `brakes`, …) is let pass: the same file serves both.
 """
 
 from fnmatch import fnmatchcase
@@ -28,6 +28,8 @@ from tidegate.core.model.time import (
 )
 from tidegate.core.upgrades.cron import next_after
 from tidegate.core.upgrades.cron_text import parse_cron
+from tidegate.wire.brake_doc import read_brakes
+from tidegate.wire.calendar_doc import stretch_from
 from tidegate.wire.reader import Reader
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -49,6 +51,7 @@ class OrgDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     health_checks: list[dict[str, Any]] = []
     disabled: list[str] = []
     registered: bool = True
+    quarantine_after: int = 0
 
 
 class PolicyDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -204,6 +207,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     credentials: tuple[CredentialDoc, ...] = ()
     outcomes: tuple[OutcomeDoc, ...] = ()
     pace: Pace = Pace()
+    # As they are written; for those who decide.
+    brakes: dict[str, Any] = {}
 
     def outcome(self, cluster: str, version: str, takes: Duration) -> Outcome:
         """How an upgrade goes: the last rule that fits has the last word."""
@@ -224,8 +229,9 @@ def read_world(document: object) -> World:
     reader = Reader(document, "", problems)
     for name in _OF_DECISIONS:
         reader.raw(name)
+    now = reader.instant("now") or _START
     world = World(
-        now=reader.instant("now") or _START,
+        now=now,
         orgs=_all(reader, "orgs", OrgDoc),
         clusters=_all(reader, "clusters", ClusterDoc),
         gates=_all(reader, "gates", GateDoc),
@@ -234,6 +240,7 @@ def read_world(document: object) -> World:
         credentials=_all(reader, "credentials", CredentialDoc),
         outcomes=_all(reader, "outcomes", OutcomeDoc),
         pace=_pace(reader.child("pace")),
+        brakes=_brakes(reader, now),
     )
     reader.close()
     _check(world, problems)
@@ -274,6 +281,15 @@ def _typed(reader: Reader, kind: type[S]) -> S | None:
             reader.problems.add(reader.at(field.name), f"{shown(value)}: {what}")
     reader.close()
     return kind(**values) if len(reader.problems.errors) == before else None
+
+
+def _brakes(reader: Reader, now: Instant) -> dict[str, Any]:
+    """Holds, freezes and the others, as they are written."""
+    if not reader.has("brakes"):
+        return {}
+    read_brakes(reader.child("brakes"), stretch_from(now))
+    found = reader.raw("brakes")
+    return found if isinstance(found, dict) else {}
 
 
 def _pace(reader: Reader) -> Pace:
