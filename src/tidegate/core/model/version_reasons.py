@@ -84,21 +84,21 @@ VERSION_REASONS: dict[Reason, Entry] = {
     Reason.VersionTrusted: Entry(
         Gate.SOAK,
         _PASS,
-        "{failed:upgrade} to {version} failed, {most} are too many",
+        "{failed:upgrade} to {version} failed, it is quarantined from {most} on",
         (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
     ),
     Reason.VersionQuarantined: Entry(
         Gate.SOAK,
         _STOP,
-        "{failed:upgrade} to {version} failed, {most} are too many ({clusters})",
+        "{version} is quarantined: {failed:upgrade} to it failed ({clusters})",
         (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
         "somebody looks at {clusters} and deletes the failed upgrade policies, or another version",
     ),
     Reason.FailuresUnread: Entry(
         Gate.SOAK,
         _WAIT,
-        "{failed:upgrade} to {version} failed, {most} are too many, and {clusters} could not be"
-        " read",
+        "{failed:upgrade} to {version} failed, it is quarantined from {most} on, and {clusters}"
+        " could not be read",
         (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
         "{clusters} are read",
     ),
