@@ -78,7 +78,7 @@ def get_clusters(
         looked = asked.look()
         some = views(looked, mode)
         found = _found(some, name, chosen)
-        for line in _listed(found, output, no_headers, one_org=len(asked.orgs) == 1):
+        for line in cluster_lines(found, output, no_headers, one_org=len(asked.orgs) == 1):
             say(line, wants_colour(asked.settings.color))
         if name:
             looked = looked.only(*(view.ground for view, _ in found))
@@ -109,11 +109,12 @@ def _labels(stand: Stand) -> dict[str, str]:
     return brake_labels(stand.fleet.org, stand.member.cluster)
 
 
-def _listed(found: Found, output: str, no_headers: bool, *, one_org: bool) -> list[str]:
+def cluster_lines(found: Found, output: str, no_headers: bool, *, one_org: bool) -> list[str]:
+    """Clusters as lines; as data they are printed at once."""
     if output == "name":
         return [f"cluster/{stand.member.cluster.name}" for _, stand in found]
     if output in ("json", "yaml"):
-        items = [_item(view, stand) for view, stand in found]
+        items = [cluster_item(view, stand) for view, stand in found]
         emit({"kind": "ClusterList", "items": items}, output)
         return []
     wide = output == "wide"
@@ -129,7 +130,8 @@ def _cells(view: View, stand: Stand, wide: bool) -> Row:
     return (stand.fleet.org.id, *cells, *(wide_cells(stand) if wide else ()), why)
 
 
-def _item(view: View, stand: Stand) -> dict[str, Any]:
+def cluster_item(view: View, stand: Stand) -> dict[str, Any]:
+    """One cluster as data."""
     cluster, wishes, org = stand.member.cluster, stand.member.wishes, stand.fleet.org
     since, fires_at = view.since(stand), stand.fires_at
     return {

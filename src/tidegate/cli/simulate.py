@@ -15,12 +15,15 @@ from tidegate.core.model.problem import nearest
 from tidegate.core.model.time import SECOND
 from tidegate.core.rollout.summary import Summary
 from tidegate.core.why.tree import find_target, target_tree
+from tidegate.simulation.folding import folded
 from tidegate.simulation.grid import draw
 from tidegate.simulation.run import Simulation, Step
 from tidegate.simulation.story import closing, opening, tell
 from tidegate.wire.scenario_doc import Scenario, read_scenario
 
 ROLLOUT_FAILED = 3
+# What a line of a story goes on with, beneath its clock and its mark.
+_BENEATH = " " * 8
 
 
 @click.command(
@@ -30,6 +33,10 @@ ROLLOUT_FAILED = 3
             "tidegate.cli.simulate_ocm:ocm",
             "Serve a simulated OpenShift Cluster Manager over HTTP",
         ),
+        "upgrades": (
+            "tidegate.cli.simulate_upgrades:upgrades",
+            "Live through upgrades of a simulated fleet, a fortnight in seconds",
+        ),
     },
     examples="""
     tidegate simulate rollout.yaml                    a row a group, a column a step
@@ -38,6 +45,7 @@ ROLLOUT_FAILED = 3
     tidegate simulate rollout.yaml --seed 7 --svg timeline.svg
     tidegate simulate examples/app-interface --integration slack-usergroups --image f929a38 \\
         --environment app-interface-production        a new image, by the rules of a bundle
+    tidegate simulate upgrades examples/ocm.yaml           a fortnight of upgrades, told
     tidegate simulate ocm examples/ocm.yaml --port 8710    an OpenShift Cluster Manager, over HTTP
     """,
 )
@@ -131,7 +139,8 @@ def _tell(scenario: Scenario, steps: list[Step], pace: float | None, colour: boo
         if pace and sys.stdout.isatty():
             time.sleep((moment - shown_at) / SECOND / pace)
         shown_at = moment
-        say(line, colour)
+        for each in folded(line, terminal_width(), beneath=_BENEATH):
+            say(each, colour)
 
 
 def _explain(steps: list[Step], name: str, colour: bool) -> None:

@@ -82,9 +82,9 @@ def ocm(
     from tidegate.wire.cluster_manager_doc import narrowed
     from tidegate.wiring import clock
 
-    troubles = _troubles(faults, _seconds("--latency", latency), retry_after, rate)
+    troubles = troubles_of(faults, _seconds("--latency", latency), retry_after, rate)
     lasts_s = _seconds("--token-lasts", token_lasts)
-    read = narrowed(_read(world), environment) if environment else _read(world)
+    read = narrowed(read_world_file(world), environment) if environment else read_world_file(world)
     if from_now:
         read = moved(read, Instant(clock().now() // SECOND * SECOND))
     state = found(read)
@@ -107,7 +107,8 @@ def ocm(
     asyncio.run(serve())
 
 
-def _read(file: str) -> "World":
+def read_world_file(file: str) -> "World":
+    """The world in a file; UserError says where it is wrong."""
     from tidegate.cli.documents import located, read_document
     from tidegate.core.errors import UserError
     from tidegate.wire.cluster_manager_doc import read_world
@@ -128,7 +129,10 @@ def _seconds(option: str, text: str) -> float:
         raise click.UsageError(f"{option} {text}: {error}; write 20ms") from None
 
 
-def _troubles(faults: tuple[str, ...], latency_s: float, retry_after: int, rate: int) -> "Troubles":
+def troubles_of(
+    faults: tuple[str, ...], latency_s: float = 0.0, retry_after: int = 1, rate: int = 0
+) -> "Troubles":
+    """What goes wrong with calls, as flags say it."""
     from tidegate.core.model.problem import nearest_or_all
     from tidegate.simulation.cluster_manager.faults import Fault, Troubles
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import Instant, format_age, format_second
-from tidegate.core.upgrades.deciding.fleet import Fleet
+from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
 from tidegate.core.upgrades.service import PARTITION
 from tidegate.core.upgrades.step import Step
@@ -47,10 +47,8 @@ def wide_cells(stand: Stand) -> Row:
 
 def why_cell(stand: Stand) -> str:
     """What happens now, or the gate that says most."""
-    aside, complaints = stand.member.aside, stand.member.complaints
-    if aside is not None and aside.reason is Reason.LabelsUnreadable:
-        more = f" (+{len(complaints) - 1} more)" if len(complaints) > 1 else ""
-        return f"set aside, {complaints[0].label}: {complaints[0].words}{more}"
+    if text := aside_words(stand.member):
+        return text
     if stand.shut is not None:
         return stand.why()
     step = stand.chief.change
@@ -62,10 +60,24 @@ def why_cell(stand: Stand) -> str:
     return f"{step.doing.value} {step.revision}: now"
 
 
+def aside_words(member: Member) -> str:
+    """What of its labels has a cluster set aside; empty: nothing of them has."""
+    if member.aside is None or member.aside.reason is not Reason.LabelsUnreadable:
+        return ""
+    first, *others = member.complaints
+    more = f" (+{len(others)} more)" if others else ""
+    return f"set aside, {first.label}: {first.words}{more}"
+
+
 def org_line(fleet: Fleet, some: Sequence[Stand]) -> str:
-    """An organisation on one line."""
-    counts = Counter(_word(each) for each in some)
-    parts = [f"{PARTITION}/{fleet.key}", fleet.org.name, counted(len(some), "cluster")]
+    """An organisation on one line, with the name of its journal."""
+    return f"{PARTITION}/{fleet.key} · {org_words(fleet, some)}"
+
+
+def org_words(fleet: Fleet, some: Sequence[Stand]) -> str:
+    """An organisation, and how many of its clusters are how far."""
+    counts = Counter(word_of(each) for each in some)
+    parts = [fleet.org.name, counted(len(some), "cluster")]
     parts += [
         f"{counts[word]} {one if counts[word] == 1 else word}"
         for word, one in _WORDS.items()
@@ -79,7 +91,8 @@ _ALIKE = ("under way", "failed", "waiting", "up to date", "set aside")
 _WORDS = {"start now": "starts now", **{word: word for word in _ALIKE}}
 
 
-def _word(stand: Stand) -> str:
+def word_of(stand: Stand) -> str:
+    """Where a cluster stands, in a word or two."""
     standing = stand.member.standing
     if stand.member.aside is not None:
         return "set aside"

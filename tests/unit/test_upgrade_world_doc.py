@@ -1,0 +1,42 @@
+"""A world of upgrades that is written down is read as what it was."""
+
+from pathlib import Path
+
+import yaml
+
+from tests.upgrades_live import Scene, example
+from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.wire.upgrade_modes import read_upgrades
+from tidegate.wire.upgrade_world_doc import write_world
+
+WORLD = Path(__file__).parents[2] / "examples" / "upgrade-world.yaml"
+HOLD = {"name": "h", "scope": {"everything": True}, "owner": "sre", "reason": "incident"}
+
+
+def test_what_is_read_from_what_was_written_is_the_same() -> None:
+    """All that was said, brakes and soak included, and with it what is decided."""
+    brakes = {"holds": [HOLD]}
+    world = read_upgrades(yaml.safe_load(WORLD.read_text()) | {"brakes": brakes}).world
+    again = read_upgrades(write_world([world], brakes)).world
+    assert again.orgs == world.orgs
+    assert again.clusters == world.clusters
+    assert again.gates == world.gates
+    assert again.brakes == world.brakes
+    assert decide(again, again.now).options == decide(world, world.now).options
+
+
+def test_worlds_of_several_organisations_become_one() -> None:
+    """And what is decided on each alone is decided on all of them."""
+    scene = Scene(example(), luck=Luck(Troubles(permille={Fault.LOST: 30}), seed=1))
+    scene.live(30)
+    worlds = [each.world for each in scene.looked().grounds]
+    document = write_world(worlds, {})
+    again = read_upgrades(document).world
+    wanted = {
+        (option.change, option.verdicts)
+        for each in worlds
+        for option in decide(each, each.now).options
+    }
+    assert {(each.change, each.verdicts) for each in decide(again, again.now).options} == wanted
+    assert "partial" not in str(document["orgs"]), "what says nothing is not written"
