@@ -10,9 +10,10 @@ LOCK_ARGS ?=
 
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
-REHEARSE := $(BIN)/tidegate simulate examples/app-interface --integration terraform-resources \
-         --environment app-interface-production --behaviour examples/behaviour.yaml
-DEMO  := $(REHEARSE) --image superdangerous --story --pace 600 --why app-sre
+OF    := --integration terraform-resources --environment app-interface-production
+REHEARSE := $(BIN)/tidegate simulate examples/app-interface --behaviour examples/behaviour.yaml
+DEMO  := $(REHEARSE) $(OF) --image superdangerous --story --pace 600 --why app-sre
+FORTNIGHT := $(BIN)/tidegate simulate upgrades examples/fortnight.yaml --save demo.world.json
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
@@ -20,7 +21,7 @@ DEMO  := $(REHEARSE) --image superdangerous --story --pace 600 --why app-sre
 
 define HELP
 make setup   install Tidegate and its tools into $(VENV) (the other targets do it by themselves)
-make demo    a simulated fleet, a change, and why each target waits: nothing leaves this machine
+make demo    simulated fleets, what changes on them, and why each target waits: nothing leaves this machine
 make test    every test but the end-to-end ones        ARGS="-k soak"
 make check   formatting, lint, types, layers
 make bench   how fast it decides                       ARGS=...
@@ -63,21 +64,14 @@ $(READY): requirements/uv.txt requirements/dev.txt pyproject.toml
 setup: $(READY)
 	@:
 
-define NEXT
-
-Now paste one:
-  $(BIN)/tidegate validate examples/app-interface             the bundle it was about
-  $(REHEARSE) --image f929a38 --svg demo.svg
-  $(BIN)/tidegate why examples/state.yaml prod-eu-1           why one target of a saved state waits
-  $(BIN)/tidegate clusters simulate examples/app-interface --kubeconfig demo.kubeconfig --speed 600
-      and, in another terminal: $(BIN)/tidegate plan examples/app-interface --kubeconfig demo.kubeconfig
-endef
-
-export NEXT
+# One story in two halves; the second ends with what to paste about it, and here is one about the
+# first.
 demo: $(READY)
 	@echo '25 accounts, 40 clusters, 12 integrations, simulated · 1 s = 10 min · nothing leaves this machine'
 	@$(DEMO)
-	@printf '%s\n' "$$NEXT"
+	@echo
+	@$(FORTNIGHT) --pace 86400
+	@printf '  %s \\\n    %s\n' '$(REHEARSE)' '$(OF) --image f929a38 --svg demo.svg'
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m 'not e2e' $(ARGS)
