@@ -75,7 +75,7 @@ ROUND_GAUGES = (
     ),
     Known(
         "tidegate_upgrade_oldest_wait_timestamp_seconds",
-        "Since when the first of them waits for that.",
+        "Since when the first of them waits for that, as far as this process has seen it.",
         (*_ORG, "gate", "reason", "fault"),
     ),
     Known(
