@@ -109,6 +109,17 @@ def test_what_has_begun_or_has_no_moment_is_not_told(policy: dict[str, Any]) -> 
     assert not list(upcoming(plan, (), read.now))
 
 
+def test_an_add_on_is_named() -> None:
+    """Where the organisation has add-ons upgraded."""
+    plan = {"id": "p", "version": "1.3.0", "state": "scheduled", "next_run": "2023-05-10T10:30:00Z"}
+    addon = {"id": "logging", "version": "1.2.0", "latest": "1.3.0", "upgrade_plans": [plan]}
+    document = world({"name": "a", "addons": [addon]})
+    document["orgs"][0]["addons"] = True
+    read, made = decided(document)
+    (telling,) = upcoming(made, (), read.now)
+    assert telling.description.startswith("- add-on logging is upgraded to 1.3.0")
+
+
 def test_a_node_pool_is_named() -> None:
     """It is not the whole cluster that is upgraded."""
     document = world(hosted("a", {"np": "4.12.16"}))

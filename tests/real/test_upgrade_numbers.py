@@ -53,6 +53,7 @@ def lived(now: Instant) -> UpgradeNumbers:
     policy = {"id": "1", "version": "4.12.18"}
     gate = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
     begun = {**policy, "state": "started"}
+    logging = {"id": "logging", "version": "1.2.0", "latest": "1.3.0"}
     asked = world(
         {"name": "canary", "version": "4.12.18", "available_upgrades": ["4.13.0"]},
         {"name": "soaking", "labels": {"soak-days": "5", "sector": "main", "mutexes": "m-1,m-2"}},
@@ -63,13 +64,14 @@ def lived(now: Instant) -> UpgradeNumbers:
         {"name": "begun", "upgrade_policies": [{**begun, "next_run": ago(1)}]},
         {"name": "long", "upgrade_policies": [{**begun, "next_run": ago(7)}]},
         {"name": "broken", "upgrade_policies": [{**policy, "state": "failed", "next_run": ago(9)}]},
-        {"name": "blocked", "labels": {"blocked-versions": "18$"}},
+        {"name": "blocked", "labels": {"blocked-versions": "18$"}, "addons": [logging]},
         {"name": "mistaken", "labels": {"soak-days": "two"}},
         labels={"sector-deps.main": ""},
         gates=[gate],
         state=kept(1.005, format_second(now)),
         now=format_second(now),
     )
+    asked["orgs"][0]["addons"] = True
     read, plan = decided(asked)
     numbers = UpgradeNumbers()
     environment = Environment(name="prod", url="https://ocm", severity="critical")

@@ -28,6 +28,7 @@ Labels = frozenset[tuple[str, str]]
 ORG = {"ocm_env": "prod", "org_id": "o"}
 THEIRS = {"integration": "advanced-upgrade-scheduler", **ORG}
 HOUR = 3600 * SECOND
+LOGGING = {"id": "logging", "version": "1.2.0", "latest": "1.3.0"}
 SERVICE = Service(
     environments=(
         Environment(name="prod", url="https://ocm"),
@@ -324,6 +325,32 @@ def test_a_half_upgraded_cluster_is_on_the_older_version() -> None:
     assert left == {"4.12.17": 0}
 
 
+def test_add_ons_are_told_as_the_existing_service_tells_them() -> None:
+    """With the cluster's labels, the add-on's version, its soak and its marks."""
+    plan = {"id": "p", "version": "1.3.0", "state": "scheduled", "next_run": "2023-05-10T10:06:00Z"}
+    asked = world(
+        {"name": "a", "labels": {"soak-days": "2"}, "addons": [LOGGING]},
+        {"name": "b", "labels": {"blocked-versions": "logging/1.3"}, "addons": [LOGGING]},
+        {"name": "c", "labels": {"blocked-versions": "^1.3"}, "addons": [LOGGING]},
+        {"name": "d", "addons": [{**LOGGING, "upgrade_plans": [plan]}]},
+    )
+    assert "aus_addon_upgrade_policy_info" not in told(asked)
+    asked["orgs"][0]["addons"] = True
+    found = told(asked)
+    left = by(found["aus_addon_version_remaining_soak_days"], "cluster_uuid")
+    assert left == {"a-uuid": 2, "b-uuid": -4, "c-uuid": 0, "d-uuid": -1}
+    (info,) = [
+        dict(key) for key in found["aus_addon_upgrade_policy_info"] if ("cluster_name", "a") in key
+    ]
+    assert (info["addon"], info["current_version"]) == ("logging", "1.2.0")
+    assert (info["channel"], info["soak_days"], info["org_id"]) == ("stable-4.12", "2", "o")
+    assert info["integration"] == "ocm-addons-upgrade-scheduler-org"
+    (start,) = found["tidegate_upgrade_start_timestamp_seconds"]
+    assert ("addon", "logging") in start
+    clusters = by(found["aus_cluster_version_remaining_soak_days"], "cluster_uuid")
+    assert clusters == {"a-uuid": 2, "b-uuid": 0, "c-uuid": 0, "d-uuid": 0}
+
+
 def test_numbers_by_the_existing_services_rules_are_its_own() -> None:
     """An organisation that is served by its rules has its numbers, and the first design's two."""
     theirs = {"aus_organization_validation_errors": [(THEIRS, 2)]}
@@ -348,10 +375,10 @@ def busy() -> bytes:
     policy = {"id": "1", "version": "4.12.18", "state": "started"}
     asked = world(
         {"name": "a", "available_upgrades": ["4.13.0"]},
-        {"name": "b", "upgrade_policies": [policy]},
+        {"name": "b", "upgrade_policies": [policy], "addons": [LOGGING]},
         gates=[gate],
     )
-    asked["orgs"][0]["health_checks"] = [{"provider": "telemeter"}]
+    asked["orgs"][0] |= {"health_checks": [{"provider": "telemeter"}], "addons": True}
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE, lambda: {("GET", "us"): 1})
     acts = (ActSeen("a-uuid", Doing.CHANNEL, "stable-4.13", "done"),)

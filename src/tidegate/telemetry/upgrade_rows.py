@@ -141,11 +141,14 @@ def _starts(plan: UpgradePlan) -> Iterator[Sample]:
     """When what is under way or failed starts or started."""
     for member in plan.members:
         standing = member.standing
-        for upgrade, pool in (*standing.under_way, *standing.failed):
+        own = [(one, pool, "") for one, pool in (*standing.under_way, *standing.failed)]
+        addons = (*standing.addons, *standing.addons_failed)
+        for upgrade, pool, addon in (*own, *((one, "", addon) for one, addon in addons)):
             labels = {
                 "cluster_id": member.cluster.uuid,
                 "version": upgrade.version,
                 "node_pool": pool,
+                "addon": addon,
                 "policy_state": upgrade.state or "unknown",
             }
             yield labels, _seconds(upgrade.next_run)

@@ -39,6 +39,16 @@ ROUND_GAUGES = (
         (*_THEIRS, "cluster_uuid", "soaking_version"),
     ),
     Known(
+        "aus_addon_upgrade_policy_info",
+        "The same of an add-on, where add-ons are upgraded too; always 1.",
+        (*_THEIRS, "cluster_uuid", "org_id", "org_name", *_POLICY, "addon"),
+    ),
+    Known(
+        "aus_addon_version_remaining_soak_days",
+        "The same of an add-on.",
+        (*_THEIRS, "cluster_uuid", "soaking_version", "addon"),
+    ),
+    Known(
         "aus_cluster_health_state",
         "1 if a cluster is well, 0 if a critical alert is firing.",
         (*_THEIRS, "cluster_uuid", "health_source"),
@@ -86,7 +96,7 @@ ROUND_GAUGES = (
     Known(
         "tidegate_upgrade_start_timestamp_seconds",
         "When upgrades that are to start, are under way or failed start or started; 0: not said.",
-        ("cluster_id", "version", "node_pool", "policy_state"),
+        ("cluster_id", "version", "node_pool", "addon", "policy_state"),
     ),
 )
 

@@ -179,13 +179,14 @@ class Addons:
             (self._fleet.orders.blocked, f"organisation {self._fleet.org.id}"),
         )
         for patterns, owner in owners:
-            found = first_found(_about(addon, patterns), name)
+            found = first_found(about(addon, patterns), name)
             if found is not None:
                 return verdict(Reason.VersionBlocked, name, found, owner)
         return NOT_BLOCKED
 
 
-def _about(addon: str, patterns: Iterable[str]) -> Iterator[str]:
+def about(addon: str, patterns: Iterable[str]) -> Iterator[str]:
+    """Patterns that speak of an add-on: those that begin with its id."""
     begins = (f"{addon}/", f"^{addon}/")
     return (each for each in patterns if each.startswith(begins))
 

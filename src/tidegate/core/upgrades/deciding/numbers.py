@@ -5,18 +5,20 @@ started, −3 for long, −4 blocked) and what it hides; `aus_remaining_soak_day
 that is offered, and true numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tidegate.core.model.plan import Option
 from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import SECOND, Instant, parse_instant
+from tidegate.core.upgrades.deciding.addon_fleets import addon_fleets
+from tidegate.core.upgrades.deciding.addons import about
 from tidegate.core.upgrades.deciding.fleet import SERVICE, Fleet, Member
 from tidegate.core.upgrades.deciding.gates import can_be_asked
 from tidegate.core.upgrades.deciding.plan import UpgradePlan
 from tidegate.core.upgrades.deciding.soak import DAY, Days, inherited
 from tidegate.core.upgrades.declared.patterns import first_found
 from tidegate.core.upgrades.versions import key_of
-from tidegate.core.upgrades.world import World
+from tidegate.core.upgrades.world import Cluster, World
 
 Sample = tuple[dict[str, str], float]
 _SCHEDULED, _STARTED, _LONG, _BLOCKED = -1.0, -2.0, -3.0, -4.0
@@ -37,11 +39,16 @@ def numbers(world: World, plan: UpgradePlan, now: Instant) -> dict[str, list[Sam
             every = {"integration": SERVICE, "ocm_env": fleet.org.env, **labels}
             plain = name in PLAIN
             found.setdefault(name, []).append((labels if plain else every, value))
+        for name, labels, value in _of_addons(world, fleet, plan, now):
+            every = {"integration": ADDON_SERVICE, "ocm_env": fleet.org.env, **labels}
+            found.setdefault(name, []).append((every, value))
     if missing := _missing(plan):
         found["aus_cluster_missing_version_gate_agreements"] = missing
     return found
 
 
+ADDON_SERVICE = "ocm-addons-upgrade-scheduler-org"
+"""What numbers of add-ons are known by."""
 PLAIN = ("aus_cluster_info", "aus_remaining_soak_days")
 """The first design's, with its labels and no others."""
 
@@ -64,26 +71,10 @@ def _of_member(
     world: World, fleet: Fleet, member: Member, soak: Days, now: Instant
 ) -> Iterator[tuple[str, dict[str, str], float]]:
     cluster, wishes, org = member.cluster, member.wishes, fleet.org
+    shared = _declared(fleet, member)
     pools = cluster.node_pools if cluster.is_hosted else ()
     oldest = min((cluster.version, *(pool.version for pool in pools)), key=key_of)
-    shared = {
-        "org_id": org.id,
-        "channel": cluster.updates_from,
-        "cluster_name": cluster.name,
-        "schedule": wishes.schedule or "",
-        "sector": wishes.sector,
-        "mutexes": ",".join(wishes.mutexes),
-        "soak_days": str(wishes.soak_days),
-        "workloads": ",".join(wishes.workloads or ()),
-    }
-    theirs = {
-        "cluster_uuid": cluster.uuid,
-        "org_name": org.name,
-        "current_version": oldest,
-        "product": cluster.product,
-        "hypershift": str(cluster.hypershift).lower(),
-    }
-    yield "aus_cluster_upgrade_policy_info", shared | theirs, 1
+    yield "aus_cluster_upgrade_policy_info", shared | _theirs(fleet, cluster, oldest), 1
     yield "aus_cluster_info", shared | {"cluster_id": cluster.uuid, "version": oldest}, 1
     for check in org.health_checks:
         if can_be_asked(world, check):
@@ -95,6 +86,56 @@ def _of_member(
     for version in cluster.available_upgrades:
         left = max((wishes.soak_days or 0) * DAY - _soaked(member, soak, version), 0) / DAY
         yield "aus_remaining_soak_days", {"cluster_id": cluster.uuid, "version": version}, left
+
+
+def _declared(fleet: Fleet, member: Member) -> dict[str, str]:
+    """What its owner declared, as labels."""
+    cluster, wishes = member.cluster, member.wishes
+    return {
+        "org_id": fleet.org.id,
+        "channel": cluster.updates_from,
+        "cluster_name": cluster.name,
+        "schedule": wishes.schedule or "",
+        "sector": wishes.sector,
+        "mutexes": ",".join(wishes.mutexes),
+        "soak_days": str(wishes.soak_days),
+        "workloads": ",".join(wishes.workloads or ()),
+    }
+
+
+def _theirs(fleet: Fleet, cluster: Cluster, version: str) -> dict[str, str]:
+    """What the existing service tells of a cluster besides."""
+    return {
+        "cluster_uuid": cluster.uuid,
+        "org_name": fleet.org.name,
+        "current_version": version,
+        "product": cluster.product,
+        "hypershift": str(cluster.hypershift).lower(),
+    }
+
+
+def _of_addons(
+    world: World, fleet: Fleet, plan: UpgradePlan, now: Instant
+) -> Iterator[tuple[str, dict[str, str], float]]:
+    """The same of every add-on that is upgraded by the labels of its clusters."""
+    clusters = {each.cluster.uuid: each.cluster for each in fleet.members}
+    for each in addon_fleets(fleet, now) if fleet.org.addons else ():
+        ledger = plan.ledgers.get(each.key)
+        if ledger is None:
+            continue
+        sources = [world.ledgers[key] for key in each.sources if key in world.ledgers]
+        soak, _ = inherited(ledger, sources)
+        for member in each.members:
+            if member.aside is not None:
+                continue
+            cluster, version = clusters[member.cluster.uuid], member.cluster.version
+            known = {**_declared(fleet, member), "channel": cluster.updates_from}
+            known |= {**_theirs(fleet, cluster, version), "addon": each.addon}
+            yield "aus_addon_upgrade_policy_info", known, 1
+            for soaking, left in _remaining(each, member, soak, now):
+                labels = {"cluster_uuid": cluster.uuid, "soaking_version": soaking}
+                name = "aus_addon_version_remaining_soak_days"
+                yield name, {**labels, "addon": each.addon}, left
 
 
 def _soaked(member: Member, soak: Days, version: str) -> int:
@@ -121,8 +162,11 @@ def _remaining(
 def _marked(fleet: Fleet, member: Member, version: str, left: float, now: Instant) -> float:
     current = next((one for one, _ in member.standing.under_way if one.version == version), None)
     if current is None:
-        patterns = (*member.wishes.blocked, *fleet.orders.blocked)
-        return _BLOCKED if first_found(patterns, version) is not None else left
+        patterns: Iterable[str] = (*member.wishes.blocked, *fleet.orders.blocked)
+        name = version
+        if fleet.addon:
+            patterns, name = about(fleet.addon, patterns), f"{fleet.addon}/{version}"
+        return _BLOCKED if first_found(patterns, name) is not None else left
     if current.state == "scheduled":
         return _SCHEDULED
     if current.state in ("started", "delayed"):
