@@ -4,8 +4,10 @@ The fleet runs five versions, has three workloads and a hundred mutexes, half of
 their window, and a tenth has an upgrade under way. *compat* is the predecessor's rules; *strict*
 ours, with the verdict of every gate on every version; a *line* reads the fleet from JSON, decides,
 and writes the answer, all sentences included; a *scrape* makes the lines of all numbers of a round.
-Beside them stands what the predecessor takes for a fleet of that size, as it was recorded, on
-another machine: read it as an order of magnitude.
+*full* is the same fleet with one mutex and limits that are reached, so that thousands wait for each
+other; *add-ons* the same with one add-on a cluster. Beside them stands what the predecessor takes
+for a fleet of that size, as it was recorded, on another machine: read it as an order of magnitude.
+Nobody recorded 50,000: it shows how ours grows.
 """
 
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from bench.table import Report, count, draw, figure, times
+from bench.table import NOTHING, Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms
 from tidegate.core.model.problem import Problems
 from tidegate.core.upgrades import compat
@@ -28,7 +30,9 @@ from tidegate.wire.reader import Reader
 from tidegate.wire.upgrade_line import answer_compat, decode
 from tidegate.wire.upgrade_modes import answer_strict
 
-SIZES = (100, 1_000, 5_000)
+SIZES = (100, 1_000, 5_000, 50_000)
+# Larger fleets are decided by our rules alone.
+BESIDE_MAX = 5_000
 # CPU seconds of the predecessor, recorded.
 PREDECESSOR_S = {100: 0.14, 1_000: 5.7, 5_000: 188.0}
 VERSIONS = ("4.12.17", "4.12.18", "4.12.19", "4.13.0", "4.13.4")
@@ -45,8 +49,8 @@ class Row(msgspec.Struct, frozen=True):
     clusters: int
     way: str
     ms: float
-    # What the predecessor took, over what this takes.
-    ratio: float
+    # What the predecessor took, over what this takes; None: nobody knows.
+    ratio: float | None
 
 
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
@@ -54,23 +58,67 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     sizes = [size for size in SIZES if size <= max(effort.sizes)]
     best = Best()
     for _, size in product(range(PASSES), sizes):
-        raw = msgspec.json.encode(fleet(size))
-        world = decode(Reader(fields_of(raw), "", Problems()))
-        ways: dict[str, Callable[[], object]] = {
-            "compat": partial(compat.run, world),
-            "compat line": partial(_line, answer_compat, raw),
-            "strict": partial(decide, world, world.now),
-            "strict line": partial(_line, answer_strict, raw),
-            "scrape": partial(_scrape, _seen(world)),
-        }
-        for name, way in ways.items():
+        for name, way in _ways(size).items():
             say(f"upgrades: {size:,} clusters, {name}")
             best.note(size, name, {"cpu": best_ms(way, effort.patience_s)})
-    rows = [
-        Row(size, name, ms["cpu"], PREDECESSOR_S[size] * 1000 / ms["cpu"])
-        for size, name, ms in best.rows()
-    ]
+    rows = [Row(size, name, ms["cpu"], _ratio(size, ms["cpu"])) for size, name, ms in best.rows()]
     return Report(rows, [_table(rows)])
+
+
+def _ratio(size: int, ms: float) -> float | None:
+    known = PREDECESSOR_S.get(size)
+    return None if known is None else known * 1000 / ms
+
+
+def _ways(size: int) -> dict[str, Callable[[], object]]:
+    document = fleet(size)
+    raw = msgspec.json.encode(document)
+    world = _world(raw)
+    full, equipped = _world(_encode(_full(document))), _world(_encode(_equipped(document)))
+    ours: dict[str, Callable[[], object]] = {
+        "strict": partial(decide, world, world.now),
+        "strict, full": partial(decide, full, full.now),
+        "strict, add-ons": partial(decide, equipped, equipped.now),
+        "strict line": partial(_line, answer_strict, raw),
+    }
+    if size > BESIDE_MAX:
+        return ours
+    theirs: dict[str, Callable[[], object]] = {
+        "compat": partial(compat.run, world),
+        "compat line": partial(_line, answer_compat, raw),
+    }
+    return theirs | ours | {"scrape": partial(_scrape, _seen(world))}
+
+
+_encode = msgspec.json.encode
+
+
+def _world(raw: bytes) -> World:
+    return decode(Reader(fields_of(raw), "", Problems()))
+
+
+def _full(document: dict[str, Any]) -> dict[str, Any]:
+    """The same with one mutex for all, and limits that are reached."""
+    limits = {f"sector-max-parallel-upgrades.{each}": "10%" for each in SECTORS}
+    (org,) = document["orgs"]
+    return document | {
+        "orgs": [{**org, "labels": org["labels"] | limits}],
+        "clusters": [
+            {**each, "labels": each["labels"] | {"mutexes": "m"}} for each in document["clusters"]
+        ],
+    }
+
+
+def _equipped(document: dict[str, Any]) -> dict[str, Any]:
+    """The same with an add-on on each cluster, in two versions."""
+    (org,) = document["orgs"]
+    return document | {
+        "orgs": [{**org, "addons": True}],
+        "clusters": [
+            {**each, "addons": [{"id": "log", "version": f"1.{i % 2}.0", "latest": "1.1.0"}]}
+            for i, each in enumerate(document["clusters"])
+        ],
+    }
 
 
 def _line(answer: Callable[[bytes], object], raw: bytes) -> bytes:
@@ -125,10 +173,11 @@ def _cluster(i: int) -> dict[str, Any]:
     }
 
 
+def _part(ratio: float | None) -> str:
+    return NOTHING if ratio is None else f"1/{times(ratio).rstrip('×')}"
+
+
 def _table(rows: list[Row]) -> str:
     heads = ("CLUSTERS", "WAY", "CPU MS", "OF THE PREDECESSOR'S")
-    lines = [
-        (count(row.clusters), row.way, figure(row.ms), f"1/{times(row.ratio).rstrip('×')}")
-        for row in rows
-    ]
+    lines = [(count(row.clusters), row.way, figure(row.ms), _part(row.ratio)) for row in rows]
     return draw("Upgrades of one organisation, beside what the predecessor takes", heads, lines)

@@ -49,6 +49,7 @@ class Asked:
         self._blocks: dict[tuple[tuple[str, ...], str, str], Verdict] = {}
         self._soaks: dict[tuple[tuple[str, ...], int, str], Verdict] = {}
         self._offers: dict[str, Verdict] = {}
+        self._under_way: dict[tuple[str, str], Verdict] = {}
         self._running = _running(fleet, ledger)
         self._failed = _failed(fleet)
         self._unread = sorted(each.called for each in fleet.members if each.standing.unread)
@@ -80,7 +81,10 @@ class Asked:
             return verdict(Reason.UpgradeFailed, standing.failed[0][0].version or "?")
         if standing.under_way:
             one = standing.under_way[0][0]
-            return verdict(Reason.UpgradeUnderWay, one.version or "?", one.state or "unknown")
+            key = (one.version or "?", one.state or "unknown")
+            if key not in self._under_way:
+                self._under_way[key] = verdict(Reason.UpgradeUnderWay, *key)
+            return self._under_way[key]
         if standing.addons_failed:
             plan, addon = standing.addons_failed[0]
             return verdict(Reason.AddonFailed, addon, plan.version or "?")

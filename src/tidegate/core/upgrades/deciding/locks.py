@@ -15,6 +15,7 @@ from tidegate.core.model.verdict import Verdict, verdict
 from tidegate.core.upgrades.deciding.fleet import Member
 from tidegate.core.upgrades.declared.orders import Orders
 
+_Others = Iterable[Member]
 # A verdict names this many clusters; more would not fit on a line.
 _NAMES_MAX = 3
 
@@ -27,7 +28,9 @@ class Locks:
         self._holders: dict[str, Member] = {}
         self._busy: dict[str, dict[str, Member]] = {}  # by sector, then external id
         self._sizes: dict[str, int] = {}
-        self._free: dict[str, Verdict] = {}
+        # What was said already. Who holds what only grows, so how many do tells one answer from
+        # another; whoever is among them is asked by itself.
+        self._said: dict[tuple[object, ...], Verdict] = {}
         # Of sectors with a limit, by sector and mutex: who has it, and how many would like to.
         self._sharing: dict[tuple[str, str], dict[str, Member]] = {}
         self._likely: Counter[tuple[str, str]] = Counter()
@@ -77,28 +80,49 @@ class Locks:
         for mutex in member.mutexes:
             holder = self._holders.get(mutex)
             if holder is None or holder is member:
-                if mutex not in self._free:
-                    self._free[mutex] = verdict(Reason.MutexFree, mutex)
-                found.append(self._free[mutex])
+                found.append(self._once(Reason.MutexFree, mutex))
             else:
-                found.append(_held(mutex, holder))
+                found.append(self._held(mutex, holder))
         own = self._holders.get(member.cluster.ident)
         if own is not None and own is not member:
-            found.append(_held(member.cluster.ident, own))
+            found.append(self._held(member.cluster.ident, own))
         return tuple(found)
+
+    def _held(self, mutex: str, holder: Member) -> Verdict:
+        standing, reason = holder.standing, Reason.MutexUpgrading
+        if standing.is_stuck:
+            reason = Reason.MutexUpgradeFailed
+        elif standing.unread and not (standing.under_way or standing.addons):
+            reason = Reason.MutexUnread
+        return self._once(reason, mutex, holder.called)
+
+    def _once(self, reason: Reason, *facts: int | str) -> Verdict:
+        """A verdict, one for all who hear the same."""
+        key = (reason, *facts)
+        if key not in self._said:
+            self._said[key] = verdict(reason, *facts)
+        return self._said[key]
+
+    def _full(self, reason: Reason, facts: tuple[int | str, ...], others: _Others) -> Verdict:
+        """The same with the first few of who is there, told once for so many."""
+        key = (reason, *facts)
+        if key not in self._said:
+            self._said[key] = verdict(reason, *facts, _shown(others))
+        return self._said[key]
 
     def _shared(self, member: Member, mutex: str) -> Verdict:
         """Whether a sector with a limit has room for one more with a mutex."""
         sector = member.sector
         limit = self._share(sector, mutex) or 0
-        others = [
-            each
-            for uuid, each in self._shares(sector, mutex).items()
-            if uuid != member.cluster.uuid
-        ]
-        if len(others) < limit:
-            return verdict(Reason.MutexShared, mutex, len(others), limit, sector)
-        return verdict(Reason.MutexShareFull, mutex, len(others), limit, sector, _shown(others))
+        shares, uuid = self._shares(sector, mutex), member.cluster.uuid
+        mine = uuid in shares
+        facts = (mutex, len(shares) - mine, limit, sector)
+        if len(shares) - mine < limit:
+            return self._once(Reason.MutexShared, *facts)
+        if mine:
+            others = [each for one, each in shares.items() if one != uuid]
+            return verdict(Reason.MutexShareFull, *facts, _shown(others))
+        return self._full(Reason.MutexShareFull, facts, shares.values())
 
     def _share(self, sector: str, mutex: str) -> int | None:
         """How many clusters of a sector may have a mutex at once; None: it has no limit."""
@@ -120,8 +144,10 @@ class Locks:
         busy = self._busy.get(sector, {})
         used = len(busy) - (member.cluster.uuid in busy)
         if used < limit:
-            return (verdict(Reason.SectorRoom, sector, used, limit),)
-        return (verdict(Reason.SectorFull, sector, used, limit, _shown(busy.values())),)
+            return (self._once(Reason.SectorRoom, sector, used, limit),)
+        if used != len(busy):
+            return (verdict(Reason.SectorFull, sector, used, limit, _shown(busy.values())),)
+        return (self._full(Reason.SectorFull, (sector, used, limit), busy.values()),)
 
     def _limit(self, sector: str) -> int | None:
         limit = self._orders.limits.get(sector)
@@ -136,12 +162,3 @@ def _shown(members: Iterable[Member]) -> tuple[str, ...]:
 
 def _named(member: Member) -> str:
     return f"{member.called} (not read)" if member.standing.unread else member.called
-
-
-def _held(mutex: str, holder: Member) -> Verdict:
-    standing, reason = holder.standing, Reason.MutexUpgrading
-    if standing.is_stuck:
-        reason = Reason.MutexUpgradeFailed
-    elif standing.unread and not (standing.under_way or standing.addons):
-        reason = Reason.MutexUnread
-    return verdict(reason, mutex, holder.called)

@@ -49,6 +49,7 @@ class Pass:
         self._braking = braking
         self._addons = addons
         self._expedites = Expedites(world.brakes.expedites, fleet, now)
+        self._newer: dict[str, Verdict] = {}  # by version, for all who go to it
         self._tellings: list[Telling] = []
 
     @property
@@ -185,13 +186,18 @@ class Pass:
             if chosen is not None:
                 said = (*said, chosen)
             elif all_pass(said):
-                chosen = verdict(Reason.NewerVersionChosen, version)
+                chosen = self._chosen(version)
             else:
                 self._tell_of_gates(member, version, said)
             options.append(Option(at, step, said))
         if chosen is not None:
             self._start(member)
         return options
+
+    def _chosen(self, version: str) -> Verdict:
+        if version not in self._newer:
+            self._newer[version] = verdict(Reason.NewerVersionChosen, version)
+        return self._newer[version]
 
     def _when(self, member: Member, version: str) -> tuple[Verdict, Verdict | None, Instant | None]:
         """What the window says, what soak says if it is skipped, and when it would start."""
@@ -219,9 +225,9 @@ class Pass:
 
     def _tell_of_gates(self, member: Member, version: str, said: Verdicts) -> None:
         """Where only an agreement is missing, its owner is told once for the newest version."""
-        shut = [each for each in said if _shuts(each)]
-        if len(shut) == 1 and shut[0].reason is Reason.AgreementMissing:
-            minor, gates = shut[0].facts
+        only = _only_shut(said)
+        if only is not None and only.reason is Reason.AgreementMissing:
+            minor, gates = only.facts
             names = ", ".join(gates) if isinstance(gates, tuple) else str(gates)
             text = f"- {version} waits for agreements to the version gates of {minor}: {names}"
             telling = Telling(member.cluster.uuid, GATES_MISSING, text)
@@ -294,6 +300,17 @@ def _newest_first(versions: tuple[str, ...]) -> list[str]:
         except VersionError:
             rest.append(each)
     return [*sorted(read, key=key_of, reverse=True), *rest]
+
+
+def _only_shut(said: Verdicts) -> Verdict | None:
+    """The one verdict that does not pass; None: none, or several do not."""
+    only: Verdict | None = None
+    for each in said:
+        if each.outcome is not Outcome.PASS:
+            if only is not None:
+                return None
+            only = each
+    return only
 
 
 def _shuts(one: Verdict) -> bool:
