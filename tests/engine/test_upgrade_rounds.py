@@ -240,20 +240,20 @@ def test_whom_one_inherits_from_is_not_guessed_while_their_environment_is_silent
     document["orgs"][0]["labels"]["version-data.inherit"] = "o-elsewhere"
     scene = Scene(document)
 
-    async def read(silent: tuple[str, ...]) -> list[str]:
+    async def read(unsure: dict[str, str]) -> list[str]:
         async def others() -> Others:
-            return Others({}, silent)
+            return Others({}, unsure)
 
         found = await read_organisations(
             scene.manager(), scene.registrations, scene.now(), others()
         )
         return [each.orgs[0].partial for each in found.worlds]
 
-    assert scene.play(lambda: read(("stage",))) == [
+    assert scene.play(lambda: read({"stage": "stage does not answer"})) == [
         "it inherits from o-elsewhere, and stage does not answer",
         "",
     ]
-    assert scene.play(lambda: read(())) == ["", ""], "nobody publishes: that is a mistake"
+    assert scene.play(lambda: read({})) == ["", ""], "nobody publishes: that is a mistake"
 
 
 def test_status_counts_clusters_and_what_their_owners_must_mend(tmp_path: Path) -> None:

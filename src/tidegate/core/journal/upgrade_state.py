@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.core.gates.brakes import Brakes
-from tidegate.core.journal.facts import Acted, AnyFact, Bound, Folded, Outcome, Told
+from tidegate.core.journal.facts import Acted, AnyFact, Bound, Folded, Mode, Outcome, Told
 from tidegate.core.journal.upgrade_facts import (
     Glimpse,
     Imported,
@@ -133,7 +133,7 @@ def _addon_sights(glimpses: Iterable[Glimpse], addon: str, at: Instant) -> Itera
 def _planned(state: UpgradeState, _: Instant, fact: Planned) -> None:
     state.stands |= {each.target: each for each in fact.changed}
     state.planned_at, state.recheck_at = fact.now, fact.recheck_at
-    if fact.jobs:
+    if fact.jobs and fact.mode is Mode.ACT:
         state.jobs = {job.key: job for job in fact.jobs}
     if fact.kept is not None:
         state.history = patched(state.history or History(), fact.kept)
@@ -144,7 +144,9 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
     if job is None:
         return
     what = what_of(job.step)
-    if fact.outcome is Outcome.DONE:
+    # What nobody answered may have been done all the same.
+    perhaps = fact.outcome is Outcome.FAILED and not fact.refused and job.step.doing in _STARTS
+    if fact.outcome is Outcome.DONE or perhaps:
         state.done_at[job.target] = at
         cluster = state.clusters.get(job.target)
         if cluster is not None:
@@ -156,6 +158,23 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
         known[what] = Refusal(at, tries, fact.detail)
     elif job.target in state.refused:
         state.refused[job.target].pop(what, None)
+
+
+# What is under way once it was asked for.
+_STARTS = (Doing.UPGRADE, Doing.POOL, Doing.ADDON)
+
+
+def perhaps_asked(state: UpgradeState) -> dict[str, Cluster]:
+    """Clusters of which something was decided to be asked, and nobody knows what came of it.
+
+    Each as if it had been: whoever died or lost the journal may have asked right before.
+    """
+    found: dict[str, Cluster] = {}
+    for job in state.jobs.values():
+        cluster = found.get(job.target) or state.clusters.get(job.target)
+        if cluster is not None and job.step.doing in _STARTS:
+            found[job.target] = after(cluster, job.step)
+    return found
 
 
 def after(cluster: Cluster, step: Step) -> Cluster:
@@ -247,7 +266,7 @@ def world_of(
         now=now,
         read_at=state.surveyed_at,
         orgs=(org, *state.others),
-        clusters=tuple(state.clusters.values()),
+        clusters=tuple((state.clusters | perhaps_asked(state)).values()),
         gates=state.gates,
         health_fails=state.health_fails,
         kept={**kept, f"{org.env}/{org.id}": past_of(state)} if kept is not None else {},

@@ -1,5 +1,6 @@
 """What other organisations have soaked, as their journals have it, whoever leads them."""
 
+from collections.abc import Collection
 from threading import Lock
 
 from tidegate.core.journal import upgrade_state
@@ -24,9 +25,11 @@ def upgrade_desk(store: Store, partition: str, book: BrakeBook) -> AnyDesk[Upgra
 class Ledgers:
     """Reads journals of others, and again only what was added."""
 
-    def __init__(self, store: Store, book: BrakeBook) -> None:
+    def __init__(self, store: Store, book: BrakeBook, served: Collection[str] = ()) -> None:
         self._store = store
         self._book = book
+        # Partitions of whoever is served: sooner or later they are looked at.
+        self._served = served
         self._lock = Lock()
         self._desks: dict[str, AnyDesk[UpgradeState]] = {}
 
@@ -36,6 +39,13 @@ class Ledgers:
         with self._lock:
             several = [ledgers_of(key, self._state(key)) for key in keys]
         return {name: ledger for some in several for name, ledger in some.items()}
+
+    def unseen(self, state: UpgradeState) -> list[str]:
+        """Organisations one inherits from that are served, and that nobody has looked at yet."""
+        keys = {each.id: f"{each.env}/{each.id}" for each in state.others}
+        served = {id_: key for id_, key in keys.items() if f"{PARTITION}/{key}" in self._served}
+        with self._lock:
+            return [id_ for id_, key in served.items() if self._state(key).surveyed_at is None]
 
     def kept(self, state: UpgradeState) -> dict[str, History]:
         """The same as the existing service would have kept it."""

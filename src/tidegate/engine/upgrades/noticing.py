@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tidegate.core.journal.upgrade_facts import Glimpse, Surveyed
-from tidegate.core.journal.upgrade_state import UpgradeState
+from tidegate.core.journal.upgrade_state import UpgradeState, perhaps_asked
 from tidegate.core.model.time import Instant, format_instant
 from tidegate.core.upgrades.deciding.addon_fleets import addon_fleets
 from tidegate.core.upgrades.deciding.fleet import Fleet, gather
@@ -29,6 +29,8 @@ def notice(state: UpgradeState, look: Look, registration: Registration, now: Ins
     # What was done since the look began is not in it.
     later = {uuid for uuid, at in state.done_at.items() if at >= look.began_at}
     clusters |= {uuid: known[uuid] for uuid in later & known.keys()}
+    if state.planned_at is not None and state.planned_at >= look.began_at:
+        clusters |= perhaps_asked(state)
     seen, minima, addon_minima = _seen(world, clusters, now)
     return Surveyed(
         org=_new(state.org, org),

@@ -12,7 +12,7 @@ from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.service import Registration
 from tidegate.core.upgrades.world import Org, World
 from tidegate.engine.upgrades.survey import PREFIX, survey
-from tidegate.engine.upgrades.worlds import labels_of, world_of
+from tidegate.engine.upgrades.worlds import CHANGED, labels_of, world_of
 from tidegate.ports.cluster_health import Alerts
 from tidegate.ports.cluster_manager import LabelType, ManagedClusters, SetAside
 
@@ -23,10 +23,11 @@ _INHERIT, _SHARED = "version-data.inherit", "version-data."
 
 
 class Others(msgspec.Struct, frozen=True):
-    """Organisations that publish or inherit, and environments of which nobody knows."""
+    """Organisations that publish or inherit, and environments that may have more of them."""
 
     orgs: Mapping[str, Org] = {}
-    silent: tuple[str, ...] = ()
+    # Why not all of an environment's are known, by its name.
+    unsure: Mapping[str, str] = {}
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -84,24 +85,24 @@ async def _world(
 async def publishing(ways: Mapping[str, ManagedClusters]) -> Others:
     """Who publishes what it learnt, to whom, in any environment."""
 
-    async def one(environment: str) -> list[Org] | str:
+    async def one(environment: str) -> tuple[list[Org], str]:
         try:
             read = await ways[environment].labels(PREFIX + _SHARED, LabelType.ORGANIZATION)
-        except OutsideError as error:
-            return str(error)
+        except OutsideError:
+            return [], f"{environment} does not answer"
+        gap = "" if read.complete else CHANGED
         labels = labels_of(read.items, PREFIX)
-        return [
-            Org(id=owner, name=owner, env=environment, labels=mine, registered=False)
+        orgs = [
+            Org(id=owner, name=owner, env=environment, labels=mine, registered=False, partial=gap)
             for (_, owner), mine in sorted(labels.items())
         ]
+        return orgs, f"{gap} in {environment}" if gap else ""
 
     answers = await asyncio.gather(*map(one, ways))
-    orgs: dict[str, Org] = {}
-    for answer in answers:
-        if not isinstance(answer, str):
-            orgs |= {each.id: each for each in answer}
-    silent = [name for name, each in zip(ways, answers, strict=True) if isinstance(each, str)]
-    return Others(orgs, tuple(silent))
+    return Others(
+        {each.id: each for orgs, _ in answers for each in orgs},
+        {name: gap for name, (_, gap) in zip(ways, answers, strict=True) if gap},
+    )
 
 
 def _inherited(org: Org, others: Others) -> tuple[list[Org], str]:
@@ -112,7 +113,7 @@ def _inherited(org: Org, others: Others) -> tuple[list[Org], str]:
     wanted = {each.strip() for each in org.labels.get(_INHERIT, "").split(",")} - {"", org.id}
     unknown = wanted - others.orgs.keys()
     gap = ""
-    if unknown and others.silent:
-        who, where = ", ".join(sorted(unknown)), ", ".join(others.silent)
-        gap = f"it inherits from {who}, and {where} does not answer"
+    if unknown and others.unsure:
+        who, why = ", ".join(sorted(unknown)), ", ".join(others.unsure.values())
+        gap = f"it inherits from {who}, and {why}"
     return [others.orgs[each] for each in sorted(wanted & others.orgs.keys())], gap

@@ -66,6 +66,8 @@ def plan_of(state: UpgradeState, ledgers: Ledgers, brakes: Brakes, now: Instant)
     world = world_of(state, now, ledgers=ledgers.of(state), brakes=brakes, kept=kept)
     if world is None:
         return None
+    if unseen := ledgers.unseen(state):
+        world = _waiting_for(world, unseen)
     plan = decide(world, now)
     agreeing = decide(msgspec.structs.replace(world, approver=True), now)
     if not compat:
@@ -73,6 +75,14 @@ def plan_of(state: UpgradeState, ledgers: Ledgers, brakes: Brakes, now: Instant)
     found = theirs(world, now, plan, agreeing)
     none = msgspec.structs.replace(agreeing, options=[], actions=[], recheck_at=None)
     return Made(world, found.plan, none, found)
+
+
+def _waiting_for(world: World, unseen: list[str]) -> World:
+    """The world of an organisation that must not go ahead of others nobody has looked at yet."""
+    org, *others = world.orgs
+    gap = f"it inherits from {', '.join(unseen)}, and nobody has looked there yet"
+    org = msgspec.structs.replace(org, partial=org.partial or gap)
+    return msgspec.structs.replace(world, orgs=(org, *others))
 
 
 def _record(

@@ -81,7 +81,8 @@ class Upgrades:
     def desk(self, store: Store, partition: str, book: BrakeBook) -> AnyDesk[UpgradeState]:
         """The desk of an organisation."""
         desk = upgrade_desk(store, partition, book)
-        self._ledgers[id(book)] = self._ledgers.get(id(book)) or Ledgers(store, book)
+        known = self._ledgers.get(id(book))
+        self._ledgers[id(book)] = known or Ledgers(store, book, self._sight.served)
         return desk
 
     async def round(

@@ -17,7 +17,7 @@ from tidegate.engine.upgrades.survey import PREFIX, Details, Survey, made_order
 from tidegate.ports.cluster_manager import LabelType
 from tidegate.wire.cluster_manager import Cluster, Label, UpgradePolicy, Version
 
-_CHANGED = "a list changed while it was read"
+CHANGED = "a list changed while it was read"
 
 
 def world_of(
@@ -44,7 +44,7 @@ def world_of(
             msgspec.structs.replace(
                 org,
                 labels=labels[LabelType.ORGANIZATION.value, org.id],
-                partial=org.partial or ("" if survey.complete else _CHANGED),
+                partial=org.partial or ("" if survey.complete else CHANGED),
             )
             for org in orgs
         ),

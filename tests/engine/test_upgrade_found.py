@@ -1,0 +1,184 @@
+"""What months of virtual time found, each defect as small as it can be told."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tests.upgrades_live import Scene
+from tidegate.adapters.store.memory import MemoryStore
+from tidegate.core.errors import OutsideError
+from tidegate.core.journal.chain import Note
+from tidegate.core.journal.facts import Braked
+from tidegate.core.model.time import SECOND
+from tidegate.engine.worker import Worker
+from tidegate.ports.cluster_manager import Reading
+from tidegate.ports.store import Head
+from tidegate.simulation.cluster_manager.inside import ClustersInside
+from tidegate.wire.cluster_manager import Label
+
+GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+BOTH = "upgrades/prod/o"
+
+
+def cluster(name: str, org: str = "o", **labels: str) -> dict[str, Any]:
+    """A cluster that can go from 4.16.3 to 4.16.4 at once."""
+    named = {key.replace("_", "-"): value for key, value in labels.items()}
+    return {"name": name, "org": org, "version": "4.16.3", "labels": {**GOOD, **named}}
+
+
+def world(*clusters: dict[str, Any], **orgs: dict[str, str]) -> dict[str, Any]:
+    """Clusters of some organisations, with the labels of those."""
+    return {
+        "now": "2026-03-02T08:00:00Z",
+        "orgs": [{"id": each, "name": each, "labels": labels} for each, labels in orgs.items()],
+        "versions": [{"version": "4.16.3"}, {"version": "4.16.4"}],
+        "clusters": list(clusters),
+    }
+
+
+def started(scene: Scene) -> list[str]:
+    """Clusters whose upgrade was asked for and taken."""
+    found = (
+        re.search(r"clusters/([a-z0-9-]+)-id/upgrade_policies", each.path)
+        for each in scene.writes
+        if each.status == 201
+    )
+    return [each[1] for each in found if each]
+
+
+def told(scene: Scene) -> list[str]:
+    """What owners were told."""
+    logs = (each for each in scene.writes if each.path.endswith("/cluster_logs"))
+    return [each.body["description"] for each in logs]
+
+
+def hold(scene: Scene, *names: str) -> None:
+    """Somebody holds some clusters."""
+    document = {"name": "h", "scope": {"targets": list(names)}, "owner": "ada", "reason": "no"}
+    fact = Braked(brake="hold", name="h", document=document, reason="no")
+    scene.store.append("brakes", [Note(scene.now(), "user:ada", fact)])
+
+
+async def at_work(worker: Worker, seconds: float) -> None:
+    """A worker works for some time, and ends."""
+    task = asyncio.create_task(worker.run())
+    await asyncio.sleep(seconds)
+    worker.stop()
+    await task
+
+
+class Torn(ClustersInside):
+    """What organisations publish changes while it is read: some is missing, and that is said."""
+
+    async def labels(self, prefix: str, *rest: Any, **more: Any) -> Reading[Label]:
+        found = await super().labels(prefix, *rest, **more)
+        if not prefix.endswith("version-data."):
+            return found
+        items = tuple(each for each in found.items if not each.key.endswith(".publish"))
+        return Reading(items, found.set_aside, complete=False)
+
+
+def test_a_list_of_publishers_that_is_not_whole_is_no_mistake_of_owners() -> None:
+    """Whoever inherits waits, and is not told that nobody publishes to it."""
+    scene = Scene(
+        world(
+            cluster("a", "o", sector="s"),
+            o={"version-data.inherit": "p", "sector-deps.s": ""},
+            p={"version-data.publish": "o"},
+        )
+    )
+    torn = Torn(scene.state, scene)
+    scene.play(lambda: at_work(scene.worker(manager=torn), 60))
+    assert told(scene) == []
+    assert started(scene) == []
+    scene.live(1)
+    assert started(scene) == ["a"]
+
+
+def test_nobody_goes_ahead_of_an_organisation_that_was_not_looked_at_yet() -> None:
+    """With an empty journal nobody knows what runs where soak is inherited from: that is no yes."""
+    scene = Scene(
+        world(
+            cluster("a", "o", sector="s"),
+            cluster("behind", "p", soak_days="9"),
+            o={"version-data.inherit": "p", "sector-deps.s": ""},
+            p={"version-data.publish": "o"},
+        )
+    )
+    scene.live(3)
+    assert started(scene) == []
+
+
+class Lossy(ClustersInside):
+    """The first policy is made, and the answer is lost."""
+
+    lost = False
+
+    async def _ask(self, method: str, path: str, *rest: Any, **more: Any) -> tuple[int, Any]:
+        answer = await super()._ask(method, path, *rest, **more)
+        if method == "POST" and "upgrade_policies" in path and not self.lost:
+            self.lost = True
+            raise OutsideError("the answer is lost")
+        return answer
+
+
+def test_what_may_have_been_done_keeps_its_mutex_until_somebody_looks() -> None:
+    """An answer is lost and the cluster is held: no other is upgraded in its place meanwhile."""
+    scene = Scene(world(cluster("a", mutexes="m"), cluster("b", mutexes="m"), o={}))
+    worker = scene.worker(manager=Lossy(scene.state, scene))
+
+    async def story() -> None:
+        working = asyncio.create_task(at_work(worker, 60))
+        await asyncio.sleep(20)
+        hold(scene, "a")
+        worker.wake(BOTH)
+        await working
+
+    scene.play(story)
+    assert started(scene) == ["a"]
+
+
+class Closing(MemoryStore):
+    """A journal that cannot be written to once a policy was made, for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scene: Scene | None = None
+        self.closed_until = 0
+
+    def append(self, partition: str, notes: Sequence[Note], **rest: Any) -> Head:
+        """Nothing, for as long as it is closed."""
+        scene = self.scene
+        if scene is not None and partition == BOTH:
+            if started(scene) and not self.closed_until:
+                self.closed_until = scene.now() + 5 * SECOND
+            if scene.now() < self.closed_until:
+                raise OutsideError("the disk is full")
+        return super().append(partition, notes, **rest)
+
+
+def test_what_nobody_could_write_down_keeps_its_mutex_until_somebody_looks() -> None:
+    """The policy is made, the journal is away, the cluster is held: no other goes in its place."""
+    store = Closing()
+    scene = Scene(world(cluster("a", mutexes="m"), cluster("b", mutexes="m"), o={}), store=store)
+    store.scene = scene
+    worker = scene.worker()
+
+    async def story() -> None:
+        working = asyncio.create_task(at_work(worker, 60))
+        await asyncio.sleep(2)
+        hold(scene, "a")
+        await working
+
+    scene.play(story)
+    assert started(scene) == ["a"]
+    assert any("disk is full" in str(each) for _, each in scene.told)
+
+
+def test_who_only_observes_remembers_nothing_as_asked_for() -> None:
+    """What would be asked for is not under way, however often it is decided."""
+    scene = Scene(world(cluster("a", mutexes="m"), cluster("b", mutexes="m"), o={}))
+    scene.live(2, scene.worker(act=()))
+    (stand,) = (each for each in scene.known(BOTH).stands.values() if each.target == "a-uuid")
+    assert ("upgrade", "4.16.4", ()) in stand.options
