@@ -246,7 +246,7 @@ def test_what_is_saved_is_seen_as_it_was_by_every_other_command(tmp_path: Path) 
 @pytest.mark.parametrize(
     "args, says",
     [
-        (["--look-every", "3h"], "from 1m to 2h"),
+        (["--look-every", "3h"], "from 1m to 90m"),
         (["--look-every", "often"], "write 1h"),
         (["--days", "0"], "--days"),
         (["--fault", "lots=5"], "did you mean"),

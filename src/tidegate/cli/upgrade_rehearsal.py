@@ -78,6 +78,7 @@ def everybody(world: cluster_manager_doc.World) -> tuple[Registration, ...]:
             health_checks=tuple(msgspec.convert(each.health_checks, list[HealthCheck])),
             disabled=tuple(each.disabled),
             quarantine_after=each.quarantine_after,
+            addons=each.addons,
         )
         for each in world.orgs
         if each.registered

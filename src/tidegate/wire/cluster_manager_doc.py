@@ -52,6 +52,7 @@ class OrgDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disabled: list[str] = []
     registered: bool = True
     quarantine_after: int = 0
+    addons: bool = False
 
 
 class PolicyDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
