@@ -112,6 +112,10 @@ def test_whoever_waits_for_its_window_knows_until_when() -> None:
     )
     over = world({"name": "a", "labels": {"schedule": "0 3 * * * 0 2022"}})
     assert shut(over, "a") == ["ScheduleOver"]
+    (text,) = told(over)
+    assert text.endswith('schedule: "0 3 * * * 0 2022" never fires again; write one that does')
+    over["clusters"][0]["state"] = "hibernating"
+    assert not told(over)
 
 
 # Node pools

@@ -14,9 +14,10 @@ from tidegate.core.upgrades.deciding.expedite import Expedites
 from tidegate.core.upgrades.deciding.fleet import Fleet, Member
 from tidegate.core.upgrades.deciding.gates import IDLE, Asked, lately, why_blocked
 from tidegate.core.upgrades.deciding.locks import Locks
-from tidegate.core.upgrades.deciding.plan import Telling
+from tidegate.core.upgrades.deciding.plan import CLUSTER_WRONG, Telling
 from tidegate.core.upgrades.deciding.soak import Days, Ledger
 from tidegate.core.upgrades.deciding.standing import can_be_taken_back
+from tidegate.core.upgrades.declared.complaint import Complaint, joined
 from tidegate.core.upgrades.history import Minima
 from tidegate.core.upgrades.step import Doing, Step
 from tidegate.core.upgrades.versions import VersionError, key_of
@@ -205,6 +206,8 @@ class Pass:
         if expedited is not None:
             return expedited
         window, starts_at = self._asked.window(member)
+        if window.reason is Reason.ScheduleOver:
+            self._tell_of_schedule(member)
         return window, None, starts_at
 
     def _of_the_version(
@@ -222,6 +225,14 @@ class Pass:
             self._asked.agreement(member.cluster, version),
             *self._braking.verdicts(member, version, starts_at),
         )
+
+    def _tell_of_schedule(self, member: Member) -> None:
+        """A schedule all of whose years are over is its owner's to mend."""
+        words = f'"{member.wishes.schedule}" never fires again; write one that does'
+        text = joined([Complaint("schedule", words)])
+        telling = Telling(member.cluster.uuid, CLUSTER_WRONG, text)
+        if member.is_ready and telling not in self._tellings[-1:]:
+            self._tellings.append(telling)
 
     def _tell_of_gates(self, member: Member, version: str, said: Verdicts) -> None:
         """Where only an agreement is missing, its owner is told once for the newest version."""
