@@ -22,7 +22,7 @@ def run(*command: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.e2e
 def test_the_demo_tells_both_halves_and_what_it_offers_works() -> None:
-    """Four commands at its end; `lint` finds what the story is about, and says so by its code."""
+    """Four commands at its end."""
     done = run("make", "--no-print-directory", "demo", f"VENV={VENV.relative_to(ROOT)}")
     assert done.returncode == 0, done.stderr
     for told in ("✓ 25 of 25 on ed21267", "maps-8 set aside", "freeze weekend is over"):
@@ -32,6 +32,5 @@ def test_the_demo_tells_both_halves_and_what_it_offers_works() -> None:
     assert len(offered) == 4, shown
     for command in offered:
         result = run("sh", "-c", command)
-        wanted = 1 if " lint " in command else 0
-        assert result.returncode == wanted, (command, result.stderr)
+        assert result.returncode == 0, (command, result.stderr)
         assert result.stdout, command

@@ -15,6 +15,7 @@ from tidegate.cli.shape import Command
 if TYPE_CHECKING:
     from tidegate.cli.upgrade_ground import Looked
     from tidegate.core.model.time import Duration
+    from tidegate.core.upgrades.deciding.fleet import Member
     from tidegate.core.upgrades.service import Registration
     from tidegate.wire.cluster_manager_doc import World
 
@@ -22,6 +23,7 @@ DAYS_MAX = 366
 # Soak is counted between two looks that are at most 2 hours apart, and one may fail.
 LOOK_MAX = "90m"
 LOOK_MIN = "1m"
+SOAK_DAYS = "soak-days"
 
 
 @click.command(
@@ -164,7 +166,15 @@ def _offers(looked: "Looked", world: str, save: str | None) -> Iterator[str]:
         yield f"  {program} simulate upgrades {world} --save {file} -o table"
     yield f"  {program} why cluster/{held.member.cluster.name} --world {file}"
     yield f"  {program} when cluster/{dated.member.cluster.name} --world {file}"
-    yield f"  {program} lint --world {file}"
+    mistaken = (one.member for one in stands if _has_mistaken(one.member, SOAK_DAYS))
+    if (wrong := next(mistaken, None)) is not None:
+        yield f"  {program} what-if --set {wrong.cluster.name}/{SOAK_DAYS}=2 --world {file}"
+    else:
+        yield f"  {program} lint --world {file}"
+
+
+def _has_mistaken(member: "Member", label: str) -> bool:
+    return any(each.label == label for each in member.complaints)
 
 
 def _program() -> str:
