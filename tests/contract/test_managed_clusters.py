@@ -212,7 +212,7 @@ def test_one_malformed_cluster_is_set_aside_and_the_others_are_used(play: Play) 
         assert [each.id for each in reading.items] == ["h-id"]
         assert reading.complete
         (aside,) = reading.set_aside
-        assert (aside.kind, aside.id) == ("Cluster", "a-id")
+        assert (aside.kind, aside.id, aside.of) == ("Cluster", "a-id", "a-sub")
         assert "channel" in aside.why
 
     broken = world()

@@ -12,11 +12,14 @@ import pytest
 
 from tests.unit.test_simulated_ocm import world as small_world
 from tidegate.core.model.problem import Problems
+from tidegate.core.model.reasons import Reason
 from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.upgrades import compat
+from tidegate.core.upgrades.deciding.decide import decide
 from tidegate.core.upgrades.world import Org, World
 from tidegate.engine.upgrades.survey import Survey, survey
 from tidegate.engine.upgrades.worlds import ends_of, world_of
+from tidegate.ports.cluster_manager import SetAside
 from tidegate.simulation.cluster_manager.founding import found
 from tidegate.simulation.cluster_manager.inside import ClustersInside
 from tidegate.wire.cluster_manager import Version
@@ -121,3 +124,45 @@ def test_a_version_ends_when_it_is_said_to_and_no_other_does() -> None:
         for raw, end in (("4.1.1", "2026-06-27T00:00:00Z"), ("4.1.2", ""), ("4.1.3", "soon"))
     ]
     assert ends_of(versions) == {"4.1.1": parse_instant("2026-06-27T00:00:00Z")}
+
+
+def test_a_cluster_that_makes_no_sense_still_has_its_mutexes() -> None:
+    """It is there with its labels, set aside, and taken for being upgraded."""
+    labels = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *", "mutexes": "m"}
+    base = {"org": "o", "version": "4.16.3", "labels": labels}
+    document = {
+        "now": "2026-03-02T08:00:00Z",
+        "orgs": [{"id": "o", "name": "O"}],
+        "clusters": [{"name": "a", **base, "omit": ["channel"]}, {"name": "b", **base}],
+        "versions": [{"version": "4.16.3"}, {"version": "4.16.4"}],
+    }
+    seen = surveyed(document)
+    assert [each.name for each in seen.clusters] == ["b"]
+    world = world_of(seen, [Org("o", "O")], Instant(0))
+    assert {each.name: each.uuid for each in world.clusters} == {"a": "a-uuid", "b": "b-uuid"}
+    plan = decide(world, parse_instant("2026-03-02T08:00:00Z"))
+    assert plan.actions == []
+    reasons = {each.reason for option in plan.options for each in option.verdicts}
+    assert {Reason.ClusterUnread, Reason.MutexUnread} <= reasons
+
+
+@pytest.mark.parametrize(
+    "kind, of, held",
+    [
+        ("Label", "o1", ["o1"]),
+        ("Label", "a-sub", ["o1"]),
+        ("Subscription", "o1", ["o1"]),
+        ("Subscription", "strangers", []),
+        ("Label", "", ["o1", "o2"]),
+        ("Cluster", "", ["o1", "o2"]),
+        ("Version", "", []),
+    ],
+)
+def test_what_makes_no_sense_holds_whose_it_is(kind: str, of: str, held: list[str]) -> None:
+    """An organisation with a label or a subscription nobody can read; everybody, if need be."""
+    seen = surveyed(small_world())
+    aside = SetAside(kind, "x", "odd", of)
+    seen = msgspec.structs.replace(seen, set_aside=(aside,))
+    world = world_of(seen, [Org("o1", "one"), Org("o2", "two")], Instant(0))
+    assert [each.id for each in world.orgs if each.partial] == held
+    assert world.unread == {}

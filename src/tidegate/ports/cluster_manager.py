@@ -52,6 +52,9 @@ class SetAside(msgspec.Struct, frozen=True):
     # Empty: not even that can be read.
     id: str
     why: str
+    # What it belongs to: a cluster to its subscription, a label to whoever has it, a subscription
+    # to its organisation. Empty: that cannot be read.
+    of: str = ""
 
 
 class Reading(msgspec.Struct, Generic[T], frozen=True):

@@ -51,6 +51,19 @@ class Capability(msgspec.Struct, frozen=True):
     value: str = ""
 
 
+def owner_in(document: object) -> str:
+    """What a document that cannot be used belongs to, by its id; empty: that cannot be read."""
+    if not isinstance(document, dict):
+        return ""
+    below = document.get("subscription")
+    found = (
+        below.get("id") if isinstance(below, dict) else None,
+        document.get("subscription_id"),
+        document.get("organization_id"),
+    )
+    return next((each for each in found if isinstance(each, str) and each), "")
+
+
 class Subscription(msgspec.Struct, frozen=True):
     """What a cluster is run under; labels are on it."""
 

@@ -14,6 +14,7 @@ from tidegate.adapters.cluster_manager.asking import Asking
 from tidegate.core.errors import OutsideError
 from tidegate.core.model.problem import shorten
 from tidegate.ports.cluster_manager import Reading, SetAside
+from tidegate.wire.cluster_manager import owner_in
 from tidegate.wire.cluster_search import ADDRESS_MAX, both, chunks, encoded, one_of
 
 T = TypeVar("T")
@@ -139,7 +140,8 @@ def _one_by_one(page: _Page[msgspec.Raw], kind: type[T]) -> tuple[_Page[T], tupl
         try:
             items.append(msgspec.json.decode(raw, type=kind))
         except msgspec.ValidationError as error:
-            aside.append(SetAside(kind.__name__, _id_of(raw), str(error)))
+            of = owner_in(msgspec.json.decode(raw))
+            aside.append(SetAside(kind.__name__, _id_of(raw), str(error), of))
     return _Page(tuple(items), page.page, page.size, page.total), tuple(aside)
 
 

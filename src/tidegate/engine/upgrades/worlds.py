@@ -13,6 +13,7 @@ import msgspec
 from tidegate.core.model.time import Instant, parse_instant
 from tidegate.core.upgrades import world as decided
 from tidegate.core.upgrades.history import History
+from tidegate.engine.upgrades.gaps import gaps_of
 from tidegate.engine.upgrades.survey import PREFIX, Details, Survey, made_order
 from tidegate.ports.cluster_manager import LabelType
 from tidegate.wire.cluster_manager import Cluster, Label, UpgradePolicy, Version
@@ -29,22 +30,26 @@ def world_of(
 ) -> decided.World:
     """The world of a survey, with the organisations that are served, each with its labels.
 
-    A cluster that could not be read in full is there with what is known of it, and with why.
+    A cluster that could not be read in full is there with what is known of it, and with why; so is
+    what follows from documents that could not be used.
     """
     labels = labels_of(survey.labels, prefix)
     subscribed = {each.id: each.organization_id for each in survey.subscriptions}
-    clusters = tuple(
+    read = tuple(
         _cluster(each, subscribed[each.subscription.id], labels, survey)
         for each in sorted(survey.clusters, key=made_order)
     )
-    errors = ((each.uuid, survey.details[each.ident].error) for each in clusters)
+    gaps = gaps_of(survey, labels)
+    clusters = (*read, *gaps.clusters)
+    unread = {each.uuid: survey.details[each.ident].error for each in read}
+    everywhere = gaps.everywhere if survey.complete else CHANGED
     return decided.World(
         now=now,
         orgs=tuple(
             msgspec.structs.replace(
                 org,
                 labels=labels[LabelType.ORGANIZATION.value, org.id],
-                partial=org.partial or ("" if survey.complete else CHANGED),
+                partial=org.partial or everywhere or gaps.partial.get(org.id, ""),
             )
             for org in orgs
         ),
@@ -54,7 +59,7 @@ def world_of(
             for each in survey.gates
         ),
         kept=kept or {},
-        unread={uuid: why for uuid, why in errors if why},
+        unread={uuid: why for uuid, why in unread.items() if why} | gaps.unread,
         ends=ends_of(survey.versions),
     )
 

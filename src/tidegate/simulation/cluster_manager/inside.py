@@ -55,6 +55,7 @@ from tidegate.wire.cluster_manager import (
     UpgradePolicy,
     Version,
     VersionGate,
+    owner_in,
 )
 from tidegate.wire.cluster_search import at_least, both, equals, one_of, starts
 
@@ -255,7 +256,8 @@ class ClustersInside:
             try:
                 items.append(msgspec.convert(each, kind))
             except msgspec.ValidationError as error:
-                aside.append(SetAside(kind.__name__, str(each.get("id", "")), str(error)))
+                ident, of = str(each.get("id", "")), owner_in(each)
+                aside.append(SetAside(kind.__name__, ident, str(error), of))
         return Reading(tuple(items), tuple(aside))
 
     async def _ask(
