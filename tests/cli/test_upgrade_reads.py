@@ -33,7 +33,7 @@ SOAKED = {
 
 def run(*args: str, columns: int | None = None) -> Result:
     """One command, somewhere without settings."""
-    env = {} if columns is None else {"COLUMNS": str(columns)}
+    env = {"COLUMNS": None if columns is None else str(columns)}
     return CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True)
 
 

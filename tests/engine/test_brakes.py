@@ -284,7 +284,7 @@ def test_prod_waits_until_the_canary_has_proven_itself(tmp_path: Path) -> None:
         stage.clock.at = Instant(stage.clock.at + 3600 * SECOND)
         result = await process.round()
         assert shut_at(result, "b") == {Gate.HEALTH}
-        assert result.troubles == {"runs": "nobody is there"}
+        assert result.troubles == {"health runs": "nobody is there"}
         for source.clean, shut in ((2, {Gate.HEALTH}), (3, set())):
             stage.clock.at = Instant(stage.clock.at + 60 * SECOND)
             result = await process.round()
