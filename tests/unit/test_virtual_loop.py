@@ -21,6 +21,20 @@ def test_time_jumps_to_the_next_timer() -> None:
     assert run_virtually(main, START) == START + 86_400 * SECOND
 
 
+@pytest.mark.parametrize("years", [0.54, 2, 40])
+def test_timers_end_however_late_it_is(years: float) -> None:
+    """Where floats no longer tell nanoseconds apart, too."""
+
+    async def main(loop: VirtualLoop) -> float:
+        await asyncio.sleep(years * 365 * 86_400)
+        before = loop.time()
+        for i in range(100):
+            await asyncio.sleep(i + 1 / 3)
+        return loop.time() - before
+
+    assert run_virtually(main, START) == pytest.approx(99 * 50 + 100 / 3)
+
+
 def test_timers_end_in_the_order_of_their_moments() -> None:
     """Whoever waits less is first, whoever asked first."""
 

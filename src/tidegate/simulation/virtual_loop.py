@@ -19,8 +19,11 @@ Ts = TypeVarTuple("Ts")
 # How far a clock is off that is right.
 RIGHT = Duration(0)
 
+# Moments nearer than this are one. A loop counts in floats, which tell microseconds apart for a
+# century; nanoseconds for half a year, and then a timer that is due would never end.
+RESOLUTION_S = 1e-6
 # The shortest time a timer takes: more than the loop's resolution, or it would take none.
-TIMER_S = 2e-9
+TIMER_S = 2 * RESOLUTION_S
 # Asked before a call that goes to a thread: how many seconds pass until it is really made.
 Pace = Callable[[], float]
 
@@ -34,6 +37,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._blocked_s = 0.0
         self.pace = pace
         super().__init__(_Nobody(self))
+        self._clock_resolution = RESOLUTION_S
 
     def time(self) -> float:
         """Seconds since the loop was made."""
