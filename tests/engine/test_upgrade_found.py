@@ -182,3 +182,31 @@ def test_who_only_observes_remembers_nothing_as_asked_for() -> None:
     scene.live(2, scene.worker(act=()))
     (stand,) = (each for each in scene.known(BOTH).stands.values() if each.target == "a-uuid")
     assert ("upgrade", "4.16.4", ()) in stand.options
+
+
+class Cut(ClustersInside):
+    """The first policy is not made, and nobody says so."""
+
+    cut = False
+
+    async def _ask(self, method: str, path: str, *rest: Any, **more: Any) -> tuple[int, Any]:
+        if method == "POST" and "upgrade_policies" in path and not self.cut:
+            self.cut = True
+            raise OutsideError("the connection is cut")
+        return await super()._ask(method, path, *rest, **more)
+
+
+def test_no_owner_is_told_of_an_upgrade_of_which_nobody_knows_whether_it_was_made() -> None:
+    """It is told once it was seen; what was never made is not told."""
+    scene = Scene(world(cluster("a"), o={}), notice=True)
+    worker = scene.worker(manager=Cut(scene.state, scene))
+
+    async def story() -> None:
+        working = asyncio.create_task(at_work(worker, 60))
+        await asyncio.sleep(20)
+        hold(scene, "a")
+        worker.wake(BOTH)
+        await working
+
+    scene.play(story)
+    assert started(scene) == told(scene) == []

@@ -37,7 +37,9 @@ def upcoming(
         parts += [(upgrade, ("", addon)) for upgrade, addon in standing.addons]
         for upgrade, part in parts:
             starts_at = _moment(upgrade.next_run)
-            if can_be_taken_back(upgrade) and starts_at is not None and starts_at > now:
+            # One without an id was not read yet, and perhaps was never made.
+            there = bool(upgrade.id) and can_be_taken_back(upgrade)
+            if there and starts_at is not None and starts_at > now:
                 yield _telling(member, part, upgrade.version, starts_at)
 
 
