@@ -38,6 +38,7 @@ class Scene(Rehearsal):
         *,
         luck: Luck | None = None,
         store: Store | None = None,
+        look: Duration = LOOK,
         **registered: Any,
     ) -> None:
         self.told: list[tuple[str, Ended | Led | Exception]] = []
@@ -50,7 +51,7 @@ class Scene(Rehearsal):
             self.registrations,
             luck=luck,
             store=store if store is not None else MemoryStore(),
-            look=LOOK,
+            look=look,
             hear=lambda partition, outcome: self.told.append((partition, outcome)),
         )
         self.watched: list[Watched] = []

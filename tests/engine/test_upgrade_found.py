@@ -3,19 +3,21 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.upgrades_live import Scene
 from tidegate.adapters.store.memory import MemoryStore
 from tidegate.core.errors import OutsideError
 from tidegate.core.journal.chain import Note
 from tidegate.core.journal.facts import Braked
-from tidegate.core.model.time import SECOND
+from tidegate.core.model.time import SECOND, Duration
 from tidegate.engine.worker import Worker
 from tidegate.ports.cluster_manager import Reading
 from tidegate.ports.store import Head
 from tidegate.simulation.cluster_manager.inside import ClustersInside
 from tidegate.wire.cluster_manager import Label
+
+T = TypeVar("T")
 
 GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 BOTH = "upgrades/prod/o"
@@ -210,3 +212,27 @@ def test_no_owner_is_told_of_an_upgrade_of_which_nobody_knows_whether_it_was_mad
 
     scene.play(story)
     assert started(scene) == told(scene) == []
+
+
+class Late(ClustersInside):
+    """Whether the same was told before is answered half a minute late."""
+
+    async def _list(self, path: str, kind: type[T], search: str = "") -> Reading[T]:
+        found = await super()._list(path, kind, search)
+        await asyncio.sleep(30 if path.endswith("cluster_logs") else 0)
+        return found
+
+
+def test_no_owner_is_told_twice_by_one_who_lost_its_lease_meanwhile() -> None:
+    """Another leads and tells while the first still waits for an answer: the first tells nobody."""
+    scene = Scene(world(cluster("a", soak_days="two"), o={}), look=Duration(5 * SECOND))
+    late = scene.worker("late", manager=Late(scene.state, scene))
+    other = scene.worker("other")
+
+    async def story() -> None:
+        first = asyncio.create_task(at_work(late, 50))
+        await asyncio.sleep(1)
+        await asyncio.gather(at_work(other, 49), first)
+
+    scene.play(story)
+    assert len(told(scene)) == 1

@@ -48,7 +48,13 @@ async def tell(
     }
     if not due:
         return {}
-    answers = await asyncio.gather(*(_one(manager, each, now) for each in due.values()))
+    # Nobody else tells while the lease is ours; whoever may follow asks what was told, and not
+    # what somebody is about to tell.
+    await asyncio.to_thread(desk.confirm, lease.token)
+    left_s = (lease.until - clock.now()) / SECOND
+    if left_s <= 0:
+        return {}
+    answers = await asyncio.gather(*(_one(manager, each, now, left_s) for each in due.values()))
     keys = tuple(sorted(key for key, answer in zip(due, answers, strict=True) if answer is None))
     if keys:
         note = Note(clock.now(), ACTOR, Told(keys=keys))
@@ -57,7 +63,9 @@ async def tell(
     return {f"service log {each.uuid}": answer for each, answer in told if answer}
 
 
-async def _one(manager: ManagedClusters, telling: Telling, now: Instant) -> str | None:
+async def _one(
+    manager: ManagedClusters, telling: Telling, now: Instant, left_s: float
+) -> str | None:
     """Tell one owner; why not, if it could not be told; nothing, if somebody else told it."""
     entry = LogEntry(
         cluster_uuid=telling.uuid,
@@ -67,7 +75,8 @@ async def _one(manager: ManagedClusters, telling: Telling, now: Instant) -> str 
         severity=telling.severity,
     )
     try:
-        told = await manager.tell(entry, Instant(now - AGAIN))
+        async with asyncio.timeout(left_s):
+            told = await manager.tell(entry, Instant(now - AGAIN))
     except (OutsideError, TimeoutError, OSError) as error:
         return str(error) or "no answer in time"
     # What somebody else told is asked again next time: their day ends before ours would.
