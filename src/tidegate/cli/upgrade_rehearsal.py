@@ -48,7 +48,7 @@ REST_S = 30.0
 LEASE_LOOKS = 3
 
 
-class _NoRollouts(SimulatedFleet):
+class NoRollouts(SimulatedFleet):
     """A fleet nobody has to poll."""
 
     async def changes(self) -> AsyncIterator[str]:
@@ -145,7 +145,7 @@ class Rehearsal:
             sight.heard = self.watch
         return Worker(
             given,
-            _NoRollouts(self),
+            NoRollouts(self),
             self,
             Actor(Limits(), Breaker()),
             Settings(

@@ -49,6 +49,8 @@ class Settings(msgspec.Struct, frozen=True):
     # How long a partition is left alone if nothing calls for it.
     resync_s: float = 30.0
     discover_s: float = 5.0
+    # How often whoever does not lead asks whether it may.
+    follow_s: float = 1.0
     rounds_max: int = 8
     observe_timeout_s: float = 60.0
     backoff_first_s: float = 1.0
@@ -265,7 +267,8 @@ class Worker:
                     renews = False
                     self._lead(partition, lease is not None)
                     if lease is None:
-                        await self._pause(partition, self._clock.now() + SECOND)
+                        again_s = self._settings.follow_s
+                        await self._pause(partition, self._clock.now() + round(again_s * SECOND))
                         continue
                     if desk is None:
                         desk = await asyncio.to_thread(

@@ -1,0 +1,23 @@
+"""kill -9 of whoever tends clusters, on a faulty OpenShift Cluster Manager: one policy each."""
+
+from pathlib import Path
+
+from tests.kills.processes import Postgres
+from tests.kills.upgrading import kill_upgraders
+from tests.sim import IN_CI
+
+ON_A_FILE, ON_A_SERVER = (8, 4) if IN_CI else (3, 1)
+
+
+def test_no_cluster_gets_two_policies_whoever_is_killed(tmp_path: Path) -> None:
+    """Two replicas on one file; in the end both stop when asked to, and say that all is well."""
+    kill_upgraders(ON_A_FILE, 1, str(tmp_path / "journal.db"), tmp_path)
+
+
+def test_no_cluster_gets_two_policies_with_a_journal_on_postgresql(tmp_path: Path) -> None:
+    """The same on a server."""
+    postgres = Postgres()
+    try:
+        kill_upgraders(ON_A_SERVER, 2, postgres.address, tmp_path)
+    finally:
+        postgres.end()
