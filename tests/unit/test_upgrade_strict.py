@@ -2,9 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.upgraded import NOW, acts, answer, brake, hosted, kept, shut, told, world
+from tests.upgraded import NOW, acts, answer, brake, decided, hosted, kept, shut, told, world
+from tidegate.core.journal.upgrade_minutes import opens_at
+from tidegate.core.model.reasons import Reason
+from tidegate.core.model.time import SECOND, Instant, parse_instant
+from tidegate.core.upgrades.deciding.decide import decide
 
 # Labels
 
@@ -334,6 +339,23 @@ def test_soak_left_is_told_with_an_estimate() -> None:
     (soak,) = (v for v in target["options"][0]["verdicts"] if v["gate"] == "soak")
     assert soak["message"] == "w has run 1.50 of 2 cluster-days on 4.12.18, 1 cluster on it now"
     assert soak["until"] == "2023-05-10T22:00:00Z"
+
+
+def test_soak_is_expected_from_the_last_look_on_and_not_from_now() -> None:
+    """While nobody looks nothing soaks: the moment stays, and once past there is none to wait for.
+
+    Told from now on, with a microsecond left there would be another moment every microsecond.
+    """
+    on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
+    waits = {"name": "b", "labels": {"soak-days": "2"}}
+    read, _ = decided(world(on, waits, state=kept(1.5, NOW)))
+    looked = msgspec.structs.replace(read, read_at=read.now)
+    expected = parse_instant("2023-05-10T22:00:00Z")
+    for hours, until in ((0, expected), (1, expected), (11, expected), (12, None), (13, None)):
+        now = Instant(read.now + hours * 3600 * SECOND)
+        plan = decide(looked, now)
+        (soak,) = (v for v in plan.options[0].verdicts if v.reason is Reason.VersionSoaking)
+        assert (soak.until, opens_at([plan], now)) == (until, until)
 
 
 def test_names_that_are_not_unique_are_not_taken_over() -> None:

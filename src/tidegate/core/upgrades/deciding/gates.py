@@ -160,11 +160,14 @@ class Asked:
         if amount >= needed * DAY:
             return verdict(Reason.VersionSoaked, *facts)
         on = self._running.get((version, least), 0)
-        until = None
-        if on:
-            left = needed * DAY - amount
-            until = Instant(self._now + -(-left // on) * _UNIT)
+        until = self._soaked_at(needed * DAY - amount, on) if on else None
         return verdict(Reason.VersionSoaking, *facts, on, until=until, estimate=until is not None)
+
+    def _soaked_at(self, left: int, on: int) -> Instant | None:
+        """When enough will have run, counted from the last look; None: at the next look."""
+        looked_at = self._ledger.checked_at or self._now
+        until = Instant(looked_at + -(-left // on) * _UNIT)
+        return until if until > self._now else None
 
     def quarantine(self, version: str) -> tuple[Verdict, ...]:
         """Whether too many upgrades to the version failed here; nothing where nobody asked."""
