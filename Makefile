@@ -6,6 +6,7 @@ ARGS      ?=
 SEEDS     ?= 200
 STATES    ?= 20000
 LOOPS     ?= 1200
+UPGRADES  ?= 20
 LOCK_ARGS ?=
 
 BIN   := $(VENV)/bin
@@ -26,7 +27,7 @@ make test    every test but the end-to-end ones        ARGS="-k soak"
 make check   formatting, lint, types, layers
 make bench   how fast it decides                       ARGS=...
 make e2e     end to end with the real parts            ARGS=...
-make sim     seeded simulation, faults at every port   SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS)
+make sim     seeded simulation, faults at every port   SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS) UPGRADES=$(UPGRADES)
 make docs    regenerate the reference pages
 make lock    pin and hash the requirements again       LOCK_ARGS=--upgrade
 make clean   remove $(VENV), caches and build output
@@ -93,7 +94,7 @@ e2e: $(READY)
 	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests/e2e tests/real tests/contract $(ARGS)
 
 sim: $(READY)
-	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) --loops $(LOOPS) $(ARGS)
+	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) --loops $(LOOPS) --upgrades $(UPGRADES) $(ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m bench $(ARGS)

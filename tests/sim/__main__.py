@@ -4,6 +4,7 @@
     python -m tests.sim --seeds 500                    rollouts lived through in virtual time
     python -m tests.sim --seeds 1 --seed 42 --story    one of them, told
     python -m tests.sim --loops 1200                   the whole loop under faults, some 10⁶ steps
+    python -m tests.sim --upgrades 100 --days 30       organisations tended for months, under faults
 
 Whatever fails names its seed and the command that brings it back.
 """
@@ -14,16 +15,19 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from tests.sim.loop import story as loop_story
 from tests.sim.rollouts import live_through
 from tests.sim.states import BrokenStateError, run_states
+from tests.sim.upgrades import story as upgrade_story
 
 # Small enough for progress to be seen, large enough for handing them out to cost nothing.
 STATES_A_CHUNK = 2_000
 ROLLOUTS_A_CHUNK = 10
 LOOPS_A_CHUNK = 5
-DEFAULT_STATES, DEFAULT_SEEDS, DEFAULT_LOOPS = 20_000, 200, 100
+DEFAULT_STATES, DEFAULT_SEEDS, DEFAULT_LOOPS, DEFAULT_UPGRADES = 20_000, 200, 100, 20
+DEFAULT_DAYS = 21.0
 
 Span = tuple[int, int]
 
@@ -31,9 +35,9 @@ Span = tuple[int, int]
 def main() -> int:
     """Run what was asked for; 1 if anything is broken."""
     options = _options()
-    if not (options.states or options.seeds or options.loops):
+    if not (options.states or options.seeds or options.loops or options.upgrades):
         options.states, options.seeds = DEFAULT_STATES, DEFAULT_SEEDS
-        options.loops = DEFAULT_LOOPS
+        options.loops, options.upgrades = DEFAULT_LOOPS, DEFAULT_UPGRADES
     try:
         if options.states:
             spans = _spans(options.seed, options.states, STATES_A_CHUNK)
@@ -49,6 +53,11 @@ def main() -> int:
             spans = _spans(options.seed, options.loops, LOOPS_A_CHUNK)
             seen, took_s = _run(_loops, spans, options.loops, options.jobs, "loops")
             print(_loops_line(seen, options.loops, took_s))
+        if options.upgrades:
+            spans = _spans(options.seed, options.upgrades, 1)
+            work = partial(_upgrades, options.days)
+            seen, took_s = _run(work, spans, options.upgrades, options.jobs, "upgrades")
+            print(_upgrades_line(seen, options.upgrades, took_s))
     except (BrokenStateError, AssertionError) as error:
         print(f"\n{error}")
         return 1
@@ -61,6 +70,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--states", type=int, default=0, help="how many states to decide")
     parser.add_argument("--seeds", type=int, default=0, help="how many rollouts to live through")
     parser.add_argument("--loops", type=int, default=0, help="how many stories of the whole loop")
+    parser.add_argument("--upgrades", type=int, default=0, help="how many stories of upgrades")
+    days = "how long upgrades are troubled, before it is quiet"
+    parser.add_argument("--days", type=float, default=DEFAULT_DAYS, help=days)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes share the work")
     parser.add_argument("--story", action="store_true", help="tell the rollout of the first seed")
@@ -89,6 +101,14 @@ def _loops(span: Span) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in range(span[0], span[0] + span[1]):
         seen += loop_story.counted(loop_story.live_through(seed))
+    return seen
+
+
+def _upgrades(days: float, span: Span) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for seed in range(span[0], span[0] + span[1]):
+        told = upgrade_story.live_through(seed, days)
+        seen += told.seen + Counter({"days": round(told.days)})
     return seen
 
 
@@ -139,6 +159,13 @@ def _loops_line(seen: Counter[str], count: int, took_s: float) -> str:
     told = " · ".join(f"{seen[word]} {word}" for word in words)
     hours = seen["seconds"] / 3600
     return f"{count} loops, {hours:.0f} h lived in {took_s:.0f} s: {told}"
+
+
+def _upgrades_line(seen: Counter[str], count: int, took_s: float) -> str:
+    words = ("steps", "rounds", "deaths", "upgrade", "upgrade of a pool", "told")
+    shown = " · ".join(f"{seen[word]} {word}" for word in words)
+    faults = sum(many for name, many in seen.items() if name.startswith("fault: "))
+    return f"{count} fleets, {seen['days']} days lived in {took_s:.0f} s: {shown} · {faults} faults"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,63 @@
 """An OpenShift Cluster Manager as one life of a worker sees it: every request is a point to die."""
 
 import asyncio
+import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.sim.loop.lives import Life
 from tidegate.ports.clock import Clock
-from tidegate.simulation.cluster_manager.faults import Luck
+from tidegate.ports.cluster_manager import Reading
+from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
 from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.simulation.cluster_manager.state import State
+from tidegate.simulation.cluster_manager.state import (
+    ALL_CLUSTERS,
+    LABELS,
+    SUBSCRIPTIONS,
+    State,
+)
+
+T = TypeVar("T")
+
+# How many of a thousand calls meet each fault: none, some, or so many that little gets through.
+MOODS = (0, 2, 8, 40)
+# How long an answer takes.
+LATENCIES_S = (0.0, 0.0, 0.5, 4.0)
+# Lists that change while their pages are read.
+LONG = (LABELS, SUBSCRIPTIONS, ALL_CLUSTERS)
+
+
+class Weather(Luck):
+    """What goes wrong with the calls of an environment, for a while; seldom nothing answers."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(Troubles(), seed)
+        self.down_until_s = 0.0
+        # How many of a thousand lists are not whole.
+        self.gaps = 0
+        self.random = random.Random(f"weather/{seed}")
+
+    def turn(self, rng: random.Random) -> None:
+        """The weather changes."""
+        mood = rng.choice(MOODS)
+        permille = {each: mood for each in Fault if rng.random() < 0.7}
+        self.troubles = Troubles(permille, rng.choice(LATENCIES_S))
+        self.gaps = rng.choice((0, 0, 5, 30)) if mood else 0
+
+    def clear(self) -> None:
+        """All is well."""
+        self.troubles, self.gaps, self.down_until_s = Troubles(), 0, 0.0
+
+    def draw(self, now_s: float) -> Fault | None:
+        """The fault a call meets."""
+        if now_s < self.down_until_s:
+            self.met["down"] += 1
+            return Fault.CUT
+        return super().draw(now_s)
+
+    def loses(self) -> bool:
+        """Whether a list is not whole."""
+        return self.gaps > 0 and self.random.randrange(1000) < self.gaps
 
 
 class MortalClusters(ClustersInside):
@@ -19,11 +68,12 @@ class MortalClusters(ClustersInside):
         life: Life,
         state: State,
         clock: Clock,
-        luck: Luck | None = None,
+        luck: Weather | None = None,
         asked: Callable[[Life, str, str], None] | None = None,
     ) -> None:
-        super().__init__(state, clock, luck)
         self._life = life
+        self._weather = luck or Weather()
+        super().__init__(state, clock, self._weather)
         # Told of every request before it is made; None: nobody is.
         self._asked = asked
 
@@ -44,3 +94,12 @@ class MortalClusters(ClustersInside):
         answer = await super()._ask(method, path, body, query)
         self._life.call()
         return answer
+
+    async def _list(self, path: str, kind: type[T], search: str = "") -> Reading[T]:
+        """A list; now and then it lacks something, and says so."""
+        found = await super()._list(path, kind, search)
+        if path not in LONG or not self._weather.loses():
+            return found
+        draw = self._weather.random.random
+        kept = tuple(each for each in found.items if draw() < 0.8)
+        return Reading(kept, found.set_aside, complete=False)

@@ -1,0 +1,52 @@
+"""Months of virtual time, whatever goes wrong: some four in CI, two elsewhere."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.sim import IN_CI
+from tests.sim.upgrades.story import live_through
+from tidegate.ports.store import Store
+from tidegate.wiring import open_store
+
+# A story is ten days of trouble, and then as long as it takes.
+DAYS = 10
+CHUNKS = 3
+STORIES_A_CHUNK = 2 if IN_CI else 1
+# What must be seen in every chunk, or the stories have become dull.
+FAULTS_MIN = 5
+WANTED = ("upgrade", "channel", "agreement", "told", "deaths")
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_upgrades_keep_their_promises_whatever_goes_wrong(chunk: int) -> None:
+    """Mutexes, sectors, limits, soak, brakes, windows, owners; in the end everybody arrives."""
+    seen: Counter[str] = Counter()
+    for seed in range(chunk, CHUNKS * STORIES_A_CHUNK, CHUNKS):
+        seen += live_through(seed, DAYS).seen
+    if IN_CI:
+        missing = [each for each in WANTED if not seen[each]]
+        assert not missing, f"these are not met any more: {missing}"
+        faults = [name for name in seen if name.startswith("fault: ")]
+        assert len(faults) >= FAULTS_MIN, f"only {faults} are met any more"
+
+
+def test_a_seed_tells_the_same_story_on_every_store_and_in_every_process(tmp_path: Path) -> None:
+    """The same journal, hash for hash: on a file, and in whatever order sets are elsewhere."""
+
+    def in_file() -> Store:
+        return open_store(str(tmp_path / "journal.db"))
+
+    here = live_through(2, 3, in_file).ends
+    code = "from tests.sim.upgrades.story import live_through; print(live_through(2, 3).ends)"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONHASHSEED": "1", "PYTHONPATH": "src:."},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.strip() == here
