@@ -271,6 +271,42 @@ def test_status_counts_clusters_and_what_their_owners_must_mend(tmp_path: Path) 
     assert "needs you: 1 mistake in labels" in said.stdout
 
 
+def test_an_expedite_says_who_starts_at_once_and_what_the_others_wait_for(tmp_path: Path) -> None:
+    """Before it is written down; then exactly those start."""
+    name = str(tmp_path / "t.db")
+    document = example()
+    names = ("maps-1", "pay-stage-1", "pay-stage-2")
+    document["clusters"] = [each for each in document["clusters"] if each["name"] in names]
+    for each in document["clusters"]:
+        each["labels"]["soak-days"] = "3"
+    scene = Scene(document, store=open_store(name))
+    scene.live(0.05)
+    words = ["expedite", "add", "4.16.*", "--everything", "--reason", "CVE", "--yes"]
+    ends = ["--until", "2099-01-01T00:00:00Z", "--database", name]
+    said = CliRunner().invoke(cli, [*words, *ends])
+    assert said.stderr.splitlines() == [
+        "upgrades/prod/o-maps: starts at once on maps-1 (4.16.4)",
+        "upgrades/prod/o-payments: starts at once on pay-stage-1 (4.16.4)",
+        (
+            "upgrades/prod/o-payments: pay-stage-2 still waits: mutex pay-stage: "
+            "pay-stage-1 is being upgraded"
+        ),
+        (
+            "4.16.* skips soak and windows on 3 clusters, 2 at once; "
+            "mutexes, sectors, holds, freezes, blocks and agreements stand"
+        ),
+    ]
+    scene.live(0.5)
+    policies = [each.path for each in scene.writes if each.path.endswith("upgrade_policies")]
+    assert [re.findall(r"clusters/([a-z0-9-]+)-id/", each) for each in sorted(policies)] == [
+        ["maps-1"],
+        ["pay-stage-1"],
+    ]
+    said = CliRunner().invoke(cli, ["expedite", "add", "4.99.9", *words[3:], *ends])
+    assert "4.99.9 skips soak and windows nowhere yet: no cluster known here" in said.stderr
+    scene.store.close()
+
+
 def test_a_block_takes_back_what_has_not_started_and_says_so_before(tmp_path: Path) -> None:
     """The next round has it deleted; nothing new goes to the version."""
     name = str(tmp_path / "t.db")

@@ -12,6 +12,9 @@ from tidegate.cli.braking import common, known_as, read_one, scope_options, set_
 from tidegate.cli.live import confirmed, opened
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.cli.upgrade_brakes import Hurried, clusters_hurried
+from tidegate.cli.upgrade_view import NAMES_MAX
+from tidegate.core.why.counted import counted
 from tidegate.wiring import clock
 
 _STANDS = "mutexes, sectors, holds, freezes, blocks and agreements stand"
@@ -59,11 +62,40 @@ def add_expedite(
     now = clock().now()
     document = common(name or version, scope_of(rest), reason, owner, until, now, option="--until")
     document["version"] = version
-    read_one("expedite", document, now)
+    brakes = read_one("expedite", document, now)
     with opened(rest["database"], writes=True) as store:
         known = known_as(store, "expedite", document, now, replace=rest["replace"])
-        confirmed(f"{version} skips soak and windows; {_STANDS}", 1, rest["yes"], free=0)
+        where = _whom(clusters_hurried(store, brakes, now))
+        confirmed(f"{version} skips soak and windows{where}; {_STANDS}", 1, rest["yes"], free=0)
         set_down(store, "expedite", document, now, anew=known is not None)
+
+
+def _whom(hurried: list[Hurried]) -> str:
+    """Say which clusters start at once and what the others wait for; how many there are."""
+    for each in hurried:
+        starting = [f"{name} ({version})" for name, version in sorted(each.starting.items())]
+        if starting:
+            click.echo(f"{each.partition}: starts at once on {_some(starting)}", err=True)
+        for why, names in _by_reason(each.waiting):
+            waits = "waits" if len(names) == 1 else "wait"
+            click.echo(f"{each.partition}: {_some(names)} still {waits}: {why}", err=True)
+    if not hurried:
+        return " nowhere yet: no cluster known here is offered it in this scope"
+    at_once = sum(len(each.starting) for each in hurried)
+    total = at_once + sum(len(each.waiting) for each in hurried)
+    return f" on {counted(total, 'cluster')}, {at_once} at once"
+
+
+def _by_reason(waiting: dict[str, str]) -> list[tuple[str, list[str]]]:
+    found: dict[str, list[str]] = {}
+    for name, why in sorted(waiting.items()):
+        found.setdefault(why, []).append(name)
+    return sorted(found.items(), key=lambda each: each[1])
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMES_MAX} more" if len(names) > NAMES_MAX else ""
+    return ", ".join(names[:NAMES_MAX]) + more
 
 
 remove_expedite = remover(

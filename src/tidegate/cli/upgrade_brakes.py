@@ -1,32 +1,39 @@
-"""Whom a brake covers among clusters that upgrade by their labels."""
+"""Whom a brake covers among clusters that upgrade by their labels, and whom an expedite hurries."""
+
+from collections.abc import Container, Iterator
 
 import msgspec
 
 from tidegate.cli.braking import Reach
 from tidegate.cli.upgrade_journal import Journal
+from tidegate.core.gates.block import is_like
 from tidegate.core.gates.brakes import Brakes, Coverages
+from tidegate.core.gates.expedite import Expedite
 from tidegate.core.gates.scope import KindOfChange
+from tidegate.core.model.reasons import Outcome, Reason
 from tidegate.core.model.time import Instant
 from tidegate.core.upgrades.deciding.decide import decide
 from tidegate.core.upgrades.deciding.fleet import brake_labels
 from tidegate.core.upgrades.deciding.standing import can_be_taken_back
+from tidegate.core.upgrades.service import Rules
+from tidegate.core.upgrades.step import Step
+from tidegate.core.upgrades.world import World
+from tidegate.core.why.sentence import sentence
 from tidegate.core.why.upgrade_stand import Stand, stands
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.ports.store import Store
+
+_EXPEDITED = frozenset((Reason.SoakExpedited, Reason.WindowExpedited))
 
 
 def clusters_reached(
     store: Store, field: str, brakes: Brakes, now: Instant
 ) -> tuple[list[Reach], set[str]]:
     """Whom a brake covers, organisation by organisation; and the names of all clusters."""
-    journal = Journal(store, BrakeBook(store))
     brakes = msgspec.structs.replace(brakes, kind=KindOfChange.UPGRADES)
     found: list[Reach] = []
     names: set[str] = set()
-    for partition in journal.partitions():
-        world = journal.world(partition, now)
-        if world is None:
-            continue
+    for partition, world in _worlds(store, now):
         org = world.orgs[0]
         coverages = Coverages(
             brakes, {each.name: brake_labels(org, each) for each in world.clusters}
@@ -41,6 +48,60 @@ def clusters_reached(
         if reach.targets:
             found.append(reach)
     return found, names
+
+
+def _worlds(
+    store: Store, now: Instant, rules: Container[Rules] = frozenset(Rules)
+) -> Iterator[tuple[str, World]]:
+    """Every organisation served by these rules, as it was last looked at."""
+    journal = Journal(store, BrakeBook(store))
+    for partition in journal.partitions():
+        world = journal.world(partition, now)
+        if world is not None and journal.state(partition).rules in rules:
+            yield partition, world
+
+
+class Hurried(msgspec.Struct):
+    """What an expedite changes in one organisation, as it stands now."""
+
+    partition: str
+    # Versions that start at once and did not before, by cluster.
+    starting: dict[str, str] = {}
+    # What clusters wait for all the same, in words.
+    waiting: dict[str, str] = {}
+
+
+def clusters_hurried(store: Store, brakes: Brakes, now: Instant) -> list[Hurried]:
+    """Whom an expedite lets skip something, organisation by organisation."""
+    found = [
+        _hurried(partition, world, brakes.expedites, now)
+        for partition, world in _worlds(store, now)
+    ]
+    return [each for each in found if each.starting or each.waiting]
+
+
+def _hurried(partition: str, world: World, more: tuple[Expedite, ...], now: Instant) -> Hurried:
+    known = world.brakes
+    every = msgspec.structs.replace(known, expedites=(*known.expedites, *more))
+    before = {each.target for each in decide(world, now).actions}
+    plan = decide(msgspec.structs.replace(world, brakes=every), now)
+    hurried = Hurried(partition)
+    for option in plan.options:
+        step, member = option.change, plan.members[option.target]
+        reasons = {each.reason for each in option.verdicts}
+        if not isinstance(step, Step) or not reasons & _EXPEDITED:
+            continue
+        version = step.revision or ""
+        if not any(is_like(version, each.version) for each in more):
+            continue
+        shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
+        if not shut and member.cluster.uuid not in before:
+            hurried.starting[member.called] = version
+        elif shut and not member.standing.occupies:
+            hurried.waiting.setdefault(member.called, sentence(shut[0]))
+    for name in hurried.starting:
+        hurried.waiting.pop(name, None)
+    return hurried
 
 
 def _count(reach: Reach, stand: Stand) -> None:
