@@ -43,12 +43,14 @@ def run(command: str) -> str:
     return done.stdout + done.stderr
 
 
-CONSOLES = [(page, block) for page, block in fences("console")]
+# What one block of a page makes the next goes on with, so a page is read by one process, in order.
+CONSOLES = [
+    pytest.param(page, block, id=f"{page.name}-{at}", marks=pytest.mark.xdist_group(page.name))
+    for at, (page, block) in enumerate(fences("console"))
+]
 
 
-@pytest.mark.parametrize(
-    "page, block", CONSOLES, ids=[f"{p.name}-{i}" for i, (p, _) in enumerate(CONSOLES)]
-)
+@pytest.mark.parametrize("page, block", CONSOLES)
 def test_commands_print_what_the_page_says(
     page: Path, block: str, request: pytest.FixtureRequest
 ) -> None:

@@ -37,10 +37,23 @@ class Running:
         self.process.wait()
 
     def stop(self) -> int:
-        """Politely."""
-        if self.process.poll() is None:
+        """Politely: one that has only just begun is given the time to learn how to stop."""
+        until = time.monotonic() + 30
+        while self.is_alive and not self._hears_us and time.monotonic() < until:
+            time.sleep(0.05)
+        if self.is_alive:
             self.process.terminate()
         return self.process.wait(timeout=30)
+
+    @property
+    def _hears_us(self) -> bool:
+        """Whether it does something about being asked to stop; where nobody can tell, yes."""
+        try:
+            status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        except OSError:
+            return True
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+        return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
     @property
     def is_alive(self) -> bool:
