@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,8 @@ FAULTS = ("--fault", "429=15", "--fault", "500=15", "--fault", "cut=15", "--faul
 # How many clusters of each sort an organisation has: by itself, with a node pool that is behind,
 # with a mistake in its labels, and three that share a mutex.
 SORTS = ("alone", "alone", "hosted", "wrong", "shared", "shared", "shared")
-# From before its first word to the middle of its work.
-LIFE_S = (0.1, 1.6)
+# Who is killed dies in the middle of its work, and some of this later; who finds none, after this.
+PAUSE_MAX_S, LIFE_MAX_S = 0.1, 10.0
 # OpenShift Cluster Manager and workers have the same clock, but for what a request takes.
 CLOSE = 2 * SECOND
 
@@ -167,9 +167,8 @@ def kill_upgraders(kills: int, seed: int, database: str, folder: Path) -> None:
             for _ in range(kills):
                 some, asleep = asleep[:share], asleep[share:]
                 control(url, clusters=dict.fromkeys(some, "ready"))
-                time.sleep(rng.uniform(*LIFE_S))
                 woken = world.expected().keys() - {unit_of(e.removesuffix("-id")) for e in asleep}
-                busy += bool(woken - policies_of(control(url)["writes"]).keys())
+                busy += _wait_for_work(url, woken, rng)
                 crew.kill_one(rng)
             control(url, clusters=dict.fromkeys(asleep, "ready"))
             _wait_for_all(url, world, crew)
@@ -187,6 +186,20 @@ def _wait_for_a_look(url: str, crew: Crew) -> None:
     while not control(url)["calls"]:
         assert time.monotonic() < until, f"nobody looks: {crew.said()}"
         time.sleep(0.1)
+
+
+def _wait_for_work(url: str, woken: Set[str], rng: random.Random) -> bool:
+    """Until some of those that were woken are seen to, at most all but one; whether one is left."""
+    left = woken - policies_of(control(url)["writes"]).keys()
+    if not left:
+        return False
+    enough, until = rng.randrange(len(left)), time.monotonic() + LIFE_MAX_S
+    while time.monotonic() < until:
+        if len(left & policies_of(control(url)["writes"]).keys()) >= enough:
+            break
+        time.sleep(0.01)
+    time.sleep(rng.uniform(0, PAUSE_MAX_S))
+    return True
 
 
 def _wait_for_all(url: str, world: World, crew: Crew) -> None:
