@@ -14,7 +14,9 @@ from tidegate.adapters.cluster_manager.asking import Limits
 from tidegate.adapters.cluster_manager.client import ClusterManagerClient
 from tidegate.adapters.cluster_manager.token import AccessToken, ServiceAccount
 from tidegate.core.errors import OutsideError
+from tidegate.core.upgrades.faults import Fault
 from tidegate.ports.cluster_manager import RefusedError, Upgradable
+from tidegate.telemetry.faults import fault_of_error
 
 QUICK = Limits(tries_max=3, pause_s=0.001, timeout_s=5, total_s=20, wait_max_s=2)
 Story = Callable[[ClusterManagerClient], Awaitable[None]]
@@ -207,6 +209,30 @@ def test_what_the_other_side_repeats_of_a_token_is_not_told_on() -> None:
             await client.versions()
 
     play(answer, story)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+def test_a_sign_on_that_is_refused_is_ours_to_mend(status: int) -> None:
+    """It is asked for once, however many wait, and every one of them hears the same."""
+    asked = count()
+
+    async def answer(_: web.Request) -> web.Response:
+        next(asked)
+        return web.json_response({"error": "invalid_client"}, status=status)
+
+    async def played() -> None:
+        async with answering(answer) as host:
+            account = ServiceAccount(f"http://{host}/token", "id", "s3cret")
+            client = ClusterManagerClient(f"http://{host}", account, QUICK)
+            waiting = (client.gates() for _ in range(20))
+            for error in await asyncio.gather(*waiting, return_exceptions=True):
+                assert isinstance(error, RefusedError)
+                assert (error.status, fault_of_error(error)) == (401, Fault.OURS)
+                assert f"HTTP {status}: no token (invalid_client); check credentials" in str(error)
+            await client.close()
+
+    asyncio.run(played())
+    assert next(asked) == 1
 
 
 def test_a_sign_on_that_fails_is_told_without_the_secret() -> None:

@@ -20,7 +20,9 @@ from tidegate.core.journal.upgrade_facts import Surveyed
 from tidegate.core.upgrades.deciding.soak import DAY
 from tidegate.engine.upgrades.reading import Others, read_organisations
 from tidegate.engine.upgrades.rounds import UpgradeRound
+from tidegate.ports.cluster_manager import UNAUTHORIZED, RefusedError
 from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.simulation.cluster_manager.inside import ClustersInside
 from tidegate.simulation.cluster_manager.state import Write
 from tidegate.wiring import open_store
 
@@ -320,3 +322,22 @@ def test_a_block_takes_back_what_has_not_started_and_says_so_before(tmp_path: Pa
     assert any("maps-1-id" in each for each in deleted)
     assert scene.versions()["maps-1"] == "4.16.3"
     scene.store.close()
+
+
+class Unknown(ClustersInside):
+    """Nobody there knows who we are, when it comes to upgrades."""
+
+    async def _ask(self, method: str, path: str, *rest: Any, **more: Any) -> tuple[int, Any]:
+        if method == "POST" and "upgrade_policies" in path:
+            raise RefusedError("no token", UNAUTHORIZED)
+        return await super()._ask(method, path, *rest, **more)
+
+
+def test_credentials_that_are_refused_refuse_no_upgrade_in_particular() -> None:
+    """No cluster is put off for it: whoever comes with good ones asks at once."""
+    scene = Scene(example())
+    scene.live(0.05, scene.worker(manager=Unknown(scene.state, scene)))
+    assert not scene.known("upgrades/prod/o-maps").refused
+    scene.live(0.05, scene.worker("other"))
+    made = [each.path for each in scene.writes if each.path.endswith("upgrade_policies")]
+    assert any("maps-1-id" in each for each in made)

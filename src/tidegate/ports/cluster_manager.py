@@ -34,6 +34,10 @@ from tidegate.wire.cluster_manager import (
 T = TypeVar("T")
 
 
+UNAUTHORIZED = 401
+"""The status of what is refused because of who asks, whatever it is."""
+
+
 class RefusedError(OutsideError):
     """What was asked for was refused; asking again is refused again."""
 

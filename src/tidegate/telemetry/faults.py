@@ -2,10 +2,10 @@
 
 from tidegate.core.errors import OutsideError, StaleError
 from tidegate.core.upgrades.faults import Fault
-from tidegate.ports.cluster_manager import RefusedError
+from tidegate.ports.cluster_manager import UNAUTHORIZED, RefusedError
 
 # Whoever we are there, we may not.
-_NOT_ALLOWED = (401, 403)
+_NOT_ALLOWED = (UNAUTHORIZED, 403)
 
 
 def fault_of_error(error: BaseException, *, own_credentials: bool = False) -> Fault | None:

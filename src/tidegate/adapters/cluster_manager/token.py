@@ -19,6 +19,7 @@ from tidegate.adapters.http_asking import (
     tries,
 )
 from tidegate.core.errors import OutsideError
+from tidegate.ports.cluster_manager import UNAUTHORIZED, RefusedError
 
 # A token is renewed so long before its end, or a fifth of its life if that is shorter.
 EARLY_S = 60.0
@@ -100,7 +101,7 @@ class TokenDesk:
         self._asking = asyncio.Lock()
         self._token, self._until = "", 0.0
         # How often none could be had, and why not the last time.
-        self._failures, self._failure = 0, ""
+        self._failures, self._failure, self._refused = 0, "", False
         if isinstance(credentials, AccessToken):
             self._token, self._until = credentials.token, float("inf")
 
@@ -113,7 +114,7 @@ class TokenDesk:
             if not self._good():
                 # Who waited while it failed does not try again: thousands may be waiting.
                 if failures != self._failures:
-                    raise OutsideError(self._failure)
+                    raise self._failed()
                 await self._renew(session)
             return self._token
 
@@ -151,7 +152,14 @@ class TokenDesk:
             told = self.clean(str(error))
             self._failures += 1
             self._failure = told if isinstance(error, OutsideError) else f"{url}: no token: {told}"
-            raise OutsideError(self._failure) from None
+            self._refused = isinstance(error, RefusedError)
+            raise self._failed() from None
+
+    def _failed(self) -> OutsideError:
+        """Why no token could be had; who is not known there has to mend that, not they."""
+        if self._refused:
+            return RefusedError(self._failure, UNAUTHORIZED)
+        return OutsideError(self._failure)
 
     async def _ask(self, session: aiohttp.ClientSession, url: str, form: Mapping[str, str]) -> None:
         asked_at = asyncio.get_running_loop().time()
@@ -169,9 +177,8 @@ class TokenDesk:
         if status in PASSING:
             raise PassingError(f"HTTP {status}")
         if status != 200:
-            raise OutsideError(
-                f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
-            )
+            told = f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
+            raise RefusedError(told, UNAUTHORIZED) if status < 500 else OutsideError(told)
         try:
             given = msgspec.json.decode(body, type=_Given)
         except msgspec.DecodeError:

@@ -26,7 +26,12 @@ from tidegate.engine.acting import ACTOR, Limits
 from tidegate.engine.desk import AnyDesk
 from tidegate.engine.together import Together
 from tidegate.ports.clock import Clock
-from tidegate.ports.cluster_manager import ManagedClusters, RefusedError, Upgradable
+from tidegate.ports.cluster_manager import (
+    UNAUTHORIZED,
+    ManagedClusters,
+    RefusedError,
+    Upgradable,
+)
 from tidegate.ports.store import Lease
 
 UpgradeDesk = AnyDesk[UpgradeState]
@@ -96,8 +101,8 @@ class Hands:
         try:
             async with asyncio.timeout(min(self._limits.timeout_s, left / SECOND)):
                 await ask(manager, cluster, job)
-        except RefusedError as error:
-            return Outcome.FAILED, str(error), True
+        except RefusedError as error:  # of whom nobody knows, nothing was refused in particular
+            return Outcome.FAILED, str(error), error.status != UNAUTHORIZED
         except (OutsideError, TimeoutError, OSError) as error:
             return Outcome.FAILED, str(error) or "no answer in time", False
         return Outcome.DONE, words(job), False
