@@ -12,8 +12,8 @@ import msgspec
 from bench.fleet import NOW, SHARED, Fleet, lay_out
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms
-from tidegate.core.rollout import compat
-from tidegate.core.rollout.decide import decide
+from tidegate.kinds.rollouts.core.compat import rules as compat
+from tidegate.kinds.rollouts.core.decide import decide
 
 
 class Row(msgspec.Struct, frozen=True):

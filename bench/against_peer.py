@@ -16,8 +16,8 @@ from bench.fleet import NOW, SHARED, Fleet, lay_out
 from bench.library import Timing, build_peer, run_peer
 from bench.table import NOTHING, Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms
-from tidegate.core.model.target import State
-from tidegate.core.rollout.decide import decide
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.model.target import State
 
 # Scenario, size and rounds to what the peer took; None if it failed.
 Ask = Callable[[str, int, int], Timing | None]

@@ -20,11 +20,11 @@ from referencing import Registry, Resource
 from bench.bundle_files import write_bundle
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Effort, best_ms
-from tidegate.adapters.file_cache import FileCache
-from tidegate.adapters.tree.directory import DirectoryTree
-from tidegate.config import plain_yaml
-from tidegate.config.bundle.reading import read_bundle
-from tidegate.config.bundle.schemas import FOLDER, KIND_OF
+from tidegate.documents import plain_yaml
+from tidegate.git.client.tree.directory import DirectoryTree
+from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.bundle.schemas import FOLDER, KIND_OF
+from tidegate.machine.file_cache import FileCache
 
 SIZES = (100, 1_000, 10_000)
 # What was aimed for: a word in a table, never an assertion.

@@ -20,7 +20,7 @@ import msgspec
 
 from bench.table import Report, count, draw, figure, times
 from bench.timing import Effort, best_process_ms
-from tidegate.core.model.time import SECOND, format_instant, parse_instant
+from tidegate.model.time import SECOND, format_instant, parse_instant
 
 # By then everything that is loaded or cached once has been.
 LINES_FIRST = 1_000

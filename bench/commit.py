@@ -19,7 +19,7 @@ import msgspec
 from bench.bundle_files import SHA, write_bundle
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Effort, children_s
-from tidegate.adapters.git.repository import open_repository
+from tidegate.git.client.repository import open_repository
 
 SIZES = (100, 1_000, 10_000)
 ROUNDS = 3

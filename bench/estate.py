@@ -17,12 +17,18 @@ import msgspec
 
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms, new_memory
-from tidegate.core.integrations.change import Found, Seen, Verb
-from tidegate.core.integrations.changes import changes_of
-from tidegate.core.integrations.estate import Estate, Piece, estate_of, manifest_of
-from tidegate.core.integrations.model import Integration, Key, Managed, Namespace, Sharding
-from tidegate.core.integrations.workloads import Manifest
-from tidegate.core.model.problem import Problems
+from tidegate.kinds.integrations.core.sharding.model import (
+    Integration,
+    Key,
+    Managed,
+    Namespace,
+    Sharding,
+)
+from tidegate.kinds.integrations.core.workloads.change import Found, Seen, Verb
+from tidegate.kinds.integrations.core.workloads.changes import changes_of
+from tidegate.kinds.integrations.core.workloads.estate import Estate, Piece, estate_of, manifest_of
+from tidegate.kinds.integrations.core.workloads.workloads import Manifest
+from tidegate.model.problem import Problems
 
 SIZES = (100, 1_000, 10_000)
 INTEGRATIONS = 10

@@ -15,13 +15,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import Duration, Instant, parse_duration, parse_instant
-from tidegate.core.rollout import compat
-from tidegate.core.rollout.strategy import Approvals, GroupRef, Rollout, Strategy, StrategyType
-from tidegate.core.rollout.world import Membership, RolloutWorld, build_world
+from tidegate.kinds.rollouts.core.compat import rules as compat
+from tidegate.kinds.rollouts.core.strategy import (
+    Approvals,
+    GroupRef,
+    Rollout,
+    Strategy,
+    StrategyType,
+)
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
+from tidegate.model.limit import Limit
+from tidegate.model.problem import Problems
+from tidegate.model.target import Status, Target
+from tidegate.model.time import Duration, Instant, parse_duration, parse_instant
 
 GROUPS = 10
 # One target in twenty is in flight: half of what the limit allows, so there are slots to fill.

@@ -12,10 +12,10 @@ import msgspec
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort, best_ms
 from bench.upgrades import SIZES, fleet
-from tidegate.core.model.time import SECOND, Duration
-from tidegate.core.upgrades.foresight.forecast import forecast
-from tidegate.core.upgrades.foresight.pace import Pace
-from tidegate.wire.upgrade_modes import read_upgrades
+from tidegate.kinds.upgrades.core.foresight.forecast import forecast
+from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
+from tidegate.model.time import SECOND, Duration
 
 WEEKS = 4
 PACE = Pace(horizon=Duration(WEEKS * 7 * 24 * 3600 * SECOND))

@@ -20,8 +20,8 @@ import msgspec
 
 from bench.table import Report, count, draw, times
 from bench.timing import Effort
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import (
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import (
     Acted,
     AnyFact,
     Decided,
@@ -30,11 +30,11 @@ from tidegate.core.journal.facts import (
     Outcome,
     Stand,
 )
-from tidegate.core.journal.rollout_state import RolloutState, fold
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import Instant, parse_instant
-from tidegate.core.rollout.summary import Summary
-from tidegate.ports.archive import Archive
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.model.target import Status, Target
+from tidegate.model.time import Instant, parse_instant
+from tidegate.store.archive_port import Archive
 from tidegate.wiring import open_store
 
 # Entries a second we want on one core.

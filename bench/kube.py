@@ -21,9 +21,9 @@ import msgspec
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort
 from tests.real.kube import ADMIN, ControlPlane, found, kubernetes
-from tidegate.adapters.kubernetes.cluster import APPLY, KubernetesCluster
-from tidegate.adapters.kubernetes.documents import path_of
-from tidegate.ports.cluster import DEPLOYMENT, Outcome
+from tidegate.kubernetes.client.cluster import APPLY, KubernetesCluster
+from tidegate.kubernetes.client.documents import path_of
+from tidegate.kubernetes.port import DEPLOYMENT, Outcome
 
 IN_FLIGHT = 10
 PASSES = 3

@@ -29,10 +29,10 @@ import msgspec
 
 from bench.table import Report, count, draw
 from bench.timing import Effort
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import SECOND
-from tidegate.ports.fleet import Observation
-from tidegate.wire.remote_fleet import Carried
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.kinds.rollouts.wire.remote_fleet import Carried
+from tidegate.model.target import Status
+from tidegate.model.time import SECOND
 from tidegate.wiring import remote_fleet
 
 GROUPS, PER_GROUP = 10, 10

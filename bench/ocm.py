@@ -20,10 +20,10 @@ import msgspec
 
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort
-from tidegate.adapters.cluster_manager.asking import Limits
-from tidegate.adapters.cluster_manager.client import ClusterManagerClient
-from tidegate.adapters.cluster_manager.token import ServiceAccount
-from tidegate.engine.upgrades.survey import Survey, survey
+from tidegate.kinds.upgrades.app.survey import Survey, survey
+from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.token import ServiceAccount
 
 LATENCY_S = 0.02
 RATE = 1000

@@ -12,15 +12,15 @@ import msgspec
 
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.selector import Operator, Requirement, Selector
-from tidegate.core.policies.placement import (
+from tidegate.kinds.policies.core.placement import (
     Cluster,
     DeclaredGroup,
     Placement,
     scheduler_groups,
     stable_groups,
 )
+from tidegate.model.limit import Limit
+from tidegate.model.selector import Operator, Requirement, Selector
 
 LABEL = "tier"
 TIERS = ("canary", "dev", "stage", "prod", "rest")

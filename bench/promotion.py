@@ -16,10 +16,10 @@ import msgspec
 from bench.commit import SIZES, Spent, bare_repository, git, spent
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Effort
-from tidegate.adapters.git.repository import open_repository
-from tidegate.config.promotion.files import Files
-from tidegate.config.promotion.finding import rewritten, standing
-from tidegate.config.promotion.reading import promotions
+from tidegate.git.client.repository import open_repository
+from tidegate.kinds.promotions.files.files import Files
+from tidegate.kinds.promotions.files.finding import rewritten, standing
+from tidegate.kinds.promotions.files.reading import promotions
 
 OLD, NEW = "0" * 33 + "abcdef0", "1" * 33 + "abcdef1"
 _SAAS = """$schema: /app-sre/saas-file-2.yml

@@ -20,17 +20,17 @@ import msgspec
 
 from bench.table import Report, count, draw
 from bench.timing import Effort
-from tidegate.core.journal.facts import Mode
-from tidegate.core.journal.replay import replay
-from tidegate.core.model.time import SECOND, Duration, Instant, parse_instant
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import run_round
-from tidegate.ports.store import Store
-from tidegate.simulation.port import SimulatedFleet
-from tidegate.wire.scenario_doc import read_scenario
+from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.core.journal.replay import replay
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
+from tidegate.model.time import SECOND, Duration, Instant, parse_instant
+from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
 TARGETS = 100
@@ -41,8 +41,8 @@ _START = parse_instant("2026-01-01T00:00:00Z")
 
 _TAKE_UP = """
 import resource, sys, time
-from tidegate.core.journal.rollout_state import world_of
-from tidegate.core.rollout.decide import decide
+from tidegate.kinds.rollouts.core.journal.state import world_of
+from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.wiring import clock, open_store

@@ -13,9 +13,9 @@ import msgspec
 from bench.fleet import NOW, OURS, WORST, Fleet, lay_out
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, NewMemory, best_ms, new_memory
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.wire.rollout_answer import answer_rollout
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 
 # What a decision may newly allocate for each target.
 LIMIT_BYTES = 250

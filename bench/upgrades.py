@@ -19,16 +19,16 @@ import msgspec
 
 from bench.table import NOTHING, Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms
-from tidegate.core.model.problem import Problems
-from tidegate.core.upgrades import compat
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.core.upgrades.world import World
-from tidegate.telemetry.upgrade_rows import RoundSeen
-from tidegate.telemetry.upgrades import UpgradeNumbers
-from tidegate.wire.line import fields_of
-from tidegate.wire.reader import Reader
-from tidegate.wire.upgrade_line import answer_compat, decode
-from tidegate.wire.upgrade_modes import answer_strict
+from tidegate.documents.line import fields_of
+from tidegate.documents.reader import Reader
+from tidegate.kinds.upgrades.core import compat
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.telemetry.metrics import UpgradeNumbers
+from tidegate.kinds.upgrades.telemetry.rows import RoundSeen
+from tidegate.kinds.upgrades.wire.line import answer_compat, decode
+from tidegate.kinds.upgrades.wire.modes import answer_strict
+from tidegate.model.problem import Problems
 
 SIZES = (100, 1_000, 5_000, 50_000)
 # Larger fleets are decided by our rules alone.

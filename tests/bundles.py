@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tidegate.adapters.file_cache import NoCache
-from tidegate.config.bundle.finding import Finding
-from tidegate.config.bundle.joining import Bundle
-from tidegate.config.bundle.reading import read_bundle
-from tidegate.ports.tree import identity_of, is_read
+from tidegate.git.tree_port import identity_of, is_read
+from tidegate.kinds.integrations.bundle.finding import Finding
+from tidegate.kinds.integrations.bundle.joining import Bundle
+from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.machine.file_cache import NoCache
 
 PRODUCTION = "/services/app-interface/namespaces/app-interface-production-int.yml"
 TESTING = "/clusters/appint-ex-01/namespaces/testing.yml"

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tidegate.core.integrations.change import Change, Verb
-from tidegate.core.integrations.changes import Wishes, changes_of
-from tidegate.core.integrations.estate import Estate, Site, estate_of
-from tidegate.core.integrations.model import (
+from tidegate.kinds.integrations.app.applying import Done, Hands, apply, preview
+from tidegate.kinds.integrations.app.reading import Sight, read_clusters
+from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
     Key,
     Managed,
@@ -15,14 +14,15 @@ from tidegate.core.integrations.model import (
     Override,
     Sharding,
 )
-from tidegate.core.integrations.rules import Rules
-from tidegate.core.model.problem import Problems
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.engine.integrations.applying import Done, Hands, apply, preview
-from tidegate.engine.integrations.reading import Sight, read_clusters
-from tidegate.ports.cluster import MANAGER, Cluster, Take
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
+from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.workloads.change import Change, Verb
+from tidegate.kinds.integrations.core.workloads.changes import Wishes, changes_of
+from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kubernetes.port import MANAGER, Cluster, Take
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.model.problem import Problems
 
 REPOSITORY = "quay.io/app-sre/qontract-reconcile"
 RESOURCES = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}

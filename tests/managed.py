@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.simulation.cluster_manager.faults import Luck, Troubles
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.server import ManagerServer
-from tidegate.simulation.cluster_manager.timing import OwnClock
-from tidegate.simulation.cluster_manager.tokens import Tokens
-from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.kinds.upgrades.ocm.simulated.faults import Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
+from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.machine.system_clock import SystemClock
 
 EXAMPLE = Path(__file__).parents[1] / "examples/ocm.yaml"
 NOW = "2026-03-02T08:00:00Z"

@@ -8,18 +8,18 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.model.time import Duration, Instant, format_second
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.core.upgrades.deciding.plan import UpgradePlan
-from tidegate.core.upgrades.deciding.soak import Ledger
-from tidegate.core.upgrades.step import Doing, Step
-from tidegate.core.upgrades.world import Cluster, Org, World
-from tidegate.engine.upgrades.survey import survey
-from tidegate.engine.upgrades.worlds import world_of
-from tidegate.ports.cluster_manager import ManagedClusters, Upgradable
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.kinds.upgrades.app.survey import survey
+from tidegate.kinds.upgrades.app.worlds import world_of
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.kinds.upgrades.core.rules.soak import Ledger
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.kinds.upgrades.ocm.port import ManagedClusters, Upgradable
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.model.time import Duration, Instant, format_second
 
 Reached = dict[tuple[str, str, str], Instant]
 """When somebody saw a cluster, or a node pool of it, on a version."""

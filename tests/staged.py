@@ -6,12 +6,12 @@ from typing import Any
 import yaml
 
 from tests.bundles import MemoryTree
-from tidegate.adapters.file_cache import NoCache
-from tidegate.config.estate_source import BundleEstates
-from tidegate.engine.integrations.fleet import IntegrationsFleet
-from tidegate.engine.integrations.runs import PodRuns
-from tidegate.engine.integrations.sight import Find
-from tidegate.ports.clock import Clock
+from tidegate.kinds.integrations.app.estate_source import BundleEstates
+from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
+from tidegate.kinds.integrations.app.runs import PodRuns
+from tidegate.kinds.integrations.app.sight import Find
+from tidegate.machine.clock import Clock
+from tidegate.machine.file_cache import NoCache
 
 INTEGRATION, NUMBERED = "terraform-resources", "gitlab-housekeeping"
 TIERS = {

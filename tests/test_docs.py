@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from tidegate.core.model.reasons import REASONS, Gate, Outcome
+from tidegate.model.reasons import REASONS, Gate, Outcome
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.model.problem import Problems
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.core.upgrades.deciding.plan import UpgradePlan
-from tidegate.core.upgrades.world import World
-from tidegate.wire.reader import Reader
-from tidegate.wire.upgrade_line import decode
-from tidegate.wire.upgrade_modes import answer_strict
-from tidegate.wire.upgrade_state import read_ledger
+from tidegate.documents.reader import Reader
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.wire.line import decode
+from tidegate.kinds.upgrades.wire.modes import answer_strict
+from tidegate.kinds.upgrades.wire.state import read_ledger
+from tidegate.model.problem import Problems
 
 WISHES = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 NOW = "2023-05-10T10:00:00Z"

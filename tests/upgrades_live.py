@@ -5,18 +5,18 @@ from typing import Any
 
 import yaml
 
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.cli.upgrade_rehearsal import Rehearsal
-from tidegate.core.model.time import SECOND, Duration
-from tidegate.core.upgrades.service import Registration
 from tidegate.engine.kind import Ended
-from tidegate.engine.upgrades.sight import Watched
 from tidegate.engine.worker import Led
-from tidegate.ports.store import Store
-from tidegate.simulation.cluster_manager.faults import Luck
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.simulation.cluster_manager.state import State, Write
-from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.kinds.upgrades.app.sight import Watched
+from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
+from tidegate.kinds.upgrades.core.service import Registration
+from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.state import State, Write
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.model.time import SECOND, Duration
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Store
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "ocm.yaml"
 PROD = "prod"

@@ -5,29 +5,29 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.errors import UserError
-from tidegate.core.model.problem import Problem
-from tidegate.ports.archive import Archive
-from tidegate.ports.cache import Cache
-from tidegate.ports.clock import Clock
-from tidegate.ports.cluster import Cluster
-from tidegate.ports.cluster_health import ClusterHealth
-from tidegate.ports.cluster_manager import ManagedClusters
-from tidegate.ports.dry_runs import MissingError, Runner
-from tidegate.ports.evidence import EvidenceSource
-from tidegate.ports.forge import Forge
-from tidegate.ports.leases import Leases
-from tidegate.ports.notifier import Notifier
-from tidegate.ports.registry import Registry
-from tidegate.ports.repository import Contents, Repository
-from tidegate.ports.runs import Runs
-from tidegate.ports.tree import Tree
-from tidegate.wire.prometheus.server import PrometheusServer
+from tidegate.forge.port import Forge
+from tidegate.git.port import Contents, Repository
+from tidegate.git.tree_port import Tree
+from tidegate.kinds.integrations.dry_runs_port import MissingError, Runner
+from tidegate.kinds.integrations.runs_port import Runs
+from tidegate.kinds.upgrades.health_port import ClusterHealth
+from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+from tidegate.kubernetes.leases_port import Leases
+from tidegate.kubernetes.port import Cluster
+from tidegate.machine.cache import Cache
+from tidegate.machine.clock import Clock
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
+from tidegate.notify.port import Notifier
+from tidegate.prometheus.port import EvidenceSource
+from tidegate.prometheus.server import PrometheusServer
+from tidegate.registry.port import Registry
+from tidegate.store.archive_port import Archive
 
 if TYPE_CHECKING:
-    from tidegate.adapters.remote_fleet import RemoteFleet
-    from tidegate.wire.forge_place import ForgeKind
+    from tidegate.forge.place import ForgeKind
+    from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
 
 
 def clock() -> Clock:
@@ -38,14 +38,14 @@ def clock() -> Clock:
 def open_store(database: str, *, writes: bool = True) -> Archive:
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
     # Whoever needs no database does not wait for one to be imported.
-    from tidegate.adapters.store.opening import open_archive
+    from tidegate.store.client.opening import open_archive
 
     return open_archive(database, writes=writes)
 
 
 def webhook(url: str, template: str, timeout_s: float) -> Notifier:
     """Whoever tells people through a webhook."""
-    from tidegate.adapters.webhook import Webhook
+    from tidegate.notify.webhook import Webhook
 
     return Webhook(url, template, timeout_s)
 
@@ -57,9 +57,9 @@ def cluster(
 
     Reads files; nobody is asked yet. `inside`: we run in it, and pods are asked at their addresses.
     """
-    from tidegate.adapters.kubernetes.access import read_access
-    from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-    from tidegate.adapters.kubernetes.pods import Reach
+    from tidegate.kubernetes.client.access import read_access
+    from tidegate.kubernetes.client.cluster import KubernetesCluster
+    from tidegate.kubernetes.client.pods import Reach
 
     reach = Reach.DIRECT if inside else Reach.PROXY
     return KubernetesCluster(read_access(context, kubeconfig), reach=reach)
@@ -77,8 +77,8 @@ def cluster_manager(
 
     A person's token is exchanged where there is an address to do so, and used as it is otherwise.
     """
-    from tidegate.adapters.cluster_manager.client import ClusterManagerClient
-    from tidegate.adapters.cluster_manager.token import (
+    from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+    from tidegate.kinds.upgrades.ocm.client.token import (
         AccessToken,
         Credentials,
         OfflineToken,
@@ -93,22 +93,22 @@ def cluster_manager(
 
 async def published(url: str) -> bytes:
     """What somebody publishes at an address; OutsideError if it cannot be had."""
-    from tidegate.adapters.published import fetch
+    from tidegate.kinds.upgrades.client.published import fetch
 
     return await fetch(url)
 
 
 def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> Leases:
     """The leases of a namespace, by which processes agree on who leads."""
-    from tidegate.adapters.kubernetes.access import read_access
-    from tidegate.adapters.kubernetes.leases import KubernetesLeases
+    from tidegate.kubernetes.client.access import read_access
+    from tidegate.kubernetes.client.leases import KubernetesLeases
 
     return KubernetesLeases(read_access(context, kubeconfig), namespace)
 
 
 def is_database(path: Path) -> bool:
     """Whether a file is a database, and not a journal's lines."""
-    from tidegate.adapters.store.opening import is_sqlite
+    from tidegate.store.client.opening import is_sqlite
 
     return is_sqlite(path)
 
@@ -116,7 +116,7 @@ def is_database(path: Path) -> bool:
 def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
     """Prometheus servers to be asked about health; none is until somebody asks."""
     # Whoever asks nobody does not wait for an HTTP client to be imported.
-    from tidegate.adapters.prometheus.source import PrometheusSource
+    from tidegate.prometheus.client.source import PrometheusSource
 
     return PrometheusSource(servers)
 
@@ -128,8 +128,8 @@ def registry(hosts: Iterable[str], auth_file: str = "") -> Registry | None:
     """
     if not (written := tuple(hosts)):
         return None
-    from tidegate.adapters.registry.registry import OciRegistry
-    from tidegate.wire.registry import server
+    from tidegate.registry.client.registry import OciRegistry
+    from tidegate.registry.document import server
 
     return OciRegistry(map(server, written), Path(auth_file) if auth_file else None)
 
@@ -138,23 +138,23 @@ def prometheus_runs(
     servers: Iterable[PrometheusServer], server: str = "", cluster_label: str = ""
 ) -> Runs:
     """How runs of pods ended, as a Prometheus has it."""
-    from tidegate.adapters.prometheus.runs import PrometheusRuns
-    from tidegate.adapters.prometheus.source import PrometheusSource
+    from tidegate.kinds.integrations.client.prometheus_runs import PrometheusRuns
+    from tidegate.prometheus.client.source import PrometheusSource
 
     return PrometheusRuns(PrometheusSource(servers), server or None, cluster_label)
 
 
 def cluster_health(servers: Iterable[PrometheusServer], server: str) -> ClusterHealth:
     """How clusters are, as one of the Prometheus servers has it; nobody is asked yet."""
-    from tidegate.adapters.prometheus.health import PrometheusHealth
-    from tidegate.adapters.prometheus.source import PrometheusSource
+    from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
+    from tidegate.prometheus.client.source import PrometheusSource
 
     return PrometheusHealth(PrometheusSource(servers), server)
 
 
 def remote_fleet(url: str) -> "RemoteFleet":
     """A fleet in another process."""
-    from tidegate.adapters.remote_fleet import RemoteFleet
+    from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
 
     return RemoteFleet(url)
 
@@ -165,24 +165,24 @@ def open_tree(folder: Path, revision: str | None = None, *, must_exist: bool = T
     A revision that does not have the directory has no files, if it need not exist.
     """
     if revision is not None:
-        from tidegate.adapters.tree.git import GitTree
+        from tidegate.git.client.tree.git import GitTree
 
         return GitTree(folder, revision, must_exist=must_exist)
-    from tidegate.adapters.tree.directory import DirectoryTree
+    from tidegate.git.client.tree.directory import DirectoryTree
 
     return DirectoryTree(folder)
 
 
 def parting(folder: Path, base: str, head: str | None) -> str:
     """The commit where a head left its base; a working tree left it where its commit did."""
-    from tidegate.adapters.tree.git import merge_base
+    from tidegate.git.client.tree.git import merge_base
 
     return merge_base(folder, base, head or "HEAD")
 
 
 def root_file(folder: Path, revision: str | None, name: str) -> bytes | None:
     """A file at the root of the repository of a bundle, read or not; None: there is no such."""
-    from tidegate.adapters.tree.git import file_at, root_of
+    from tidegate.git.client.tree.git import file_at, root_of
 
     if revision is not None:
         return file_at(folder, revision, name)
@@ -192,35 +192,35 @@ def root_file(folder: Path, revision: str | None, name: str) -> bytes | None:
 
 def branch_here(folder: Path) -> str:
     """The branch that is checked out in a directory; empty: none is."""
-    from tidegate.adapters.tree.git import branch_of
+    from tidegate.git.client.tree.git import branch_of
 
     return branch_of(folder)
 
 
 def repository(folder: Path) -> Repository:
     """The Git repository that a folder is in, with its remote; UserError if it is in none."""
-    from tidegate.adapters.git.repository import open_repository
+    from tidegate.git.client.repository import open_repository
 
     return open_repository(folder)
 
 
 def working_tree(folder: Path) -> Path | None:
     """Where the repository that a folder is in has its files; None: it has none, or is none."""
-    from tidegate.adapters.tree.git import root_of
+    from tidegate.git.client.tree.git import root_of
 
     return root_of(folder)
 
 
 def working_files(folder: Path, committed: Contents) -> Contents:
     """What commits of a repository have, with what is changed in the working tree of a folder."""
-    from tidegate.adapters.git.working import WorkingFiles
+    from tidegate.git.client.working import WorkingFiles
 
     return WorkingFiles(folder, working_tree(folder) or folder, committed)
 
 
 def write_files(root: Path, old: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> None:
     """Change files below a folder that have still what was read; else StaleError, and none is."""
-    from tidegate.adapters.tree.writing import write_files
+    from tidegate.git.client.tree.writing import write_files
 
     write_files(root, old, new)
 
@@ -230,22 +230,22 @@ def mirror(url: str) -> Repository:
 
     Commits and trees are kept, contents are fetched as they are asked for.
     """
-    from tidegate.adapters.file_cache import cache_path
-    from tidegate.adapters.git.mirror import open_mirror
+    from tidegate.git.client.mirror import open_mirror
+    from tidegate.machine.file_cache import cache_path
 
     return open_mirror(url, cache_path().parent / "mirrors")
 
 
 def changed_files(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
     """Every file of the repository of a bundle that differs, read or not, by its path in it."""
-    from tidegate.adapters.tree.git import changed_files as changed
+    from tidegate.git.client.tree.git import changed_files as changed
 
     return changed(folder, base, head)
 
 
 def write_out(folder: Path, revision: str, into: Path) -> None:
     """Write what a revision has of a bundle's directory into another one."""
-    from tidegate.adapters.tree.git import write_out as write
+    from tidegate.git.client.tree.git import write_out as write
 
     write(folder, revision, into)
 
@@ -257,8 +257,8 @@ def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runne
     """
     from shutil import which
 
-    from tidegate.adapters.runners.command import CommandRunner
-    from tidegate.adapters.runners.container import ContainerRunner
+    from tidegate.kinds.integrations.client.runners.command import CommandRunner
+    from tidegate.kinds.integrations.client.runners.container import ContainerRunner
 
     if name == "command" or (name == "auto" and command):
         return CommandRunner(command)
@@ -272,7 +272,7 @@ def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runne
 
 def bundle_cache(*, wanted: bool = True) -> Cache:
     """What was worked out of bundles before, on this machine; or nothing."""
-    from tidegate.adapters.file_cache import FileCache, NoCache, cache_path
+    from tidegate.machine.file_cache import FileCache, NoCache, cache_path
 
     return FileCache(cache_path()) if wanted else NoCache()
 
@@ -288,17 +288,17 @@ def forge(
 
     UserError names the setting to change. Nobody is asked yet.
     """
-    from tidegate.wire.forge_place import ForgeKind, forge_place
-    from tidegate.wire.remote_url import remote_of
+    from tidegate.forge.place import ForgeKind, forge_place
+    from tidegate.forge.remote_url import remote_of
 
     place = forge_place(remote_of(remote), kind, url)
     if place.kind is ForgeKind.LOCAL:
-        from tidegate.adapters.forge.local import LocalForge
+        from tidegate.forge.client.local import LocalForge
 
         return LocalForge(Path(place.api))
-    from tidegate.adapters.forge.gitea import GiteaForge
-    from tidegate.adapters.forge.github import GithubForge
-    from tidegate.adapters.forge.gitlab import GitlabForge
+    from tidegate.forge.client.gitea import GiteaForge
+    from tidegate.forge.client.github import GithubForge
+    from tidegate.forge.client.gitlab import GitlabForge
 
     made: dict[ForgeKind, Callable[[str, str, str], Forge]] = {
         ForgeKind.GITLAB: GitlabForge,
@@ -311,8 +311,8 @@ def forge(
 
 def _forge_token(kind: "ForgeKind", token: str, env: Mapping[str, str]) -> str:
     """The token for a forge: where the settings say, or where its own tools look for it."""
-    from tidegate.config.settings import revealed
-    from tidegate.wire.forge_place import TOKEN_VARIABLES
+    from tidegate.forge.place import TOKEN_VARIABLES
+    from tidegate.settings.settings import revealed
 
     usual = (env[name].strip() for name in TOKEN_VARIABLES[kind] if env.get(name, "").strip())
     found = revealed(token, env, "forgeToken") if token else next(usual, "")

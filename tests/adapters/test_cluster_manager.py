@@ -10,13 +10,13 @@ import pytest
 from aiohttp import web
 
 from tests.serving import Answering, answering
-from tidegate.adapters.cluster_manager.asking import Limits
-from tidegate.adapters.cluster_manager.client import ClusterManagerClient
-from tidegate.adapters.cluster_manager.token import AccessToken, ServiceAccount
-from tidegate.core.errors import OutsideError
-from tidegate.core.upgrades.faults import Fault
-from tidegate.ports.cluster_manager import RefusedError, Upgradable
-from tidegate.telemetry.faults import fault_of_error
+from tidegate.kinds.upgrades.core.faults import Fault
+from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.token import AccessToken, ServiceAccount
+from tidegate.kinds.upgrades.ocm.port import RefusedError, Upgradable
+from tidegate.kinds.upgrades.telemetry.faults import fault_of_error
+from tidegate.model.errors import OutsideError
 
 QUICK = Limits(tries_max=3, pause_s=0.001, timeout_s=5, total_s=20, wait_max_s=2)
 Story = Callable[[ClusterManagerClient], Awaitable[None]]

@@ -18,9 +18,9 @@ from tests.forge.server import VENDORS
 from tests.forge.world import JANE, TOKEN, US
 from tests.serving import answering
 from tidegate import wiring
-from tidegate.adapters.forge.asking import Limits
-from tidegate.core.errors import OutsideError, UserError
-from tidegate.ports.forge import Forge, RequestState, Status, StatusState
+from tidegate.forge.client.asking import Limits
+from tidegate.forge.port import Forge, RequestState, Status, StatusState
+from tidegate.model.errors import OutsideError, UserError
 
 KINDS = tuple(VENDORS)
 Story = Callable[[RemotelyHosted], Awaitable[None]]
@@ -409,7 +409,7 @@ def test_gitea_is_not_searched_to_the_end_for_a_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest are looked through, page by page; beyond them nobody knows."""
-    monkeypatch.setattr("tidegate.adapters.forge.gitea.LOOKED_MAX", 4)
+    monkeypatch.setattr("tidegate.forge.client.gitea.LOOKED_MAX", 4)
 
     async def story() -> None:
         async with remotely_hosted("gitea", tmp_path, replace(QUICK, page=2)) as project:

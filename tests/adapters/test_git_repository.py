@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.git_repos import ADA, BOB, clone, commit, git, push_change, remote
-from tidegate.adapters.git.address import cleaned
-from tidegate.adapters.git.mirror import open_mirror
-from tidegate.adapters.git.process import Git
-from tidegate.adapters.git.repository import GitRepository, open_repository
-from tidegate.core.errors import OutsideError, StaleError, UserError
-from tidegate.core.model.time import parse_instant
-from tidegate.ports.repository import Ancestry, Repository
-from tidegate.wire.remote_url import without_login
+from tidegate.forge.remote_url import without_login
+from tidegate.git.client.address import cleaned
+from tidegate.git.client.mirror import open_mirror
+from tidegate.git.client.process import Git
+from tidegate.git.client.repository import GitRepository, open_repository
+from tidegate.git.port import Ancestry, Repository
+from tidegate.model.errors import OutsideError, StaleError, UserError
+from tidegate.model.time import parse_instant
 
 FILES: dict[str, str | bytes] = {
     "a.yml": "image: aaa\n",

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tests.git_repos import commit, git, write
-from tidegate.adapters.git.repository import open_repository
-from tidegate.adapters.git.working import WorkingFiles
+from tidegate.git.client.repository import open_repository
+from tidegate.git.client.working import WorkingFiles
 
 FIRST = {"same.yml": "tag: a\n", "moved.yml": "tag: a\n", "gone.yml": "tag: a\n", "x/ü.yml": "b\n"}
 

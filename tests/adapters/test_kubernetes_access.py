@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tidegate.adapters.kubernetes.access import Access, contexts, read_access
-from tidegate.core.errors import UserError
+from tidegate.kubernetes.client.access import Access, contexts, read_access
+from tidegate.model.errors import UserError
 
 
 def kubeconfig(

@@ -7,11 +7,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tidegate.adapters.kubernetes.access import Access
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.pods import Asking, Reach
-from tidegate.core.errors import OutsideError
-from tidegate.ports.cluster import POD, NotAllowedError, Object
+from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.pods import Asking, Reach
+from tidegate.kubernetes.port import POD, NotAllowedError, Object
+from tidegate.model.errors import OutsideError
 
 QUICK = Asking(timeout_s=0.5, bytes_max=1000, pause_s=0.001, pause_max_s=0.01, failures_max=3)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]

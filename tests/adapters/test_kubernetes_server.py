@@ -12,12 +12,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.real.prometheus import free_port
-from tidegate.adapters.kubernetes.access import Access
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.server import Limits, Server
-from tidegate.adapters.kubernetes.watching import Watching
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.ports.cluster import CONFIG_MAP, Change, ExpiredError, NotAllowedError
+from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.server import Limits, Server
+from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.port import CONFIG_MAP, Change, ExpiredError, NotAllowedError
+from tidegate.model.errors import OutsideError, StaleError
 
 QUICK = Limits(pause_s=0.001, pause_max_s=0.01, tries_max=4, timeout_s=1, total_s=5)
 NAMES = {"namespace": "ns", "name": "a"}

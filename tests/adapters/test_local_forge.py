@@ -10,16 +10,16 @@ import pytest
 from tests.contract.test_forge import proposal
 from tests.forge.bare import bare_repository, commit, git, tip
 from tidegate import wiring
-from tidegate.adapters.forge.local import LocalForge
-from tidegate.core.errors import OutsideError, UserError
-from tidegate.ports.forge import RequestState, Status, StatusState
+from tidegate.forge.client.local import LocalForge
+from tidegate.forge.port import RequestState, Status, StatusState
+from tidegate.model.errors import OutsideError, UserError
 
 # Another process, which opens merge requests of branches of its own and says something on each.
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from tidegate.adapters.forge.local import LocalForge
-from tidegate.ports.forge import Proposal
+from tidegate.forge.client.local import LocalForge
+from tidegate.forge.port import Proposal
 
 async def main(folder, who):
     forge = LocalForge(Path(folder))

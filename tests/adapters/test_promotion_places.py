@@ -15,11 +15,11 @@ from tests.promoted import (
     make_bundle,
     make_source,
 )
-from tidegate.adapters.git.repository import open_repository
-from tidegate.config.promotion.files import Files
-from tidegate.config.promotion.finding import Standing, rewritten, standing
-from tidegate.config.promotion.reading import named, promotions
-from tidegate.core.errors import UserError
+from tidegate.git.client.repository import open_repository
+from tidegate.kinds.promotions.files.files import Files
+from tidegate.kinds.promotions.files.finding import Standing, rewritten, standing
+from tidegate.kinds.promotions.files.reading import named, promotions
+from tidegate.model.errors import UserError
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tidegate import wiring
-from tidegate.adapters.runners.command import CommandRunner
-from tidegate.adapters.runners.container import ContainerRunner
-from tidegate.adapters.runners.process import LINE_BYTES_MAX
-from tidegate.core.errors import OutsideError, UserError
-from tidegate.core.integrations.affected import Input
-from tidegate.ports.dry_runs import DryRun, MissingError, Runner
+from tidegate.kinds.integrations.client.runners.command import CommandRunner
+from tidegate.kinds.integrations.client.runners.container import ContainerRunner
+from tidegate.kinds.integrations.client.runners.process import LINE_BYTES_MAX
+from tidegate.kinds.integrations.core.review.affected import Input
+from tidegate.kinds.integrations.dry_runs_port import DryRun, MissingError, Runner
+from tidegate.model.errors import OutsideError, UserError
 
 IMAGE = "quay.io/it/it:f929a38"
 

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tidegate.adapters.webhook import ATTEMPTS_MAX, TEXT_MAX, Webhook, text_of
-from tidegate.core.errors import OutsideError
-from tidegate.core.why.notices import Happening, Notice
-from tidegate.http.server import Server, bind
+from tidegate.api.server import Server, bind
+from tidegate.kinds.rollouts.core.explain.notices import Happening, Notice
+from tidegate.model.errors import OutsideError
+from tidegate.notify.webhook import ATTEMPTS_MAX, TEXT_MAX, Webhook, text_of
 
 TEMPLATE = "${rollout} ${revision} ${what}: ${why}"
 STOP = Notice(

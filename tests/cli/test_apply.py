@@ -18,13 +18,13 @@ from click.testing import CliRunner, Result
 from tests.estates import Land
 from tests.folders import Folder
 from tidegate import wiring
-from tidegate.cli import estate as estate_cli
 from tidegate.cli.main import cli
-from tidegate.config.bundle.reading import read_bundle
-from tidegate.core.errors import OutsideError, UserError
-from tidegate.core.integrations.estate import estate_of, manifest_of
-from tidegate.core.model.problem import Problem, Problems
-from tidegate.ports.cluster import DEPLOYMENT, Cluster
+from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.cli import estate as estate_cli
+from tidegate.kinds.integrations.core.workloads.estate import estate_of, manifest_of
+from tidegate.kubernetes.port import DEPLOYMENT, Cluster
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.problem import Problem, Problems
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "plans"
 CLUSTERS = {"prod-1": "production", "stage-1": "stage"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.config.strict_yaml import read_yaml
+from tidegate.documents.strict_yaml import read_yaml
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "examples/brakes.yaml"

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.folders import Folder, git
-from tidegate.adapters.forge.local import LocalForge
-from tidegate.cli import check as command
 from tidegate.cli.main import cli
-from tidegate.core.errors import OutsideError, UserError
+from tidegate.forge.client.local import LocalForge
+from tidegate.kinds.integrations.cli import check as command
+from tidegate.model.errors import OutsideError, UserError
 
 Check = Callable[..., Result]
 TF = "terraform-resources"

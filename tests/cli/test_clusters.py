@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from tests.contract.clusters import PATIENCE_S, deployment, until
-from tidegate.adapters.kubernetes.access import contexts, read_access
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.server import Limits
 from tidegate.cli.main import cli
-from tidegate.core.errors import OutsideError, UserError
-from tidegate.ports.cluster import DEPLOYMENT, POD, Object
+from tidegate.kubernetes.client.access import contexts, read_access
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.port import DEPLOYMENT, POD, Object
+from tidegate.model.errors import OutsideError, UserError
 
 ROOT = Path(__file__).parents[2]
 BUNDLE = ROOT / "examples/app-interface"

@@ -8,11 +8,11 @@ from click.testing import CliRunner, Result
 
 from tests.folders import Folder
 from tests.git_repos import git
-from tidegate.adapters.forge.local import LocalForge
-from tidegate.adapters.forge.marking import is_marked, marked
 from tidegate.cli.commenting import branch_of, key_of, number_in
 from tidegate.cli.main import cli
-from tidegate.ports.forge import Proposal
+from tidegate.forge.client.local import LocalForge
+from tidegate.forge.client.marking import is_marked, marked
+from tidegate.forge.port import Proposal
 
 CI = ("CI_MERGE_REQUEST_IID", "GITHUB_REF", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",
       "CI_COMMIT_BRANCH", "GITHUB_HEAD_REF")  # fmt: skip

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tidegate.wire.reader import DURATION_REMEDY
+from tidegate.documents.reader import DURATION_REMEDY
 
 
 def tidegate(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:

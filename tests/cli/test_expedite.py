@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_setting_brakes import tidegate
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.config.brake_file import BrakeFile
-from tidegate.core.gates.brakes import Brakes, concerning
-from tidegate.core.gates.scope import KindOfChange
-from tidegate.core.model.time import SECOND, Instant
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.gates.brakes import Brakes, concerning
+from tidegate.gates.scope import KindOfChange
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import SECOND, Instant
+from tidegate.settings.brake_file import BrakeFile
 from tidegate.wiring import open_store
 
 ADD = ("expedite", "add", "4.21.3", "-l", "org=o", "--reason", "CVE-2026-1")

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.test_policy import Owner
 from tests.managed import example, managed
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.state import ALL_CLUSTERS
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.state import ALL_CLUSTERS
 
 GATES = [
     {"id": "ocp-17", "prefix": "4.17", "label": "api.openshift.com/gate-ocp"},

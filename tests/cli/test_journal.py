@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.cli.main import main
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import (
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import (
     Acted,
     AnyFact,
     Asked,
@@ -27,14 +27,14 @@ from tidegate.core.journal.facts import (
     Stand,
     Verb,
 )
-from tidegate.core.journal.rollout_state import RolloutState, fold
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Instant, parse_instant
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import Membership
-from tidegate.ports.store import Claim
-from tidegate.wire.journal_pieces import Piece
+from tidegate.journal.pieces import Piece
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Instant, parse_instant
+from tidegate.store.port import Claim
 from tidegate.wiring import open_store
 
 START = parse_instant("2026-01-31T12:00:00Z")

@@ -1,15 +1,15 @@
 """What the journal knows of rollouts, for whoever asks."""
 
-from tidegate.adapters.store.memory import MemoryStore
 from tidegate.cli.live import rollouts, stopped_by
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import AnyFact, Asked, Decided, Declared, Mode, Observed, Verb
-from tidegate.core.model.plan import Event
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.strategy import Rollout, Strategy, StrategyType
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import Membership
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import AnyFact, Asked, Decided, Declared, Mode, Observed, Verb
+from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.plan import Event
+from tidegate.model.target import Status, Target
+from tidegate.model.time import Instant
+from tidegate.store.client.memory import MemoryStore
 
 DECLARED = Declared(
     strategy=Strategy(StrategyType.PROGRESSIVE),

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.cli.managers import (
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.upgrades.cli.managers import (
     OCM_URL,
     SIGN_ON,
     Managers,
@@ -20,16 +20,16 @@ from tidegate.cli.managers import (
     own_environment,
     service_of,
 )
-from tidegate.config.settings import Settings, load, shown
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.errors import OutsideError, UserError
-from tidegate.core.upgrades.service import Credentials, Environment, Registration
-from tidegate.simulation.cluster_manager.faults import Luck, Troubles
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.server import ManagerServer
-from tidegate.simulation.cluster_manager.timing import OwnClock
-from tidegate.simulation.cluster_manager.tokens import Tokens
-from tidegate.wire.cluster_manager_doc import CredentialDoc, read_world
+from tidegate.kinds.upgrades.core.service import Credentials, Environment, Registration
+from tidegate.kinds.upgrades.ocm.simulated.faults import Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
+from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc, read_world
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.settings.settings import Settings, load, shown
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WHO = (

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from tests.engine.stage import VirtualClock
 from tidegate.cli.observing import BEAT_LATE_S, JOURNAL_SILENT_S, Observer
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.model.time import Instant
 from tidegate.engine.worker import Vitals
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.time import Instant
 from tidegate.telemetry.log import Log
 
 WELL = Vitals(

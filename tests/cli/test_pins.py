@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from tests.folders import Folder
 from tests.git_repos import BOB, clone, commit, git, remote
 from tidegate.cli.main import cli
-from tidegate.core.errors import TidegateError
+from tidegate.model.errors import TidegateError
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/app-interface"

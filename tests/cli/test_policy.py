@@ -16,11 +16,11 @@ from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
 from tidegate.cli.main import cli
-from tidegate.core.errors import UserError
-from tidegate.core.upgrades.labelling import MARK
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.founding import put_label
-from tidegate.simulation.cluster_manager.state import ORGANIZATIONS, SUBSCRIPTIONS
+from tidegate.kinds.upgrades.core.labels.labelling import MARK
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.founding import put_label
+from tidegate.kinds.upgrades.ocm.simulated.state import ORGANIZATIONS, SUBSCRIPTIONS
+from tidegate.model.errors import UserError
 
 PREFIX = "sre-capabilities.aus."
 WISHES = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}

@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 
 from tests.git_repos import git
 from tidegate.cli.main import cli
-from tidegate.cli.revisions import Revisions
-from tidegate.config.settings import load
-from tidegate.core.integrations.effect import Fate
+from tidegate.kinds.integrations.cli.revisions import Revisions
+from tidegate.kinds.integrations.core.review.effect import Fate
+from tidegate.settings.settings import load
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "app-interface"
 GOLDEN = Path(__file__).parent / "previews"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.git_repos import git
 from tests.promoted import JENKINS, Play, Source, make_source
-from tidegate.core.promotions.proposal import Facts, branch, title
+from tidegate.kinds.promotions.core.proposal import Facts, branch, title
 
 DOCUMENT = """---
 $schema: /tidegate/promotion-1.yml

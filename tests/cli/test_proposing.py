@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 from tests.git_repos import clone, commit, git, push_change, remote
 from tidegate.cli.proposing import FORGE_SETTINGS, Offer, Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
-from tidegate.config.settings import Merged
-from tidegate.core.errors import StaleError
-from tidegate.ports.forge import Forge
-from tidegate.ports.repository import Repository
+from tidegate.forge.port import Forge
+from tidegate.git.port import Repository
+from tidegate.model.errors import StaleError
+from tidegate.settings.settings import Merged
 
 BRANCH = "tidegate/promote-x"
 OLD, NEW = "ref: old\n", "ref: new\n"

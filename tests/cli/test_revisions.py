@@ -6,9 +6,9 @@ import click
 import pytest
 
 from tests.folders import Folder, git
-from tidegate.cli.revisions import Revisions
-from tidegate.config.settings import load
-from tidegate.core.errors import UserError
+from tidegate.kinds.integrations.cli.revisions import Revisions
+from tidegate.model.errors import UserError
+from tidegate.settings.settings import load
 
 
 @pytest.fixture

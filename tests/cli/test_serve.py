@@ -17,9 +17,9 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tidegate.adapters.store.opening import open_archive
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.model.time import SECOND, Duration
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import SECOND, Duration
+from tidegate.store.client.opening import open_archive
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo.yaml"
@@ -151,7 +151,7 @@ def altered(folder: Path, observe: str) -> dict[str, str]:
     """An environment in which the simulated fleet is looked at in another way."""
     code = f"""
 import asyncio
-import tidegate.simulation.port as port
+import tidegate.kinds.rollouts.simulated.port as port
 usual = port.SimulatedFleet.observe
 async def observe(self, partition):
     {observe}

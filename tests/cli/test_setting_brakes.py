@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.config.brake_file import BrakeFile
-from tidegate.core.model.time import SECOND, Instant
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.ports.store import Claim
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import SECOND, Instant
+from tidegate.settings.brake_file import BrakeFile
+from tidegate.store.port import Claim
 from tidegate.wiring import open_store
 
 

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from tidegate.cli.main import cli
-from tidegate.core.model.time import parse_duration, parse_instant
+from tidegate.model.time import parse_duration, parse_instant
 from tidegate.wiring import clock
 
 WORLD = Path(__file__).parents[2] / "examples/ocm.yaml"

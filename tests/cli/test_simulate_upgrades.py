@@ -11,19 +11,19 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tidegate.cli.main import cli
-from tidegate.cli.upgrade_rehearsal import Rehearsal
-from tidegate.cli.upgrade_story import Ear, Outcome
-from tidegate.cli.upgrade_view import views
-from tidegate.core.model.time import Instant, format_second, parse_instant
-from tidegate.simulation.cluster_manager.state import (
+from tidegate.kinds.upgrades.cli.look.view import views
+from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
+from tidegate.kinds.upgrades.cli.story import Ear, Outcome
+from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     CLUSTER_LOGS,
     VERSIONS,
     State,
 )
-from tidegate.simulation.upgrade_events import Event
-from tidegate.simulation.upgrade_story import Story
-from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.kinds.upgrades.simulated.events import Event
+from tidegate.kinds.upgrades.simulated.story import Story
+from tidegate.model.time import Instant, format_second, parse_instant
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL, FORTNIGHT = EXAMPLES / "ocm.yaml", EXAMPLES / "fortnight.yaml"

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from tests.upgrades_live import Scene, example
 from tidegate.cli.main import cli
-from tidegate.cli.upgrade_soak import published
-from tidegate.core.upgrades.deciding.soak import DAY
+from tidegate.kinds.upgrades.cli.journal_soak import published
+from tidegate.kinds.upgrades.core.rules.soak import DAY
 from tidegate.wiring import clock, open_store
 
 BEFORE = {

@@ -9,14 +9,14 @@ from tests.engine.stage import VirtualClock
 from tests.telemetry.test_numbers import NOTHING
 from tests.telemetry.test_upgrade_numbers import Labels, by, scraped
 from tests.upgrades_live import Scene, example
-from tidegate.cli.upgrade_observing import UpgradeEars
-from tidegate.core.model.time import Instant
-from tidegate.core.upgrades.service import Credentials, Environment, Service
 from tidegate.engine.kind import TroubleError
-from tidegate.engine.upgrades.rounds import UpgradeRound
 from tidegate.engine.worker import Led
-from tidegate.ports.cluster_manager import RefusedError
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.app.rounds import UpgradeRound
+from tidegate.kinds.upgrades.cli.observing import UpgradeEars
+from tidegate.kinds.upgrades.core.service import Credentials, Environment, Service
+from tidegate.kinds.upgrades.ocm.port import RefusedError
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.model.time import Instant
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.metrics import Metrics
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, integration
 from tidegate.cli.findings import FORMATS as RENDERERS
-from tidegate.cli.validate import FORMATS
-from tidegate.config.bundle.finding import RULES
+from tidegate.kinds.integrations.bundle.finding import RULES
+from tidegate.kinds.integrations.cli.validate import FORMATS
 
 ROOT = Path(__file__).parents[2]
 BAD = integration(

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from tests.estates import estate, integration, managed
 from tests.folders import Folder
-from tidegate.cli.estate import Asked
-from tidegate.cli.verify import look
-from tidegate.ports.cluster import DEPLOYMENT, Kind, Reading
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
+from tidegate.kinds.integrations.cli.estate import Asked
+from tidegate.kinds.integrations.cli.verify import look
+from tidegate.kubernetes.port import DEPLOYMENT, Kind, Reading
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 
 pytestmark = pytest.mark.xdist_group("verify")
 

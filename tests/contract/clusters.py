@@ -11,21 +11,21 @@ import pytest
 
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
-from tidegate.adapters.kubernetes.access import Access
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.leases import KubernetesLeases
-from tidegate.adapters.kubernetes.pods import Reach
-from tidegate.adapters.kubernetes.watching import Watching
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.model.time import SECOND, Duration
-from tidegate.ports.cluster import MANAGER, Cluster
-from tidegate.ports.leases import Leases
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
-from tidegate.simulation.kube.nodes import Nodes
-from tidegate.simulation.kube_server.server import Hosted, KubeServer
-from tidegate.simulation.leases import LeaseRecord, SimulatedLeases
-from tidegate.wire.behaviour_doc import Behaviour, Manner, Rule, Start
+from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.leases import KubernetesLeases
+from tidegate.kubernetes.client.pods import Reach
+from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.leases_port import Leases
+from tidegate.kubernetes.port import MANAGER, Cluster
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, Manner, Rule, Start
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.kubernetes.simulated.leases import LeaseRecord, SimulatedLeases
+from tidegate.kubernetes.simulated.life.nodes import Nodes
+from tidegate.kubernetes.simulated.server.server import Hosted, KubeServer
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import SECOND, Duration
 
 # Somebody else who applies to the same objects.
 SOMEBODY = "somebody"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract import journals
 from tests.contract.journals import Journal
-from tidegate.ports.archive import Archive
+from tidegate.store.archive_port import Archive
 
 
 def _journal(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Journal:

@@ -15,12 +15,12 @@ from typing import IO
 
 import msgspec
 
-from tidegate.adapters.store.opening import open_archive
-from tidegate.core.journal.chain import Entry, Note
-from tidegate.core.journal.facts import Acted, Folded, Outcome
-from tidegate.core.model.time import Instant
-from tidegate.ports.archive import Archive
-from tidegate.ports.store import Claim, Head
+from tidegate.journal.chain import Entry, Note
+from tidegate.journal.facts import Acted, Folded, Outcome
+from tidegate.model.time import Instant
+from tidegate.store.archive_port import Archive
+from tidegate.store.client.opening import open_archive
+from tidegate.store.port import Claim, Head
 
 PARTITION = "r1"
 # A batch of each size is written now and then; the largest take several pages of the log.

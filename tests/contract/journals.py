@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import psycopg
 
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.adapters.store.opening import open_archive
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Acted, Folded, Outcome
-from tidegate.core.model.time import Instant
-from tidegate.ports.archive import Archive
-from tidegate.ports.store import Claim
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Acted, Folded, Outcome
+from tidegate.model.time import Instant
+from tidegate.store.archive_port import Archive
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.client.opening import open_archive
+from tidegate.store.port import Claim
 
 TABLES = "journal_partitions, journal_entries, journal_projections, journal_claims"
 

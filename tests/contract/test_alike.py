@@ -18,10 +18,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.contract import journals
 from tests.contract.journals import folded, note
 from tests.sim import IN_CI
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.model.time import Duration, Instant
-from tidegate.ports.archive import Archive
-from tidegate.ports.store import Claim, Head, Lease
+from tidegate.model.time import Duration, Instant
+from tidegate.store.archive_port import Archive
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Claim, Head, Lease
 
 # Each step is some transactions on two real databases: a history takes most of a second.
 EXAMPLES = 40 if IN_CI else 10

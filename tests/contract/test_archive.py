@@ -8,16 +8,16 @@ import pytest
 
 from tests.contract import journals
 from tests.contract.journals import Journal, claim, note, notes
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.adapters.store.opening import open_archive
-from tidegate.core.errors import StaleError, UserError
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Braked, Decided, Mode, Stand, Verb
-from tidegate.core.journal.selection import Wanted, matches
-from tidegate.core.model.time import Duration, Instant
-from tidegate.core.rollout.summary import Summary
-from tidegate.ports.archive import Archive
-from tidegate.wire.journal_pieces import Chain, Piece, check_pieces
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Braked, Decided, Mode, Stand, Verb
+from tidegate.journal.pieces import Chain, Piece, check_pieces
+from tidegate.journal.selection import Wanted, matches
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.model.errors import StaleError, UserError
+from tidegate.model.time import Duration, Instant
+from tidegate.store.archive_port import Archive
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.client.opening import open_archive
 
 MINUTE = 60_000_000_000
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tidegate.adapters.file_cache import ENTRIES_MAX, FileCache, NoCache, cache_path
+from tidegate.machine.file_cache import ENTRIES_MAX, FileCache, NoCache, cache_path
 
 KEYS = [bytes([i]) * 32 for i in range(4)]
 
@@ -107,7 +107,7 @@ def test_a_busy_file_is_left_alone(tmp_path: Path) -> None:
 def test_what_is_full_is_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not grow for ever, and what was put last is there."""
     assert ENTRIES_MAX > 10_000
-    monkeypatch.setattr("tidegate.adapters.file_cache.ENTRIES_MAX", 3)
+    monkeypatch.setattr("tidegate.machine.file_cache.ENTRIES_MAX", 3)
     cache = FileCache(tmp_path / "c.db")
     for key in KEYS:
         cache.put({key: b"x"})

@@ -18,8 +18,7 @@ from tests.contract.clusters import (
     until,
 )
 from tests.real.kubelet import METRICS_PORT
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.ports.cluster import (
+from tidegate.kubernetes.port import (
     CONFIG_MAP,
     DEPLOYMENT,
     MANAGER,
@@ -35,6 +34,7 @@ from tidegate.ports.cluster import (
     RefusedError,
     Take,
 )
+from tidegate.model.errors import OutsideError, StaleError
 
 IMAGE = '.spec.template.spec.containers[name="int"].image'
 

@@ -10,14 +10,14 @@ from aiohttp import web
 
 from tests.property.prometheus_worlds import body
 from tests.serving import answering
-from tidegate.adapters.prometheus.health import PrometheusHealth
-from tidegate.adapters.prometheus.source import Limits, PrometheusSource
-from tidegate.cli.managers import health_of
-from tidegate.config.settings import load
-from tidegate.core.errors import OutsideError, UserError
-from tidegate.core.upgrades.service import Environment
-from tidegate.wire.prometheus.cluster_alerts import alerts_query
-from tidegate.wire.prometheus.server import PrometheusServer, Secret
+from tidegate.kinds.upgrades.cli.managers import health_of
+from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
+from tidegate.kinds.upgrades.core.service import Environment
+from tidegate.kinds.upgrades.wire.cluster_alerts import alerts_query
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.prometheus.client.source import Limits, PrometheusSource
+from tidegate.prometheus.server import PrometheusServer, Secret
+from tidegate.settings.settings import load
 
 FAST = Limits(timeout_s=0.3, total_s=1.5, pause_s=0.01, tries_max=2)
 

@@ -10,26 +10,26 @@ import aiohttp
 import pytest
 
 from tests.unit.test_simulated_ocm import world
-from tidegate.adapters.cluster_manager.asking import Limits
-from tidegate.adapters.cluster_manager.client import ClusterManagerClient
-from tidegate.adapters.cluster_manager.token import (
+from tidegate.kinds.upgrades.app.survey import survey
+from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.token import (
     AccessToken,
     Credentials,
     OfflineToken,
     ServiceAccount,
 )
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.errors import OutsideError
-from tidegate.core.model.time import format_instant, parse_duration
-from tidegate.engine.upgrades.survey import survey
-from tidegate.ports.cluster_manager import LabelType, Owner, RefusedError, Upgradable
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.server import ManagerServer
-from tidegate.simulation.cluster_manager.timing import OwnClock
-from tidegate.simulation.cluster_manager.tokens import Tokens
-from tidegate.wire.cluster_manager import LogEntry
-from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.kinds.upgrades.ocm.documents import LogEntry
+from tidegate.kinds.upgrades.ocm.port import LabelType, Owner, RefusedError, Upgradable
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
+from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import format_instant, parse_duration
 
 PREFIX = "sre-capabilities.aus."
 # Everything goes wrong, and passes at once.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import crash, journals
-from tidegate.adapters.store.database import sqlite_database
+from tidegate.store.client.database import sqlite_database
 
 # Enough to hit an append, a compaction and a pause in most runs; e2e kills more.
 KILLS = 3

@@ -8,14 +8,14 @@ import pytest
 
 from tests.forge.bare import git, tip
 from tests.forge.hosted import Hosted, hosted
-from tidegate.core.errors import OutsideError
-from tidegate.ports.forge import (
+from tidegate.forge.port import (
     MergeRequest,
     Proposal,
     RequestState,
     Status,
     StatusState,
 )
+from tidegate.model.errors import OutsideError
 
 KINDS = ("local", "gitlab", "github", "gitea")
 Story = Callable[[Hosted], Awaitable[None]]

@@ -15,8 +15,8 @@ from tests.forge.bare import tip
 from tests.forge.hosted import RemotelyHosted, remotely_hosted
 from tests.forge.server import PROJECT
 from tests.forge.world import JANE
-from tidegate.core.errors import OutsideError
-from tidegate.ports.forge import RequestState, Status, StatusState
+from tidegate.forge.port import RequestState, Status, StatusState
+from tidegate.model.errors import OutsideError
 
 Story = Callable[[RemotelyHosted], Awaitable[None]]
 

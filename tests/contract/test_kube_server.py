@@ -10,13 +10,13 @@ import aiohttp
 import pytest
 
 from tests.contract.clusters import config_map, deployment
-from tidegate.adapters.kubernetes.access import Access
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.server import Limits
-from tidegate.core.errors import OutsideError
-from tidegate.ports.cluster import CONFIG_MAP, ExpiredError, NotAllowedError
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.kube_server.server import Hosted, KubeServer
+from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.port import CONFIG_MAP, ExpiredError, NotAllowedError
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.server.server import Hosted, KubeServer
+from tidegate.model.errors import OutsideError
 
 IMPATIENT = Limits(tries_max=2, pause_s=0.01, total_s=5)
 Story = Callable[[str, KubeServer], Awaitable[None]]

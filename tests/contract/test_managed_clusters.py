@@ -9,30 +9,30 @@ import msgspec
 import pytest
 
 from tests.unit.test_simulated_ocm import world
-from tidegate.adapters.cluster_manager.asking import Limits
-from tidegate.adapters.cluster_manager.client import ClusterManagerClient
-from tidegate.adapters.cluster_manager.token import ServiceAccount
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.errors import OutsideError
-from tidegate.core.model.time import Instant, format_instant, parse_duration, parse_instant
-from tidegate.engine.upgrades.survey import Survey, survey
-from tidegate.ports.cluster_manager import (
+from tidegate.kinds.upgrades.app.survey import Survey, survey
+from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.token import ServiceAccount
+from tidegate.kinds.upgrades.ocm.documents import LogEntry
+from tidegate.kinds.upgrades.ocm.port import (
     LabelType,
     ManagedClusters,
     Owner,
     RefusedError,
     Upgradable,
 )
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.simulation.cluster_manager.server import ManagerServer
-from tidegate.simulation.cluster_manager.state import State
-from tidegate.simulation.cluster_manager.timing import OwnClock
-from tidegate.simulation.cluster_manager.tokens import Tokens
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
+from tidegate.kinds.upgrades.ocm.simulated.state import State
+from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import Instant, format_instant, parse_duration, parse_instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
-from tidegate.wire.cluster_manager import LogEntry
-from tidegate.wire.cluster_manager_doc import read_world
 
 PREFIX = "sre-capabilities.aus."
 A, PLANE = Upgradable("a-id"), Upgradable("h-id", hosted=True)

@@ -12,11 +12,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from tests.contract.journals import Journal, notes
-from tidegate.adapters.store import migrations
-from tidegate.adapters.store.database import Database, postgres_database, sqlite_database
-from tidegate.adapters.store.opening import open_archive
-from tidegate.adapters.store.schema import metadata
-from tidegate.core.errors import UserError
+from tidegate.model.errors import UserError
+from tidegate.store.client import migrations
+from tidegate.store.client.database import Database, postgres_database, sqlite_database
+from tidegate.store.client.opening import open_archive
+from tidegate.store.client.schema import metadata
 
 
 def of(journal: Journal) -> Database:

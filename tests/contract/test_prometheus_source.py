@@ -14,12 +14,12 @@ from aiohttp import web
 
 from tests.property.prometheus_worlds import BEGIN, SINCE, body, matrix, told_at
 from tests.serving import answering
-from tidegate.adapters.prometheus.source import Limits, PrometheusSource
-from tidegate.core.errors import OutsideError
-from tidegate.core.gates.health import Evidence
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.wire.prometheus.probe import AlertRules, Counters, PrometheusProbe
-from tidegate.wire.prometheus.server import PrometheusServer, Secret
+from tidegate.gates.health import Evidence
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Instant
+from tidegate.prometheus.client.source import Limits, PrometheusSource
+from tidegate.prometheus.probe import AlertRules, Counters, PrometheusProbe
+from tidegate.prometheus.server import PrometheusServer, Secret
 
 NOW = Instant(SINCE + 20 * SECOND)
 FAST = Limits(timeout_s=0.3, total_s=1.5, pause_s=0.01, bytes_max=20_000)

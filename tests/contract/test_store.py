@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.contract.journals import Journal, claim, folded, note, notes
-from tidegate.core.errors import StaleError
-from tidegate.core.journal.chain import Note, genesis, link
-from tidegate.core.journal.facts import Braked
-from tidegate.core.model.time import Duration, Instant
-from tidegate.ports.archive import Archive
-from tidegate.ports.store import Head, Lease, LostClaimError
+from tidegate.journal.chain import Note, genesis, link
+from tidegate.journal.facts import Braked
+from tidegate.model.errors import StaleError
+from tidegate.model.time import Duration, Instant
+from tidegate.store.archive_port import Archive
+from tidegate.store.port import Head, Lease, LostClaimError
 
 NOW = Instant(1_000)
 TERM = Duration(100)

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from tests.contract.journals import Journal, folded, in_file, notes
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal.chain import verify
-from tidegate.core.journal.selection import Wanted
+from tidegate.journal.chain import verify
+from tidegate.journal.selection import Wanted
+from tidegate.model.errors import OutsideError
 
 E, P = "journal_entries", "journal_partitions"
 STEPS = ("seq = 9001 WHERE seq = 8", "seq = 8 WHERE seq = 9", "seq = 9 WHERE seq = 9001")

@@ -6,12 +6,12 @@ import pytest
 
 from tests.bundles import INVENTORY, MemoryTree
 from tests.git_repos import git
-from tidegate.adapters.file_cache import NoCache
-from tidegate.adapters.tree.directory import DirectoryTree
-from tidegate.adapters.tree.git import GitTree
-from tidegate.config.bundle.reading import read_bundle
-from tidegate.core.errors import UserError
-from tidegate.ports.tree import Tree
+from tidegate.git.client.tree.directory import DirectoryTree
+from tidegate.git.client.tree.git import GitTree
+from tidegate.git.tree_port import Tree
+from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.machine.file_cache import NoCache
+from tidegate.model.errors import UserError
 
 OTHERS = {
     ".hidden/a.yml": "a: b\n",

@@ -15,8 +15,7 @@ from tests.contract.clusters import (
     running_stage_of,
     until,
 )
-from tidegate.core.errors import OutsideError
-from tidegate.ports.cluster import (
+from tidegate.kubernetes.port import (
     DEPLOYMENT,
     JOB,
     POD,
@@ -26,6 +25,7 @@ from tidegate.ports.cluster import (
     Kind,
     Object,
 )
+from tidegate.model.errors import OutsideError
 
 
 @pytest.fixture(params=EVERY)

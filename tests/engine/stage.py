@@ -5,16 +5,16 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.journal.facts import Mode
-from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import Round, run_round
-from tidegate.ports.store import Lease, Store
-from tidegate.simulation.port import SimulatedFleet
-from tidegate.wire.scenario_doc import Scenario, read_scenario
+from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.port import Lease, Store
 
 PARTITION = "simulated/demo"
 TERM = Duration(10 * SECOND)

@@ -5,16 +5,6 @@ import asyncio
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, set_up
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal.facts import Declared, Mode, Task
-from tidegate.core.journal.rollout_state import Pending, RolloutState
-from tidegate.core.model.plan import Change, ChangeKind
-from tidegate.core.model.target import Target
-from tidegate.core.model.time import SECOND, Duration, Instant, parse_instant
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.world import Membership
 from tidegate.engine.acting import (
     RETRY_FIRST,
     RETRY_MAX,
@@ -26,9 +16,19 @@ from tidegate.engine.acting import (
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import run_round
-from tidegate.simulation.port import SimulatedFleet
+from tidegate.journal.facts import Declared, Mode, Task
+from tidegate.kinds.rollouts.core.journal.state import Pending, RolloutState
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.errors import OutsideError
+from tidegate.model.plan import Change, ChangeKind
+from tidegate.model.target import Target
+from tidegate.model.time import SECOND, Duration, Instant, parse_instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
-from tidegate.wire.scenario_doc import read_scenario
+from tidegate.store.client.memory import MemoryStore
 
 
 class Refusing(Tripwire):

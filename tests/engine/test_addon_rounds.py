@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from tests.upgrades_live import Scene
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal import upgrade_state
-from tidegate.core.model.time import Instant
-from tidegate.core.upgrades.deciding.soak import DAY
-from tidegate.core.upgrades.foresight.forecast import forecast
-from tidegate.core.upgrades.world import Org
-from tidegate.engine.upgrades.survey import survey
-from tidegate.engine.upgrades.worlds import world_of
-from tidegate.ports.cluster_manager import Reading
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.simulation.cluster_manager.state import ADDONS, Write
+from tidegate.kinds.upgrades.app.survey import survey
+from tidegate.kinds.upgrades.app.worlds import world_of
+from tidegate.kinds.upgrades.core.foresight.forecast import forecast
+from tidegate.kinds.upgrades.core.journal import state as upgrade_state
+from tidegate.kinds.upgrades.core.rules.soak import DAY
+from tidegate.kinds.upgrades.core.world import Org
+from tidegate.kinds.upgrades.ocm.port import Reading
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.state import ADDONS, Write
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import Instant
 
 ORG = "upgrades/prod/o"
 

@@ -8,20 +8,20 @@ import msgspec
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION, TERM, Process, Stage, Tripwire, set_up
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.config.brake_file import BrakeFile
-from tidegate.core.errors import OutsideError
-from tidegate.core.gates.health import Evidence, Run
-from tidegate.core.journal.brake_state import PARTITION as BRAKES
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Acted, Bound, Braked, Decided, Lifted, Outcome
-from tidegate.core.journal.replay import replay
-from tidegate.core.model.reasons import Gate
-from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.evidence import Gatherer, Pace
 from tidegate.engine.round import Round
-from tidegate.wire.rollout_answer import answer_rollout
+from tidegate.gates.health import Evidence, Run
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Acted, Bound, Braked, Decided, Lifted, Outcome
+from tidegate.kinds.rollouts.core.journal.replay import replay
+from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
+from tidegate.model.errors import OutsideError
+from tidegate.model.reasons import Gate
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.settings.brake_file import BrakeFile
+from tidegate.store.client.memory import MemoryStore
 
 HOLD: dict[str, Any] = {
     "name": "inc-42",
@@ -216,7 +216,7 @@ def test_a_brake_in_the_journal_nobody_can_read_is_named(tmp_path: Path) -> None
 
 def test_approvals_with_a_quorum_are_counted_from_the_journal(tmp_path: Path) -> None:
     """Declared in a file, answered by people: two different ones for this very revision."""
-    from tidegate.core.journal.facts import Asked, Verb
+    from tidegate.journal.facts import Asked, Verb
 
     stage = set_up(MemoryStore(), Tripwire(), DEMO)
     path = tmp_path / "brakes.yaml"

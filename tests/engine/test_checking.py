@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from tests.estates import estate, integration, managed
-from tidegate.core.errors import OutsideError
-from tidegate.core.integrations.affected import (
+from tidegate.kinds.integrations.app.checking import BASE, HEAD, Checking, Data, Limits, Result
+from tidegate.kinds.integrations.app.dry_jobs import JobRunner
+from tidegate.kinds.integrations.core.review.affected import (
     Affected,
     Case,
     Input,
@@ -18,20 +19,19 @@ from tidegate.core.integrations.affected import (
     affected_by,
     without_data,
 )
-from tidegate.core.integrations.effect import effects_of
-from tidegate.core.integrations.estate import Estate
-from tidegate.core.integrations.fault import Fault
-from tidegate.core.integrations.rehearsal import LINES_MAX
-from tidegate.core.model.time import parse_instant
-from tidegate.engine.integrations.checking import BASE, HEAD, Checking, Data, Limits, Result
-from tidegate.engine.integrations.dry_jobs import JobRunner
-from tidegate.ports.cluster import JOB, Cluster
-from tidegate.ports.dry_runs import DryRun, MissingError, Tell
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
-from tidegate.simulation.kube.nodes import Nodes
+from tidegate.kinds.integrations.core.review.effect import effects_of
+from tidegate.kinds.integrations.core.review.fault import Fault
+from tidegate.kinds.integrations.core.waves.rehearsal import LINES_MAX
+from tidegate.kinds.integrations.core.workloads.estate import Estate
+from tidegate.kinds.integrations.dry_runs_port import DryRun, MissingError, Tell
+from tidegate.kubernetes.port import JOB, Cluster
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.kubernetes.simulated.life.nodes import Nodes
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import parse_instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
-from tidegate.wire.behaviour_doc import read_behaviour
 
 START = parse_instant("2026-11-15T10:00:00Z")
 Script = Callable[[DryRun, Tell], Coroutine[Any, Any, int]]

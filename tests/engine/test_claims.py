@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from tests.engine.stage import DEMO, TERM, Process, Stage, Tripwire, set_up
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.config.brake_file import BrakeFile
-from tidegate.core.journal.facts import Decided
-from tidegate.core.journal.replay import replay
-from tidegate.core.model.reasons import Gate
-from tidegate.core.model.time import SECOND, Instant
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.ports.store import Claim, Head
-from tidegate.wire.scenario_doc import read_scenario
+from tidegate.journal.facts import Decided
+from tidegate.kinds.rollouts.core.journal.replay import replay
+from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
+from tidegate.model.reasons import Gate
+from tidegate.model.time import SECOND, Instant
+from tidegate.settings.brake_file import BrakeFile
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Claim, Head
 
 FIRST, SECOND_ONE = "simulated/demo", "simulated/other"
 MUTEX = "mutexes: [{name: db, scope: {everything: true}}]"
@@ -102,8 +102,8 @@ def test_a_lost_claim_is_recorded_as_a_wait_with_its_holder(tmp_path: Path) -> N
 
 def test_a_task_that_is_dropped_gives_its_place_back(tmp_path: Path) -> None:
     """Paused before it was carried out: the next round frees what it had claimed."""
-    from tidegate.core.journal.chain import Note
-    from tidegate.core.journal.facts import Asked, Verb
+    from tidegate.journal.chain import Note
+    from tidegate.journal.facts import Asked, Verb
 
     stage, first, second = two(tmp_path, MUTEX)
     original = first.desk.confirm
@@ -136,7 +136,7 @@ def test_brakes_that_go_leave_no_claims_behind(tmp_path: Path) -> None:
 
 def test_observing_claims_nothing(tmp_path: Path) -> None:
     """What only would be done takes no place of anybody's."""
-    from tidegate.core.journal.facts import Mode
+    from tidegate.journal.facts import Mode
 
     stage, first, second = two(tmp_path, MUTEX)
     asyncio.run(first.round(Mode.OBSERVE))

@@ -11,14 +11,14 @@ import pytest
 from tests.contract import journals
 from tests.engine.stage import DEMO, PARTITION, Stage, Tripwire, live, set_up
 from tests.sim import IN_CI
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.journal.chain import genesis, verify
-from tidegate.core.journal.facts import Decided, Mode
-from tidegate.core.journal.replay import replay
-from tidegate.core.journal.rollout_state import RolloutState, fold
-from tidegate.core.model.plan import ChangeKind
 from tidegate.engine.desk import Desk
-from tidegate.ports.store import Store
+from tidegate.journal.chain import genesis, verify
+from tidegate.journal.facts import Decided, Mode
+from tidegate.kinds.rollouts.core.journal.replay import replay
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
+from tidegate.model.plan import ChangeKind
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
 GOOD = DEMO

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.bundles import PRODUCTION, integration, with_integration
-from tidegate.core.errors import OutsideError
-from tidegate.core.integrations.estate import Estate, estate_of
-from tidegate.core.model.problem import Problems
-from tidegate.engine.integrations import digests as settling
-from tidegate.engine.integrations.digests import Digests, SettledEstates
+from tidegate.kinds.integrations.app import digests as settling
+from tidegate.kinds.integrations.app.digests import Digests, SettledEstates
+from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
+from tidegate.model.errors import OutsideError
+from tidegate.model.problem import Problems
 
 REPOSITORY = "quay.io/app-sre/qontract-reconcile"
 ONE, TWO = (f"sha256:{digit * 64}" for digit in "12")

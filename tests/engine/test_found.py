@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from tests.engine.stage import PARTITION, TERM, Process, Tripwire, set_up
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal.facts import (
+from tidegate.engine.acting import Actor, Limits, unwanted
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.round import run_round
+from tidegate.journal.facts import (
     Acted,
     AnyFact,
     Decided,
@@ -18,19 +19,18 @@ from tidegate.core.journal.facts import (
     Outcome,
     Task,
 )
-from tidegate.core.journal.rollout_state import RolloutState, fold, world_of
-from tidegate.core.model.plan import Change, ChangeKind
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.rollout.decide import decide
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import Membership
-from tidegate.engine.acting import Actor, Limits, unwanted
-from tidegate.engine.breaker import Breaker
-from tidegate.engine.round import run_round
-from tidegate.ports.store import Lease
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.errors import OutsideError
+from tidegate.model.plan import Change, ChangeKind
+from tidegate.model.reasons import Reason
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Lease
 
 DEADLINE = Duration(60 * SECOND)
 DECLARED = Declared(

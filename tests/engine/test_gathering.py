@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from tidegate.core.errors import OutsideError
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.health import Evidence, HealthGate, health_verdicts
-from tidegate.core.gates.scope import EVERYTHING
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.evidence import Gatherer, Pace
-from tidegate.ports.evidence import Probe
-from tidegate.wire.prometheus.probe import AlertRules
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.health import Evidence, HealthGate, health_verdicts
+from tidegate.gates.scope import EVERYTHING
+from tidegate.model.errors import OutsideError
+from tidegate.model.reasons import Reason
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.prometheus.port import Probe
+from tidegate.prometheus.probe import AlertRules
 
 BEGIN = Instant(1_800_000_000 * SECOND)
 PACE = Pace(every=Duration(15 * SECOND), timeout_s=0.5, patience_s=0.05)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 import pytest
 
 from tests.estates import REPOSITORY, Land, estate, integration, managed, namespace, verbs
-from tidegate.core.errors import OutsideError
-from tidegate.core.integrations.change import Verb
-from tidegate.core.integrations.changes import changes_of
-from tidegate.core.integrations.digests import with_digests
-from tidegate.core.integrations.estate import Estate
-from tidegate.engine.integrations.applying import Hands, Outcome, apply, release
-from tidegate.engine.integrations.reading import read_clusters
-from tidegate.ports.cluster import (
+from tidegate.kinds.integrations.app.applying import Hands, Outcome, apply, release
+from tidegate.kinds.integrations.app.reading import read_clusters
+from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.core.workloads.changes import changes_of
+from tidegate.kinds.integrations.core.workloads.digests import with_digests
+from tidegate.kinds.integrations.core.workloads.estate import Estate
+from tidegate.kubernetes.port import (
     Applied,
     Document,
     Kind,
@@ -23,7 +22,8 @@ from tidegate.ports.cluster import (
     RefusedError,
     Take,
 )
-from tidegate.simulation.cluster import SimulatedCluster
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.model.errors import OutsideError
 
 
 def three() -> Estate:

@@ -5,11 +5,17 @@ from typing import Any
 import pytest
 
 from tests.contract.test_managed_clusters import Ground, Play, inside, over_http
-from tidegate.core.errors import StaleError
-from tidegate.core.upgrades.label_edit import CLUSTER, ORGANISATION, Change, Edit, Holder
-from tidegate.engine.upgrades.labelling import Written, check_fresh, read_declared, write
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.inside import ClustersInside
+from tidegate.kinds.upgrades.app.labelling import Written, check_fresh, read_declared, write
+from tidegate.kinds.upgrades.core.labels.label_edit import (
+    CLUSTER,
+    ORGANISATION,
+    Change,
+    Edit,
+    Holder,
+)
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.model.errors import StaleError
 
 PREFIX = "sre-capabilities.aus."
 MANY = 120

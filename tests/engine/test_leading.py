@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from tests.engine.stage import PARTITION, TERM, Process, Tripwire, live, set_up
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.errors import StaleError
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Mode, Verb
-from tidegate.core.model.time import Instant
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import run_round
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Mode, Verb
+from tidegate.model.errors import StaleError
+from tidegate.model.time import Instant
+from tidegate.store.client.memory import MemoryStore
 
 
 def test_a_worker_whose_lease_was_taken_over_does_nothing() -> None:

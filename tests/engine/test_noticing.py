@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from tidegate.core.journal.facts import Declared, Observed
-from tidegate.core.journal.rollout_state import RolloutState
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.world import Membership
 from tidegate.engine.noticing import LAG_MAX, notice
-from tidegate.ports.fleet import Observation
+from tidegate.journal.facts import Declared, Observed
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Instant
 
 DECLARED = Declared(strategy=Strategy(StrategyType.ALL), groups=(Membership("dev", 0, ("a",)),))
 

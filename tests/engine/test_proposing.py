@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.git_repos import BOB, clone, commit, git, push_change, remote
-from tidegate.adapters.forge.local import LocalForge
-from tidegate.adapters.git.repository import open_repository
-from tidegate.core.errors import OutsideError, StaleError, UserError
-from tidegate.engine.promotions.proposing import Files, Outcome, Proposed, Upto, propose
-from tidegate.ports.forge import MergeRequest, Proposal, RequestState
-from tidegate.ports.repository import Repository
+from tidegate.forge.client.local import LocalForge
+from tidegate.forge.port import MergeRequest, Proposal, RequestState
+from tidegate.git.client.repository import open_repository
+from tidegate.git.port import Repository
+from tidegate.kinds.promotions.app.proposing import Files, Outcome, Proposed, Upto, propose
+from tidegate.model.errors import OutsideError, StaleError, UserError
 
 KEY = "promote-reconcile-to-production"
 BRANCH = f"tidegate/{KEY}"

@@ -10,12 +10,12 @@ import pytest
 from tests.forge.hosted import RemotelyHosted, remotely_hosted
 from tests.forge.world import JANE, TOKEN
 from tests.git_repos import clone, git
-from tidegate.adapters.git.mirror import open_mirror
-from tidegate.adapters.git.repository import open_repository
-from tidegate.core.errors import OutsideError
-from tidegate.engine.promotions.proposing import Outcome, Proposed, Upto, propose
-from tidegate.ports.forge import Proposal
-from tidegate.ports.repository import Repository
+from tidegate.forge.port import Proposal
+from tidegate.git.client.mirror import open_mirror
+from tidegate.git.client.repository import open_repository
+from tidegate.git.port import Repository
+from tidegate.kinds.promotions.app.proposing import Outcome, Proposed, Upto, propose
+from tidegate.model.errors import OutsideError
 
 KEY = "promote-x"
 BRANCH = f"tidegate/{KEY}"

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 
 from tests.estates import Land
-from tidegate.engine.integrations.sight import Sight, Sights
-from tidegate.ports.cluster import Kind, Reading
-from tidegate.simulation.cluster import SimulatedCluster
+from tidegate.kinds.integrations.app.sight import Sight, Sights
+from tidegate.kubernetes.port import Kind, Reading
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 
 WHERE = ("c1", "ns")
 

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable
 
 from tests.engine.stage import DEMO, PARTITION, Process, Stage, Tripwire, set_up
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Mode, Told, Verb
-from tidegate.core.model.time import Instant
-from tidegate.core.why.notices import Happening, Notice
 from tidegate.engine.telling import Teller
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Mode, Told, Verb
+from tidegate.kinds.rollouts.core.explain.notices import Happening, Notice
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import Instant
+from tidegate.store.client.memory import MemoryStore
 
 EVERYTHING = frozenset(Happening)
 

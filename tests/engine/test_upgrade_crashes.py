@@ -13,12 +13,12 @@ from tests.sim import IN_CI
 from tests.sim.loop.lives import DeadError, Life, MortalStore
 from tests.sim.upgrades.mortal import MortalClusters
 from tests.upgrades_live import Scene
-from tidegate.core.journal import upgrade_state
-from tidegate.core.journal.chain import genesis, verify
-from tidegate.ports.store import Head, Store
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.simulation.cluster_manager.state import CLUSTER_LOGS, Write
-from tidegate.wire.cluster_manager import LogEntry
+from tidegate.journal.chain import genesis, verify
+from tidegate.kinds.upgrades.core.journal import state as upgrade_state
+from tidegate.kinds.upgrades.ocm.documents import LogEntry
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.state import CLUSTER_LOGS, Write
+from tidegate.store.port import Head, Store
 from tidegate.wiring import open_store
 
 PARTITION = "upgrades/prod/o"

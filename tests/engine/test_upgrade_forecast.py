@@ -7,17 +7,17 @@ import msgspec
 import pytest
 
 from tests.rounds import Lived, Reached
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.budget import Budget
-from tidegate.core.gates.freeze import Freeze, Span
-from tidegate.core.gates.hold import Hold
-from tidegate.core.gates.pin import Pin
-from tidegate.core.gates.scope import Scope
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.time import SECOND, Duration, Instant, format_second, parse_instant
-from tidegate.core.upgrades.foresight.forecast import forecast
-from tidegate.core.upgrades.foresight.pace import Pace
-from tidegate.core.upgrades.step import Doing
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.budget import Budget
+from tidegate.gates.freeze import Freeze, Span
+from tidegate.gates.hold import Hold
+from tidegate.gates.pin import Pin
+from tidegate.gates.scope import Scope
+from tidegate.kinds.upgrades.core.foresight.forecast import forecast
+from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.model.limit import Limit
+from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_instant
 
 ROUND = Duration(60 * 60 * SECOND)
 PACE = Pace(

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from tests.upgrades_live import Scene
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Braked
-from tidegate.core.model.time import SECOND, Duration
 from tidegate.engine.worker import Worker
-from tidegate.ports.cluster_manager import Reading
-from tidegate.ports.store import Head
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.wire.cluster_manager import Label
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Braked
+from tidegate.kinds.upgrades.ocm.documents import Label
+from tidegate.kinds.upgrades.ocm.port import Reading
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Duration
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Head
 
 T = TypeVar("T")
 

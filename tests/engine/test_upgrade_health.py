@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.upgrades_live import Scene, example
-from tidegate.core.errors import OutsideError
-from tidegate.core.upgrades.world import HealthCheck
-from tidegate.ports.cluster_health import Alerts
+from tidegate.kinds.upgrades.core.world import HealthCheck
+from tidegate.kinds.upgrades.health_port import Alerts
+from tidegate.model.errors import OutsideError
 
 Asked = Callable[[str], Coroutine[Any, Any, Alerts]]
 ENFORCED = (HealthCheck("telemeter", True),)

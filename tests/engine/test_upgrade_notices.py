@@ -7,10 +7,10 @@ import pytest
 
 from tests.upgraded import decided, hosted, world
 from tests.upgrades_live import Scene, example
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.upgrades.step import Doing, Step
-from tidegate.core.upgrades.upcoming import SUMMARY, upcoming
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.upcoming import SUMMARY, upcoming
+from tidegate.model.plan import ChangeKind
+from tidegate.model.time import SECOND, Instant
 
 HOUR = 3600 * SECOND
 CLUSTER = re.compile(r"clusters/(\S+?)-id")

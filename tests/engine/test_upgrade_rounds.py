@@ -10,20 +10,20 @@ import pytest
 from click.testing import CliRunner
 
 from tests.upgrades_live import Scene, example
-from tidegate.adapters.store.memory import MemoryStore
 from tidegate.cli.main import cli
-from tidegate.core.journal import upgrade_state
-from tidegate.core.journal.chain import Note, genesis
-from tidegate.core.journal.chain import verify as chain_holds
-from tidegate.core.journal.facts import Braked
-from tidegate.core.journal.upgrade_facts import Surveyed
-from tidegate.core.upgrades.deciding.soak import DAY
-from tidegate.engine.upgrades.reading import Others, read_organisations
-from tidegate.engine.upgrades.rounds import UpgradeRound
-from tidegate.ports.cluster_manager import UNAUTHORIZED, RefusedError
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.simulation.cluster_manager.state import Write
+from tidegate.journal.chain import Note, genesis
+from tidegate.journal.chain import verify as chain_holds
+from tidegate.journal.facts import Braked
+from tidegate.kinds.upgrades.app.reading import Others, read_organisations
+from tidegate.kinds.upgrades.app.rounds import UpgradeRound
+from tidegate.kinds.upgrades.core.journal import state as upgrade_state
+from tidegate.kinds.upgrades.core.journal.facts import Surveyed
+from tidegate.kinds.upgrades.core.rules.soak import DAY
+from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, RefusedError
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.state import Write
+from tidegate.store.client.memory import MemoryStore
 from tidegate.wiring import open_store
 
 PAYMENTS, MAPS = "upgrades/prod/o-payments", "upgrades/prod/o-maps"

@@ -7,13 +7,13 @@ import pytest
 
 from tests.upgrades_live import Scene, example
 from tidegate.cli.replay import StatesThen
-from tidegate.core.journal.upgrade_past import history_of, news_of, patched
-from tidegate.core.journal.upgrade_replay import compare, replay
-from tidegate.core.journal.upgrade_state import past_of, world_of
-from tidegate.core.upgrades.compat.run import run
-from tidegate.core.upgrades.deciding.soak import DAY
-from tidegate.core.upgrades.history import History, Soak, Workloads
-from tidegate.core.upgrades.service import Rules
+from tidegate.kinds.upgrades.core.compat.run import run
+from tidegate.kinds.upgrades.core.history import History, Soak, Workloads
+from tidegate.kinds.upgrades.core.journal.past import history_of, news_of, patched
+from tidegate.kinds.upgrades.core.journal.replay import compare, replay
+from tidegate.kinds.upgrades.core.journal.state import past_of, world_of
+from tidegate.kinds.upgrades.core.rules.soak import DAY
+from tidegate.kinds.upgrades.core.service import Rules
 
 MAPS, PAYMENTS = "upgrades/prod/o-maps", "upgrades/prod/o-payments"
 

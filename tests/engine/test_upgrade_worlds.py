@@ -11,21 +11,21 @@ import msgspec
 import pytest
 
 from tests.unit.test_simulated_ocm import world as small_world
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.time import Instant, parse_instant
-from tidegate.core.upgrades import compat
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.core.upgrades.world import Org, World
-from tidegate.engine.upgrades.survey import Survey, survey
-from tidegate.engine.upgrades.worlds import ends_of, world_of
-from tidegate.ports.cluster_manager import SetAside
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.wire.cluster_manager import Version
-from tidegate.wire.cluster_manager_doc import read_world
-from tidegate.wire.reader import Reader
-from tidegate.wire.upgrade_line import decode
+from tidegate.documents.reader import Reader
+from tidegate.kinds.upgrades.app.survey import Survey, survey
+from tidegate.kinds.upgrades.app.worlds import ends_of, world_of
+from tidegate.kinds.upgrades.core import compat
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.core.world import Org, World
+from tidegate.kinds.upgrades.ocm.documents import Version
+from tidegate.kinds.upgrades.ocm.port import SetAside
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.kinds.upgrades.wire.line import decode
+from tidegate.model.problem import Problems
+from tidegate.model.reasons import Reason
+from tidegate.model.time import Instant, parse_instant
 
 VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
 # All of the random worlds.

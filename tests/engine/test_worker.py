@@ -6,18 +6,18 @@ from collections.abc import Callable
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Verb
-from tidegate.core.model.time import SECOND, Duration
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Led, Settings, Worker
-from tidegate.simulation.port import Fault, SimulatedFleet
-from tidegate.wire.scenario_doc import read_scenario
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Verb
+from tidegate.kinds.rollouts.simulated.port import Fault, SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import SECOND, Duration
+from tidegate.store.client.memory import MemoryStore
 
 Told = list[tuple[str, Ended | Led | Exception]]
 

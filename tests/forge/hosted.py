@@ -8,12 +8,12 @@ from typing import Protocol
 from tests.forge.bare import bare_repository, commit
 from tests.forge.server import PROJECT, VENDORS, ForgeServer, forge_server
 from tests.forge.world import JANE, TOKEN
-from tidegate.adapters.forge.asking import Limits
-from tidegate.adapters.forge.gitea import GiteaForge
-from tidegate.adapters.forge.github import GithubForge
-from tidegate.adapters.forge.gitlab import GitlabForge
-from tidegate.adapters.forge.local import LocalForge
-from tidegate.ports.forge import Forge, Status, StatusState
+from tidegate.forge.client.asking import Limits
+from tidegate.forge.client.gitea import GiteaForge
+from tidegate.forge.client.github import GithubForge
+from tidegate.forge.client.gitlab import GitlabForge
+from tidegate.forge.client.local import LocalForge
+from tidegate.forge.port import Forge, Status, StatusState
 
 
 class Hosted(Protocol):

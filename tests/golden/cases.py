@@ -14,16 +14,16 @@ import msgspec
 import yaml
 
 from tests.bundles import INVENTORY, bundle_of
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.integrations.estate import (
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.integrations.core.workloads.estate import (
     DECLARED_AT,
     RENDERED,
     Site,
     estate_of,
     manifest_of,
 )
-from tidegate.core.integrations.workloads import Manifest
-from tidegate.core.model.problem import Problems
+from tidegate.kinds.integrations.core.workloads.workloads import Manifest
+from tidegate.model.problem import Problems
 
 FOLDER = Path(__file__).parent / "workloads"
 NAME = "ocm-upgrade-scheduler-org"

@@ -7,8 +7,13 @@ import msgspec
 import pytest
 
 from tests.golden.cases import CASES, Case, bare, baseline
-from tidegate.config.bundle.schemas import FOLDER as SCHEMAS
-from tidegate.core.integrations.idle import ALL_THE_TIME, BY_THE_CLOCK, OF_A_CACHE, idle
+from tidegate.kinds.integrations.bundle.schemas import FOLDER as SCHEMAS
+from tidegate.kinds.integrations.core.sharding.idle import (
+    ALL_THE_TIME,
+    BY_THE_CLOCK,
+    OF_A_CACHE,
+    idle,
+)
 
 # Accepted, and without effect on what we render, with the reason.
 _SHIPPING = "how logs are shipped is the site's overlay; the field is for it"

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from tidegate.core.errors import OutsideError
-from tidegate.http.app import Probes, make_app
-from tidegate.http.server import Server, bind
-from tidegate.http.soak import soak_routes
+from tidegate.api.app import Probes, make_app
+from tidegate.api.server import Server, bind
+from tidegate.api.soak import soak_routes
+from tidegate.model.errors import OutsideError
 
 Use = Callable[[aiohttp.ClientSession], Awaitable[None]]
 

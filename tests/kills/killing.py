@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.kills.processes import Postgres, Running, carried_out, served_fleet, worker
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Decided, Mode, Verb
-from tidegate.core.journal.replay import replay
-from tidegate.core.journal.rollout_state import RolloutState, fold, world_of
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import decide
-from tidegate.core.rollout.summary import Summary
-from tidegate.ports.archive import Archive
-from tidegate.ports.store import Head
-from tidegate.wire.remote_fleet import Carried
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Decided, Mode, Verb
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.core.journal.replay import replay
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.wire.remote_fleet import Carried
+from tidegate.model.plan import ChangeKind
+from tidegate.model.time import Instant
+from tidegate.store.archive_port import Archive
+from tidegate.store.port import Head
 from tidegate.wiring import clock, open_store
 
 REVISION = "v2"

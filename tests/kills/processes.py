@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.wire.remote_fleet import Carried
+from tidegate.kinds.rollouts.wire.remote_fleet import Carried
 from tidegate.wiring import remote_fleet
 
 TIDEGATE = (sys.executable, "-m", "tidegate")

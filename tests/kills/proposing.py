@@ -8,11 +8,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegate.adapters.forge.local import LocalForge
-from tidegate.adapters.git.repository import GitRepository, open_repository
-from tidegate.core.errors import StaleError
-from tidegate.engine.promotions.proposing import Upto, propose
-from tidegate.ports.forge import Proposal
+from tidegate.forge.client.local import LocalForge
+from tidegate.forge.port import Proposal
+from tidegate.git.client.repository import GitRepository, open_repository
+from tidegate.kinds.promotions.app.proposing import Upto, propose
+from tidegate.model.errors import StaleError
 
 KEY = "promote-x"
 BRANCH = f"tidegate/{KEY}"

@@ -17,7 +17,7 @@ import pytest
 from tests.git_repos import BOB, clone, git, remote, write
 from tests.kills.proposing import BRANCH, FILE, REFUSED, TITLE
 from tests.sim import IN_CI
-from tidegate.adapters.forge.local import LocalForge
+from tidegate.forge.client.local import LocalForge
 
 ROUNDS = 6 if IN_CI else 2
 # About as long as it takes to offer a change, on a machine with other things to do.

@@ -15,12 +15,12 @@ from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
 from tests.kills.processes import HASTE, Running
-from tidegate.core.journal import upgrade_state
-from tidegate.core.journal.chain import genesis, verify
-from tidegate.core.journal.facts import Mode
-from tidegate.core.journal.upgrade_facts import Planned
-from tidegate.core.model.time import SECOND, parse_instant
-from tidegate.ports.archive import Archive
+from tidegate.journal.chain import genesis, verify
+from tidegate.journal.facts import Mode
+from tidegate.kinds.upgrades.core.journal import state as upgrade_state
+from tidegate.kinds.upgrades.core.journal.facts import Planned
+from tidegate.model.time import SECOND, parse_instant
+from tidegate.store.archive_port import Archive
 from tidegate.wiring import open_store
 
 ORGS = ("o-1", "o-2")

@@ -9,24 +9,19 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from tidegate.core.gates.approval import ApprovalGate, Response
-from tidegate.core.gates.block import Block
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.budget import Budget
-from tidegate.core.gates.claims import Claim
-from tidegate.core.gates.freeze import Exemption, Freeze, Span, joined
-from tidegate.core.gates.health import Alert, Evidence, HealthGate, Run
-from tidegate.core.gates.hold import Hold
-from tidegate.core.gates.mutex import Mutex
-from tidegate.core.gates.pin import Pin
-from tidegate.core.gates.scope import EVERYTHING, KindOfChange, Scope
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.selector import Operator, Requirement, Selector
-from tidegate.core.model.target import State, Status, Target
-from tidegate.core.model.time import SECOND, Duration, Instant, parse_instant
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.strategy import (
+from tidegate.gates.approval import ApprovalGate, Response
+from tidegate.gates.block import Block
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.budget import Budget
+from tidegate.gates.claims import Claim
+from tidegate.gates.freeze import Exemption, Freeze, Span, joined
+from tidegate.gates.health import Alert, Evidence, HealthGate, Run
+from tidegate.gates.hold import Hold
+from tidegate.gates.mutex import Mutex
+from tidegate.gates.pin import Pin
+from tidegate.gates.scope import EVERYTHING, KindOfChange, Scope
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import (
     Approvals,
     GroupRef,
     OnFailure,
@@ -36,7 +31,12 @@ from tidegate.core.rollout.strategy import (
     Strategy,
     StrategyType,
 )
-from tidegate.core.rollout.world import Membership, RolloutWorld, build_world
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
+from tidegate.model.limit import Limit
+from tidegate.model.problem import Problems
+from tidegate.model.selector import Operator, Requirement, Selector
+from tidegate.model.target import State, Status, Target
+from tidegate.model.time import SECOND, Duration, Instant, parse_instant
 
 NOON = parse_instant("2026-01-05T12:00:00Z")
 HOUR = Duration(3600 * SECOND)

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.estates import estate, integration, managed, namespace, staged
-from tidegate.core.integrations.estate import Estate
-from tidegate.core.integrations.model import Override
+from tidegate.kinds.integrations.core.sharding.model import Override
+from tidegate.kinds.integrations.core.workloads.estate import Estate
 
 CLUSTERS, NAMESPACES = ("c1", "c2"), ("ns", "other")
 _images = st.sampled_from(("aaaaaaa", "bbbbbbb"))

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from tidegate.core.errors import OutsideError
-from tidegate.core.gates.health import Evidence, HealthGate, health_verdicts
-from tidegate.core.gates.scope import EVERYTHING
-from tidegate.core.model.reasons import Outcome
-from tidegate.core.model.time import SECOND, Duration, Instant, format_instant
-from tidegate.wire.prometheus.probe import PrometheusProbe
-from tidegate.wire.prometheus.questions import Ask
-from tidegate.wire.prometheus.testimony import Answers, weigh
+from tidegate.gates.health import Evidence, HealthGate, health_verdicts
+from tidegate.gates.scope import EVERYTHING
+from tidegate.model.errors import OutsideError
+from tidegate.model.reasons import Outcome
+from tidegate.model.time import SECOND, Duration, Instant, format_instant
+from tidegate.prometheus.probe import PrometheusProbe
+from tidegate.prometheus.questions import Ask
+from tidegate.prometheus.testimony import Answers, weigh
 
 # The change begins here, in seconds; everything is told in seconds from it.
 BEGIN = 1_800_000_000

@@ -3,10 +3,10 @@
 from hypothesis import given
 
 from tests.property.estate_worlds import estates
-from tidegate.core.integrations.affected import Case, View, affected_by
-from tidegate.core.integrations.difference import differences
-from tidegate.core.integrations.effect import effects_of
-from tidegate.core.integrations.estate import Estate, manifest_of
+from tidegate.kinds.integrations.core.review.affected import Case, View, affected_by
+from tidegate.kinds.integrations.core.review.effect import effects_of
+from tidegate.kinds.integrations.core.workloads.difference import differences
+from tidegate.kinds.integrations.core.workloads.estate import Estate, manifest_of
 
 
 @given(estates(), estates())

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.property.brake_worlds import NOON, PEOPLE, REVISIONS, approval_gates, at
-from tidegate.core.gates.approval import ApprovalGate, approval_verdicts
-from tidegate.core.model.reasons import Outcome, Reason
-from tidegate.core.model.time import Instant
+from tidegate.gates.approval import ApprovalGate, approval_verdicts
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.time import Instant
 
 authors = st.none() | st.sampled_from(PEOPLE)
 versions = st.none() | st.sampled_from(REVISIONS)
@@ -86,8 +86,8 @@ def test_the_order_of_responses_does_not_matter(gate: ApprovalGate, random: obje
 
 def test_a_word_for_another_revision_never_passes() -> None:
     """Everybody approved r1; r2 has nobody."""
-    from tidegate.core.gates.approval import Response
-    from tidegate.core.gates.scope import EVERYTHING
+    from tidegate.gates.approval import Response
+    from tidegate.gates.scope import EVERYTHING
 
     words = tuple(Response(who=who, at=at(-1), revision="r1") for who in PEOPLE)
     gate = ApprovalGate(name="x", scope=EVERYTHING, responses=words)

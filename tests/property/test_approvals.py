@@ -7,7 +7,7 @@ from tests.sim.by_hand import case, decided, reasons, started
 from tests.sim.drawn import manual
 from tests.sim.generator import Case
 from tests.sim.invariants import only_the_approved_start
-from tidegate.core.rollout.strategy import Approvals, Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.strategy import Approvals, Rollout, Strategy, StrategyType
 
 MANUAL = Strategy(StrategyType.MANUAL_PER_GROUP)
 

@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.property.brake_worlds import NOON, Case, cases, is_in, only, sure_labels
-from tidegate.core.gates.block import is_like
-from tidegate.core.gates.scope import in_force
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.rollout.decide import decide
+from tidegate.gates.block import is_like
+from tidegate.gates.scope import in_force
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.model.plan import ChangeKind
 
 blocked_cases = cases(only("blocks")).map(sure_labels)
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.property.test_documents_never_crash import bent
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.errors import UserError
-from tidegate.core.rollout.decide import decide
-from tidegate.wire.rollout_answer import answer_rollout
-from tidegate.wire.rollout_doc import read_rollout
-from tidegate.wire.scenario_doc import read_scenario
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
+from tidegate.kinds.rollouts.wire.rollout_doc import read_rollout
+from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
+from tidegate.model.errors import UserError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ICS = (EXAMPLES / "holidays.ics").read_text(encoding="utf-8")

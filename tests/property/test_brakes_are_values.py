@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.property.brake_worlds import HOUR, NOON, Case, at, brakes, cases
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.scope import KindOfChange
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.reasons import REASONS, Gate, Outcome
-from tidegate.core.model.target import Target
-from tidegate.core.model.time import Instant
-from tidegate.core.model.verdict import all_pass
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.world import Membership, RolloutWorld, build_world
-from tidegate.core.why.table import target_rows
-from tidegate.core.why.tree import target_tree
-from tidegate.wire.rollout_answer import answer_rollout
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.scope import KindOfChange
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.explain.table import target_rows
+from tidegate.kinds.rollouts.core.explain.tree import target_tree
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
+from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
+from tidegate.model.problem import Problems
+from tidegate.model.reasons import REASONS, Gate, Outcome
+from tidegate.model.target import Target
+from tidegate.model.time import Instant
+from tidegate.model.verdict import all_pass
 
 braked_cases = cases(brakes)
 instants = st.integers(-7 * 2, 7 * 2).map(lambda half: Instant(NOON + half * HOUR // 2))

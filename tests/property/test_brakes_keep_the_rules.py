@@ -3,12 +3,12 @@
 from hypothesis import given
 
 from tests.property.brake_worlds import NOON, Case, brakes, cases
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.target import State, Status
-from tidegate.core.rollout.course import Mode
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.strategy import StrategyType
-from tidegate.core.rollout.world import RolloutWorld
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.strategy import StrategyType
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import ChangeKind
+from tidegate.model.target import State, Status
 
 braked_cases = cases(brakes)
 UNFINISHED = (State.WAITING, State.HOLDING, State.IN_FLIGHT, State.SOAKING)

@@ -4,11 +4,11 @@ import msgspec
 from hypothesis import given
 
 from tests.property.brake_worlds import NOON, Case, cases, unsoaked
-from tidegate.core.gates.brakes import Brakes, concerning
-from tidegate.core.journal.chain import Note, link
-from tidegate.core.journal.facts import Bound
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import decide
+from tidegate.gates.brakes import Brakes, concerning
+from tidegate.journal.chain import Note, link
+from tidegate.journal.facts import Bound
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.model.time import Instant
 
 
 def names(case: Case) -> list[str]:

@@ -11,11 +11,11 @@ from tests.estates import (
     integration,
 )
 from tests.property.estate_worlds import CLUSTERS, NAMESPACES, estates, places
-from tidegate.core.errors import OutsideError
-from tidegate.core.integrations.change import Verb
-from tidegate.core.integrations.estate import Estate, manifest_of
-from tidegate.core.model.removal import removals_max
-from tidegate.ports.cluster import MANAGER
+from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.core.workloads.estate import Estate, manifest_of
+from tidegate.kubernetes.port import MANAGER
+from tidegate.model.errors import OutsideError
+from tidegate.model.removal import removals_max
 
 _wishes = st.fixed_dictionaries(
     {"adopt": st.booleans(), "allow_mass_delete": st.booleans(), "sound": st.booleans()}

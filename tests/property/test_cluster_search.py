@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
-from tidegate.simulation.cluster_manager.search import compile_search
-from tidegate.wire.cluster_search import (
+from tidegate.kinds.upgrades.ocm.search import (
     ADDRESS_MAX,
     both,
     chunks,
@@ -16,6 +15,7 @@ from tidegate.wire.cluster_search import (
     one_of,
     starts,
 )
+from tidegate.kinds.upgrades.ocm.simulated.search import compile_search
 
 # Quotes, patterns, what addresses use, and the words of the language itself.
 _ODD = st.text("'%_\\&=+#?;()\n, ", max_size=8)

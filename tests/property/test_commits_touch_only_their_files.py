@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.git_repos import git
-from tidegate.adapters.git.repository import GitRepository, open_repository
-from tidegate.core.errors import UserError
+from tidegate.git.client.repository import GitRepository, open_repository
+from tidegate.model.errors import UserError
 
 # Few names, so that files meet files and folders; with all that quoting could get wrong.
 NAMES = st.sampled_from(["a", 'b"\\', "-é\n", " *\t"])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.upgrades.label_edit import Change, Holder, with_edits
-from tidegate.core.upgrades.labelling import (
+from tidegate.kinds.upgrades.core.labels.label_edit import Change, Holder, with_edits
+from tidegate.kinds.upgrades.core.labels.labelling import (
     MARK,
     Labelled,
     Labelling,

@@ -6,7 +6,7 @@ from tests.sim.again import answer
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases
 from tests.sim.generator import Case, case_of
-from tidegate.core.rollout.decide import decide
+from tidegate.kinds.rollouts.core.decide import decide
 
 
 @given(cases())

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.errors import UserError
-from tidegate.core.model.problem import Problem
-from tidegate.wire.line import parse_line
-from tidegate.wire.placement_line import reply as reply_placement
-from tidegate.wire.rollout_modes import MODES
-from tidegate.wire.scenario_doc import read_scenario
+from tidegate.documents.line import parse_line
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.policies.wire.placement_line import reply as reply_placement
+from tidegate.kinds.rollouts.wire.rollout_modes import MODES
+from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
 
 ROOT = Path(__file__).parents[2]
 FULL: dict[str, Any] = {

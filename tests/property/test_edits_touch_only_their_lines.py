@@ -14,10 +14,10 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from tests.property.yaml_texts import yaml_texts
-from tidegate.config.edit.edit import edit, found, read_original
-from tidegate.config.edit.edits import AddField, AddItem, Edit, Note, Original, Remove, Replace
-from tidegate.config.edit.place import KeyPlace, LinePlace, YamlPlace
-from tidegate.core.errors import TidegateError, UserError
+from tidegate.edit.edit import edit, found, read_original
+from tidegate.edit.edits import AddField, AddItem, Edit, Note, Original, Remove, Replace
+from tidegate.edit.place import KeyPlace, LinePlace, YamlPlace
+from tidegate.model.errors import TidegateError, UserError
 
 VALUES = st.sampled_from(
     ("abc", "f929a38", "1234567", "12e4567", "0302051", "yes", "y", "", " ", "a: b", "it's", "# c",

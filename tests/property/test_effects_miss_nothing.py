@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.property.estate_worlds import estates
-from tidegate.core.integrations.difference import differences
-from tidegate.core.integrations.effect import Fate, effects_of
-from tidegate.core.integrations.estate import Estate, manifest_of
+from tidegate.kinds.integrations.core.review.effect import Fate, effects_of
+from tidegate.kinds.integrations.core.workloads.difference import differences
+from tidegate.kinds.integrations.core.workloads.estate import Estate, manifest_of
 
 _BACK = {
     Fate.CREATED: Fate.DELETED,

@@ -7,11 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate import wiring
-from tidegate.config.bundle.reading import read_bundle
-from tidegate.core.integrations.estate import Estate, estate_of, label_text, manifest_of
-from tidegate.core.integrations.images import image_named, is_same, revision_of
-from tidegate.core.integrations.workloads import render
-from tidegate.core.model.problem import Problems
+from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.core.workloads.estate import (
+    Estate,
+    estate_of,
+    label_text,
+    manifest_of,
+)
+from tidegate.kinds.integrations.core.workloads.workloads import render
+from tidegate.model.problem import Problems
+from tidegate.registry.image import image_named, is_same, revision_of
 
 REPOSITORY = "quay.io/app-sre/qontract-reconcile"
 _tags = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)

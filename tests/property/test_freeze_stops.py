@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.property.brake_worlds import HOUR, NOON, Case, at, cases, is_in, only, sure_labels
-from tidegate.core.gates.block import is_like
-from tidegate.core.gates.freeze import Exemption, Freeze, Span, freeze_verdicts, joined
-from tidegate.core.gates.scope import EVERYTHING, in_force
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.reasons import Gate, Outcome, Reason
-from tidegate.core.model.time import Duration, Instant
-from tidegate.core.rollout.course import Mode
-from tidegate.core.rollout.decide import RolloutPlan, decide
+from tidegate.gates.block import is_like
+from tidegate.gates.freeze import Exemption, Freeze, Span, freeze_verdicts, joined
+from tidegate.gates.scope import EVERYTHING, in_force
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.model.plan import ChangeKind
+from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.time import Duration, Instant
 
 frozen_cases = cases(only("freezes")).map(sure_labels)
 instants = st.integers(-8 * 4, 8 * 4).map(lambda quarter: Instant(NOON + quarter * HOUR // 4))

@@ -8,8 +8,8 @@ from tests.sim.by_hand import case, decided, report
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
 from tests.sim.invariants import only_fresh_statuses_count
-from tidegate.core.model.target import State, Status, Target
-from tidegate.core.rollout.strategy import Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
+from tidegate.model.target import State, Status, Target
 
 # What another revision may leave behind without holding a slot.
 SETTLED = (Status.ToApply, Status.Succeeded, Status.Failed, Status.TimeOut, Status.NewCluster)

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.property.brake_worlds import NOON, REVISIONS, at, health_gates
-from tidegate.core.gates.health import HealthGate, health_moments, health_verdicts
-from tidegate.core.model.reasons import Outcome, Reason
-from tidegate.core.model.time import Instant
-from tidegate.core.model.verdict import Verdict
+from tidegate.gates.health import HealthGate, health_moments, health_verdicts
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict
 
 revisions = st.none() | st.sampled_from(REVISIONS)
 hours = st.integers(-7, 7).map(at)
@@ -77,8 +77,8 @@ def test_time_alone_changes_it_only_when_it_says(
 def test_the_three_values_are_all_there() -> None:
     """Good, bad and not enough yet are three answers: pass, stop and wait."""
     from tests.property.brake_worlds import HOUR
-    from tidegate.core.gates.health import Evidence, Run
-    from tidegate.core.gates.scope import EVERYTHING
+    from tidegate.gates.health import Evidence, Run
+    from tidegate.gates.scope import EVERYTHING
 
     def gate(*clean: bool) -> HealthGate:
         runs = tuple(Run(at(-3 + i), each) for i, each in enumerate(clean))

@@ -3,11 +3,11 @@
 from hypothesis import given
 
 from tests.property.brake_worlds import NOON, Case, cases, is_in, only, sure_labels
-from tidegate.core.gates.scope import in_force
-from tidegate.core.model.reasons import Gate, Reason
-from tidegate.core.model.target import State
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import decide
+from tidegate.gates.scope import in_force
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.model.reasons import Gate, Reason
+from tidegate.model.target import State
+from tidegate.model.time import Instant
 
 held_cases = cases(only("holds")).map(sure_labels)
 

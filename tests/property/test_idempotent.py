@@ -7,8 +7,8 @@ from tests.sim.again import acting_settles
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases, retries, reverts, rollbacks
 from tests.sim.generator import Case
-from tidegate.core.model.target import Status
-from tidegate.core.rollout.remember import forgotten
+from tidegate.kinds.rollouts.core.remember import forgotten
+from tidegate.model.target import Status
 
 
 @given(cases())

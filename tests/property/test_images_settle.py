@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bundles import PRODUCTION, integration, with_integration
-from tidegate.core.integrations.digests import images_of, with_digests, without
-from tidegate.core.integrations.estate import Estate, estate_of, manifest_of
-from tidegate.core.integrations.images import (
+from tidegate.kinds.integrations.core.workloads.digests import images_of, with_digests, without
+from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of, manifest_of
+from tidegate.model.problem import Problems
+from tidegate.registry.image import (
     digest_of,
     is_same,
     pulled_digest,
@@ -14,7 +15,6 @@ from tidegate.core.integrations.images import (
     settled,
     tag_of,
 )
-from tidegate.core.model.problem import Problems
 
 _repositories = st.sampled_from(("quay.io/a/b", "quay.io/a/b-next", "localhost:5000/x", "busybox"))
 _tags = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.integrations.model import (
+from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
     Key,
     Managed,
@@ -16,12 +16,12 @@ from tidegate.core.integrations.model import (
     Shard,
     Sharding,
 )
-from tidegate.core.integrations.naming import LENGTH_MAX, workload_name
-from tidegate.core.integrations.overlay import lay_over
-from tidegate.core.integrations.quantity import parse_quantity
-from tidegate.core.integrations.shards import collisions, shards_of
-from tidegate.core.integrations.workloads import ground_of, render
-from tidegate.core.model.problem import Problems
+from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX, workload_name
+from tidegate.kinds.integrations.core.sharding.quantity import parse_quantity
+from tidegate.kinds.integrations.core.sharding.shards import collisions, shards_of
+from tidegate.kinds.integrations.core.workloads.overlay import lay_over
+from tidegate.kinds.integrations.core.workloads.workloads import ground_of, render
+from tidegate.model.problem import Problems
 
 GOOD = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 names = st.text("abAB01-_. é", min_size=1, max_size=70)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.cli.output import as_yaml
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.upgrades.label_edit import (
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.upgrades.core.labels.label_edit import (
     BLOCKED,
     CLUSTER_LABELS,
     INHERIT,
@@ -17,9 +17,13 @@ from tidegate.core.upgrades.label_edit import (
     replacing,
     with_edits,
 )
-from tidegate.core.upgrades.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL, split
-from tidegate.core.upgrades.sector_edit import sector_labels, sector_wishes
-from tidegate.wire.upgrade_labels_doc import (
+from tidegate.kinds.upgrades.core.labels.labels import (
+    SECTOR_DEPENDENCIES,
+    SECTOR_MAX_PARALLEL,
+    split,
+)
+from tidegate.kinds.upgrades.core.labels.sector_edit import sector_labels, sector_wishes
+from tidegate.kinds.upgrades.wire.labels_doc import (
     inheritance_document,
     policy_document,
     read_blocks,

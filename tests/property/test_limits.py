@@ -7,10 +7,10 @@ from tests.sim.by_hand import actions, case, decided, reasons, report, started
 from tests.sim.drawn import cases, reverts, rollbacks
 from tests.sim.generator import MINUTE, Case
 from tests.sim.invariants import ceilings_hold, rollback_keeps_the_ceiling
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import Duration
-from tidegate.core.rollout.strategy import OnFailure, Retry, Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.strategy import OnFailure, Retry, Rollout, Strategy, StrategyType
+from tidegate.model.limit import Limit
+from tidegate.model.target import Status
+from tidegate.model.time import Duration
 
 ONE_SLOT = Strategy(StrategyType.PROGRESSIVE, max_concurrency=Limit(1))
 TWO_SLOTS_BACK = Strategy(

@@ -5,10 +5,10 @@ from collections import defaultdict
 from hypothesis import given
 
 from tests.property.brake_worlds import NOON, Case, cases, is_in, only, sure_labels, unsoaked
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.reasons import Gate, Outcome
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.world import RolloutWorld
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import ChangeKind
+from tidegate.model.reasons import Gate, Outcome
 
 shared_cases = cases(only("mutexes")).map(sure_labels)
 

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases, manual, retries, rollbacks
 from tests.sim.generator import Case
-from tidegate.core.model.plan import Event
-from tidegate.core.model.reasons import Gate, Outcome
-from tidegate.core.model.target import State
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.remember import remember
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.core.why.notices import WORDS, Due, Happening, due, key, words
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.explain.notices import WORDS, Due, Happening, due, key, words
+from tidegate.kinds.rollouts.core.remember import remember
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import Event
+from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.target import State
+from tidegate.model.time import Instant
 
 NAME = "simulated/x"
 every_case = st.one_of(cases(), manual(), retries(), rollbacks())

@@ -6,8 +6,8 @@ from tests.sim.by_hand import case, decided, report, started
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
 from tests.sim.invariants import later_groups_wait
-from tidegate.core.model.target import Status
-from tidegate.core.rollout.strategy import Retry, Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.strategy import Retry, Rollout, Strategy, StrategyType
+from tidegate.model.target import Status
 
 PER_GROUP = Strategy(StrategyType.PROGRESSIVE_PER_GROUP)
 

@@ -8,8 +8,8 @@ from tests.sim.again import answer, order_means_nothing
 from tests.sim.by_hand import case
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.world import Membership
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership
 
 
 @given(cases(), st.integers(0, 1_000))

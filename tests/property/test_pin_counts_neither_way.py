@@ -4,12 +4,12 @@ import msgspec
 from hypothesis import given
 
 from tests.property.brake_worlds import NOON, Case, cases, is_in, only, sure_labels
-from tidegate.core.gates.scope import in_force
-from tidegate.core.model.reasons import Gate
-from tidegate.core.rollout.census import Tally
-from tidegate.core.rollout.decide import decide
-from tidegate.core.rollout.summary import GroupReport
-from tidegate.core.rollout.world import Membership
+from tidegate.gates.scope import in_force
+from tidegate.kinds.rollouts.core.census import Tally
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.core.summary import GroupReport
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.reasons import Gate
 
 pinned_cases = cases(only("pins")).map(sure_labels)
 

@@ -11,16 +11,16 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
-from tidegate.adapters.file_cache import NoCache
-from tidegate.config.bundle.joining import Bundle
-from tidegate.config.bundle.reading import read_bundle
-from tidegate.config.edited_tree import EditedTree
-from tidegate.config.pins import Pin, pinned, unpinned
-from tidegate.core.integrations.effect import effects_of
-from tidegate.core.integrations.estate import Estate, estate_of
-from tidegate.core.integrations.notes import Note
-from tidegate.core.integrations.pinning import Aim, aims_of, restarted, touched
-from tidegate.core.model.problem import Problems
+from tidegate.edit.edited_tree import EditedTree
+from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
+from tidegate.kinds.integrations.bundle.joining import Bundle
+from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.core.review.effect import effects_of
+from tidegate.kinds.integrations.core.review.notes import Note
+from tidegate.kinds.integrations.core.review.pinning import Aim, aims_of, restarted, touched
+from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
+from tidegate.machine.file_cache import NoCache
+from tidegate.model.problem import Problems
 
 FILE = "integrations/it.yml"
 NOTE = Note(by="ann", reason="it's: #4", until="2026-12-01").text

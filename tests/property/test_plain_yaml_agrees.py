@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.bundle_files import files
-from tidegate.config.plain_yaml import DeclinedError, read_plain
-from tidegate.config.strict_yaml import lines_of, read_documents
+from tidegate.documents.plain_yaml import DeclinedError, read_plain
+from tidegate.documents.strict_yaml import lines_of, read_documents
 
 ROOT = Path(__file__).parents[2]
 TEXTS = [text for _, text in files(100)] + [

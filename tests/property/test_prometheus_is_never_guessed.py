@@ -22,10 +22,10 @@ from tests.property.prometheus_worlds import (
     told_at,
 )
 from tests.property.test_documents_never_crash import bent
-from tidegate.core.model.reasons import Outcome
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.wire.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
-from tidegate.wire.prometheus.questions import Ask, check_steps
+from tidegate.model.reasons import Outcome
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
+from tidegate.prometheus.questions import Ask, check_steps
 
 fleets = shards.map(lambda shard: [shard]) | st.lists(shards, min_size=1, max_size=3)
 whole = Shard(tuple((t, True) for t in (3, 9, 15)), (), tuple(range(-20, 60, 2)))

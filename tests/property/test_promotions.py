@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.hold import Hold
-from tidegate.core.gates.scope import EVERYTHING
-from tidegate.core.model.reasons import Outcome, Reason
-from tidegate.core.model.time import Instant
-from tidegate.core.model.verdict import all_pass
-from tidegate.core.promotions.decide import Built, SchemasNeed, Stand, World, decide
-from tidegate.core.promotions.history import Ancestry
-from tidegate.core.promotions.model import Artifact, Environment, Form, Held, Promotion
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.hold import Hold
+from tidegate.gates.scope import EVERYTHING
+from tidegate.git.history import Ancestry
+from tidegate.kinds.promotions.core.decide import Built, SchemasNeed, Stand, World, decide
+from tidegate.kinds.promotions.core.model import Artifact, Environment, Form, Held, Promotion
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import all_pass
 
 # A line of commits: the number of one is how far along it is. Those of 100 and more are aside.
 LINE = st.integers(0, 6)

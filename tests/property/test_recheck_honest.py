@@ -6,14 +6,14 @@ from tests.sim.again import times_are_honest, waits_say_until
 from tests.sim.by_hand import case, decided, report
 from tests.sim.drawn import cases, rollbacks
 from tests.sim.generator import MINUTE, Case
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.selector import Operator, Requirement, Selector
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import Duration, Instant
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.world import RolloutWorld
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.limit import Limit
+from tidegate.model.reasons import Reason
+from tidegate.model.selector import Operator, Requirement, Selector
+from tidegate.model.target import Status
+from tidegate.model.time import Duration, Instant
 
 SOAKING = Strategy(
     StrategyType.PROGRESSIVE,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.time import SECOND, Instant, parse_instant
-from tidegate.wire.recurrence import Series, expand, instant_of, parse_rule, wall_clock
+from tidegate.documents.recurrence import Series, expand, instant_of, parse_rule, wall_clock
+from tidegate.model.time import SECOND, Instant, parse_instant
 
 FIRST = datetime(2024, 1, 31, 22, 0)  # noqa: DTZ001
 DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate import wiring
-from tidegate.config.estate_source import BundleEstates
-from tidegate.core.integrations.estate import Estate
-from tidegate.core.integrations.naming import LENGTH_MAX
-from tidegate.core.integrations.rehearsal import compare, job_of
+from tidegate.kinds.integrations.app.estate_source import BundleEstates
+from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX
+from tidegate.kinds.integrations.core.waves.rehearsal import compare, job_of
+from tidegate.kinds.integrations.core.workloads.estate import Estate
 
 EXAMPLE = Path(__file__).parents[2] / "examples/app-interface"
 _words = st.text("abcxyz ,'[]", min_size=1, max_size=20).map(str.strip).filter(bool)

@@ -7,7 +7,7 @@ from tests.sim.by_hand import decided
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
 from tests.sim.invariants import nobody_unseen_is_passed_by
-from tidegate.core.model.plan import ChangeKind
+from tidegate.model.plan import ChangeKind
 
 
 @given(cases())

@@ -4,9 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
-from tidegate.core.integrations.estate import Place, estate_of, manifest_of, pieces_of
-from tidegate.core.integrations.live import Pod, Workload, workload_of
-from tidegate.core.integrations.reshaping import (
+from tidegate.kinds.integrations.core.waves.reshaping import (
     Share,
     owners_of,
     reshapes_of,
@@ -14,7 +12,14 @@ from tidegate.core.integrations.reshaping import (
     share_of_workload,
     still_there,
 )
-from tidegate.core.model.problem import Problems
+from tidegate.kinds.integrations.core.workloads.estate import (
+    Place,
+    estate_of,
+    manifest_of,
+    pieces_of,
+)
+from tidegate.kinds.integrations.core.workloads.live import Pod, Workload, workload_of
+from tidegate.model.problem import Problems
 
 ACCOUNTS = ("app-int-example-01", "ter-int-dev", "app-sre")
 

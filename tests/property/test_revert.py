@@ -7,9 +7,9 @@ from tests.sim.by_hand import decided
 from tests.sim.drawn import reverts
 from tests.sim.generator import Case
 from tests.sim.laws import check_plan
-from tidegate.core.model.reasons import Gate
-from tidegate.core.model.target import State
-from tidegate.core.rollout.course import Mode
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.model.reasons import Gate
+from tidegate.model.target import State
 
 
 @given(reverts())

@@ -7,10 +7,10 @@ from tests.sim.by_hand import actions, case, decided, reasons, report
 from tests.sim.drawn import cases, rollbacks
 from tests.sim.generator import MINUTE, Case
 from tests.sim.invariants import a_brake_stops_every_start, rollback_is_asked_for
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import Duration
-from tidegate.core.rollout.strategy import OnFailure, Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.strategy import OnFailure, Rollout, Strategy, StrategyType
+from tidegate.model.limit import Limit
+from tidegate.model.target import Status
+from tidegate.model.time import Duration
 
 BACK = Strategy(
     StrategyType.PROGRESSIVE,

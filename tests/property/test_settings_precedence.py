@@ -8,9 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config.setting_forms import Form, Setting
-from tidegate.config.setting_table import TABLE
-from tidegate.config.settings import load
+from tidegate.settings.setting_forms import Form, Setting
+from tidegate.settings.setting_table import TABLE
+from tidegate.settings.settings import load
 
 PLACES = ("flag", "env", "project", "user")
 WORDS = st.text("abcxyz*/-", min_size=1, max_size=8)

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.test_simulated_ocm import ACCOUNTS, ADDONS, CLUSTERS, LOGS, world
-from tidegate.core.model.time import SECOND, Instant, format_instant
-from tidegate.simulation.cluster_manager.answers import Request
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.requests import answer
-from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.kinds.upgrades.ocm.simulated.answers import Request
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.requests import answer
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.model.time import SECOND, Instant, format_instant
 
 WORLD = read_world(world())
 A, H = f"{CLUSTERS}/a-id", f"{CLUSTERS}/h-id"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.errors import OutsideError
-from tidegate.ports.cluster import CONFIG_MAP, SERVICE, Object, Outcome, Take
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
-from tidegate.simulation.fields import flatten, unflatten
+from tidegate.kubernetes.port import CONFIG_MAP, SERVICE, Object, Outcome, Take
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.kubernetes.simulated.fields import flatten, unflatten
+from tidegate.model.errors import OutsideError
 
 KEYS = st.sampled_from(["a", "b", "c"])
 VALUES = st.sampled_from(["1", "2"])

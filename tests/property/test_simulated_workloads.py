@@ -12,8 +12,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.time import SECOND, Duration, parse_instant
-from tidegate.ports.cluster import (
+from tidegate.kubernetes.port import (
     CRON_JOB,
     DEPLOYMENT,
     JOB,
@@ -23,12 +22,13 @@ from tidegate.ports.cluster import (
     Kind,
     RefusedError,
 )
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
-from tidegate.simulation.fields import unflatten
-from tidegate.simulation.kube.nodes import Nodes
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, Rule, Start
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.kubernetes.simulated.fields import unflatten
+from tidegate.kubernetes.simulated.life.nodes import Nodes
+from tidegate.model.time import SECOND, Duration, parse_instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
-from tidegate.wire.behaviour_doc import Behaviour, Rule, Start
 
 START = parse_instant("2026-11-15T10:00:00Z")
 GOOD = ("good-1", "good-2", "slow")

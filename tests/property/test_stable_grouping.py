@@ -5,9 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.selector import Operator, Requirement, Selector
-from tidegate.core.policies.placement import (
+from tidegate.kinds.policies.core.placement import (
     Cluster,
     DeclaredGroup,
     Group,
@@ -16,6 +14,8 @@ from tidegate.core.policies.placement import (
     scheduler_groups,
     stable_groups,
 )
+from tidegate.model.limit import Limit
+from tidegate.model.selector import Operator, Requirement, Selector
 
 ENVS = ("dev", "stage", "prod")
 WHERE = dict[str, tuple[str, int]]

@@ -6,8 +6,8 @@ from tests.sim.by_hand import decided
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
 from tests.sim.invariants import everybody_has_a_reason
-from tidegate.core.why.table import group_rows, headline, target_rows
-from tidegate.core.why.tree import target_tree
+from tidegate.kinds.rollouts.core.explain.table import group_rows, headline, target_rows
+from tidegate.kinds.rollouts.core.explain.tree import target_tree
 
 
 @given(cases())

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.integrations.trial import Run, Trial, advanced, begun
-from tidegate.wire.run_numbers import read_run
+from tidegate.kinds.integrations.core.waves.trial import Run, Trial, advanced, begun
+from tidegate.kinds.integrations.wire.run_numbers import read_run
 
 NEEDED = 3
 _steps = st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30)

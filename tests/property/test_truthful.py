@@ -6,9 +6,9 @@ from tests.sim.by_hand import case, decided, reasons, report
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
 from tests.sim.telling import counts_are_true, events_are_due, facts_are_true, words_agree
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.target import Status
-from tidegate.core.rollout.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.model.limit import Limit
+from tidegate.model.target import Status
 
 
 @given(cases())

@@ -17,7 +17,7 @@ from tests.property.test_upgrade_laws import (
     said,
     shuffled,
 )
-from tidegate.core.model.time import SECOND, format_instant, parse_instant
+from tidegate.model.time import SECOND, format_instant, parse_instant
 
 SEEDS = 500
 RELEASES = ("1.2.0", "1.2.1", "1.3.0")

@@ -13,8 +13,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.time import SECOND, format_instant, parse_instant
-from tidegate.wire.upgrade_modes import answer_strict
+from tidegate.kinds.upgrades.wire.modes import answer_strict
+from tidegate.model.time import SECOND, format_instant, parse_instant
 
 NOW = "2023-05-10T10:00:00Z"
 VERSIONS = ("4.12.17", "4.12.18", "4.12.19", "4.13.0-rc.1", "4.13.0", "4.13.4")

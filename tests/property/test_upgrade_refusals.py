@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.property.test_upgrade_gaps import alone
 from tests.property.test_upgrade_laws import KEYS, NOW, answer, started, worlds
-from tidegate.core.model.time import SECOND, Instant, format_instant, parse_instant
-from tidegate.core.upgrades.refusal import PAUSE, PAUSE_MAX, Refusal
+from tidegate.kinds.upgrades.core.refusal import PAUSE, PAUSE_MAX, Refusal
+from tidegate.model.time import SECOND, Instant, format_instant, parse_instant
 
 MINUTE = 60 * SECOND
 

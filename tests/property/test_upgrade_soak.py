@@ -10,9 +10,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.upgrades.deciding.soak import DAY, Ledger, Seen, Sight, fold, inherited
-from tidegate.wire.upgrade_state import read_ledger, write_ledger
+from tidegate.kinds.upgrades.core.rules.soak import DAY, Ledger, Seen, Sight, fold, inherited
+from tidegate.kinds.upgrades.wire.state import read_ledger, write_ledger
+from tidegate.model.time import SECOND, Instant
 
 MINUTE = 60 * SECOND
 # Minutes since the last look, the version, whether it is well; a look may come from the past.

@@ -12,14 +12,14 @@ from croniter import croniter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tidegate.core.model.time import SECOND
-from tidegate.core.upgrades.channels import next_channel
-from tidegate.core.upgrades.cron import next_after
-from tidegate.core.upgrades.cron_text import CronError, parse_cron
-from tidegate.core.upgrades.labels import read_cluster_labels, read_org_labels
-from tidegate.core.upgrades.sectors import SectorLoopError, check_loops
-from tidegate.core.upgrades.versions import VersionError, key_of, sort_versions
-from tidegate.wire.upgrade_line import answer_compat
+from tidegate.kinds.upgrades.core.channels import next_channel
+from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels, read_org_labels
+from tidegate.kinds.upgrades.core.schedule.cron import next_after
+from tidegate.kinds.upgrades.core.schedule.cron_text import CronError, parse_cron
+from tidegate.kinds.upgrades.core.sectors import SectorLoopError, check_loops
+from tidegate.kinds.upgrades.core.versions import VersionError, key_of, sort_versions
+from tidegate.kinds.upgrades.wire.line import answer_compat
+from tidegate.model.time import SECOND
 
 NOW = 1_683_712_800  # 2023-05-10T10:00:00Z
 KEYS = (

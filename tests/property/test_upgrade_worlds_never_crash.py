@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tidegate.wire.upgrade_modes import answer_strict
+from tidegate.kinds.upgrades.wire.modes import answer_strict
 
 CLUSTER_KEYS = (
     "soak-days",

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.wire.upgrade_line import answer_compat
+from tidegate.kinds.upgrades.wire.line import answer_compat
 
 VERSIONS = ("4.12.17", "4.12.18", "4.12.19", "4.13.0-rc.1", "4.13.0", "4.13.4")
 PLACES = [(version, soak) for version in VERSIONS for soak in (0, 1, 3)]

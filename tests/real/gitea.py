@@ -22,8 +22,8 @@ from tests.forge.hosted import QUICK
 from tests.forge.world import JANE, US, User
 from tests.real import WANTED
 from tests.real.prometheus import free_port
-from tidegate.adapters.forge.gitea import GiteaForge
-from tidegate.ports.forge import Status, StatusState
+from tidegate.forge.client.gitea import GiteaForge
+from tidegate.forge.port import Status, StatusState
 
 ROOT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60.0

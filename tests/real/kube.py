@@ -22,7 +22,7 @@ import pytest
 from tests.real import WANTED
 from tests.real.certificates import Authority
 from tests.real.prometheus import free_port
-from tidegate.adapters.kubernetes.access import Access
+from tidegate.kubernetes.client.access import Access
 
 ROOT = Path(__file__).parents[2]
 # Two busy cores; 3 to 7 s on idle ones.

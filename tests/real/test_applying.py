@@ -22,17 +22,23 @@ from tests.folders import Folder
 from tests.real.kube import ADMIN, NOBODY, ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.vectors.test_rendering import FOLDER, OVERLAY
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.server import Limits
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.integrations.change import Change, Verb
-from tidegate.core.integrations.changes import Wishes, changes_of
-from tidegate.core.integrations.estate import MANAGED_BY, US, Estate, Site, estate_of
-from tidegate.core.model.problem import Problems
-from tidegate.engine.integrations.applying import Done, Hands, Outcome, apply, preview, release
-from tidegate.engine.integrations.reading import KINDS, read_clusters
-from tidegate.ports.cluster import DEPLOYMENT, POD, REPLICA_SET, Cluster
-from tidegate.wire.shard_line import decode
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.integrations.app.applying import Done, Hands, Outcome, apply, preview, release
+from tidegate.kinds.integrations.app.reading import KINDS, read_clusters
+from tidegate.kinds.integrations.core.workloads.change import Change, Verb
+from tidegate.kinds.integrations.core.workloads.changes import Wishes, changes_of
+from tidegate.kinds.integrations.core.workloads.estate import (
+    MANAGED_BY,
+    US,
+    Estate,
+    Site,
+    estate_of,
+)
+from tidegate.kinds.integrations.wire.shard_line import decode
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.port import DEPLOYMENT, POD, REPLICA_SET, Cluster
+from tidegate.model.problem import Problems
 
 pytestmark = REAL
 

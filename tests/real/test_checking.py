@@ -8,13 +8,13 @@ from tests.contract.clusters import REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.staged import INTEGRATION, Declared
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.core.integrations.affected import View, affected_by
-from tidegate.core.integrations.effect import effects_of
-from tidegate.core.integrations.fault import Fault
-from tidegate.engine.integrations.checking import Checking, Data, Limits
-from tidegate.engine.integrations.dry_jobs import JobRunner
-from tidegate.ports.cluster import JOB, POD
+from tidegate.kinds.integrations.app.checking import Checking, Data, Limits
+from tidegate.kinds.integrations.app.dry_jobs import JobRunner
+from tidegate.kinds.integrations.core.review.affected import View, affected_by
+from tidegate.kinds.integrations.core.review.effect import effects_of
+from tidegate.kinds.integrations.core.review.fault import Fault
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.port import JOB, POD
 
 pytestmark = REAL
 

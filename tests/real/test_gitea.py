@@ -12,8 +12,8 @@ from tests.contract.test_forge import Play, Story, offered, proposal
 from tests.forge.hosted import Hosted
 from tests.forge.world import JANE
 from tests.real.gitea import PATIENT, Gitea, GiteaProject, gitea, needed_gitea
-from tidegate.adapters.forge.gitea import GiteaForge
-from tidegate.core.errors import OutsideError
+from tidegate.forge.client.gitea import GiteaForge
+from tidegate.model.errors import OutsideError
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("gitea")]
 

@@ -12,12 +12,11 @@ import yaml
 from tests.contract.clusters import PATIENCE_S, REAL, config_map, deployment
 from tests.real.kube import ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
-from tidegate.adapters.kubernetes.access import Access, read_access
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.server import Limits
-from tidegate.adapters.kubernetes.watching import Watching
-from tidegate.core.errors import OutsideError
-from tidegate.ports.cluster import (
+from tidegate.kubernetes.client.access import Access, read_access
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.port import (
     CONFIG_MAP,
     DEPLOYMENT,
     POD,
@@ -33,6 +32,7 @@ from tidegate.ports.cluster import (
     RefusedError,
     Take,
 )
+from tidegate.model.errors import OutsideError
 
 pytestmark = REAL
 

@@ -10,26 +10,26 @@ import pytest
 
 from tests.real import needed
 from tests.real.prometheus import Exporter, exporting, free_port, running
-from tidegate.adapters.prometheus.health import PrometheusHealth
-from tidegate.adapters.prometheus.runs import PrometheusRuns
-from tidegate.adapters.prometheus.source import Limits, PrometheusSource
-from tidegate.core.errors import OutsideError
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.health import Evidence, health_verdicts
-from tidegate.core.integrations.trial import Run
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.reasons import Outcome, Reason
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.model.verdict import Verdict
+from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.calendar_doc import stretch_from
+from tidegate.documents.reader import Reader
 from tidegate.engine.evidence import Gatherer, Pace
-from tidegate.ports.cluster import POD, Object
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
-from tidegate.wire.brake_doc import read_brakes
-from tidegate.wire.calendar_doc import stretch_from
-from tidegate.wire.prometheus.probe import PrometheusProbe
-from tidegate.wire.prometheus.server import PrometheusServer
-from tidegate.wire.reader import Reader
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.health import Evidence, health_verdicts
+from tidegate.kinds.integrations.client.prometheus_runs import PrometheusRuns
+from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
+from tidegate.kubernetes.port import POD, Object
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.model.errors import OutsideError
+from tidegate.model.problem import Problems
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.model.verdict import Verdict
+from tidegate.prometheus.client.source import Limits, PrometheusSource
+from tidegate.prometheus.probe import PrometheusProbe
+from tidegate.prometheus.server import PrometheusServer
 
 pytestmark = pytest.mark.real
 

@@ -23,14 +23,14 @@ from tests.real.registry import (
     with_password,
     with_tokens,
 )
-from tidegate.adapters.registry.asking import Limits
-from tidegate.adapters.registry.registry import Lives, OciRegistry
-from tidegate.core.errors import OutsideError
-from tidegate.core.integrations.estate import Estate, Site, estate_of, manifest_of
-from tidegate.core.integrations.workloads import Manifest
-from tidegate.core.model.problem import Problems
-from tidegate.engine.integrations.digests import Digests
-from tidegate.wire.registry import Login, server
+from tidegate.kinds.integrations.app.digests import Digests
+from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of, manifest_of
+from tidegate.kinds.integrations.core.workloads.workloads import Manifest
+from tidegate.model.errors import OutsideError
+from tidegate.model.problem import Problems
+from tidegate.registry.client.asking import Limits
+from tidegate.registry.client.registry import Lives, OciRegistry
+from tidegate.registry.document import Login, server
 
 pytestmark = pytest.mark.real
 
@@ -109,7 +109,7 @@ def test_more_tags_than_a_page_holds_are_listed(
     tags = [f"v1.0.{i}" for i in range(7)]
     for tag in tags:
         images.push("lists/many", tag, "same")
-    monkeypatch.setattr("tidegate.adapters.registry.registry.PAGE", 3)
+    monkeypatch.setattr("tidegate.registry.client.registry.PAGE", 3)
     listed = asking(images.address, lambda r: r.tags(f"{images.address}/lists/many:x"))
     assert sorted(listed) == tags
 

@@ -14,7 +14,7 @@ from tests.contract.clusters import REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.sop import CLUSTER, NAMESPACE, PATIENCE_S, Team, act_out
-from tidegate.core.integrations.live import pod_of
+from tidegate.kinds.integrations.core.workloads.live import pod_of
 
 pytestmark = REAL
 

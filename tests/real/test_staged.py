@@ -10,22 +10,22 @@ from tests.contract.clusters import PATIENCE_S, REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.staged import INTEGRATION, RULES, Declared
-from tidegate.adapters.kubernetes.cluster import KubernetesCluster
-from tidegate.adapters.kubernetes.pods import Reach
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.adapters.system_clock import SystemClock
-from tidegate.core.integrations.live import pod_of
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Decided, Verb
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.why.sentence import sentence
-from tidegate.core.why.table import TARGET_HEAD, layout, target_rows
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Settings, Worker
-from tidegate.ports.cluster import POD, Change
+from tidegate.explain.sentence import sentence
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Decided, Verb
+from tidegate.kinds.integrations.core.workloads.live import pod_of
+from tidegate.kinds.rollouts.core.explain.table import TARGET_HEAD, layout, target_rows
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kubernetes.client.cluster import KubernetesCluster
+from tidegate.kubernetes.client.pods import Reach
+from tidegate.kubernetes.port import POD, Change
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import Instant
+from tidegate.store.client.memory import MemoryStore
 
 pytestmark = REAL
 

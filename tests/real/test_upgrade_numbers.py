@@ -17,12 +17,12 @@ from tests.real import needed
 from tests.real.prometheus import exporting, running
 from tests.real.promtool import promtool
 from tests.upgraded import decided, kept, world
-from tidegate.core.model.time import SECOND, Instant, format_second
-from tidegate.core.upgrades.faults import Fault
-from tidegate.core.upgrades.service import Environment, Registration, Service
-from tidegate.core.upgrades.step import Doing
-from tidegate.telemetry.upgrade_rows import ActSeen, RoundSeen
-from tidegate.telemetry.upgrades import FailureSeen, SurveySeen, UpgradeNumbers
+from tidegate.kinds.upgrades.core.faults import Fault
+from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
+from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.telemetry.metrics import FailureSeen, SurveySeen, UpgradeNumbers
+from tidegate.kinds.upgrades.telemetry.rows import ActSeen, RoundSeen
+from tidegate.model.time import SECOND, Instant, format_second
 
 pytestmark = pytest.mark.real
 

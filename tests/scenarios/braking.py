@@ -7,7 +7,7 @@ brake, and so do indented lines, in YAML, for what is too long for a line.
 from collections.abc import Callable
 
 from tests.scenarios.story import Doc, Story, StoryError, names_of, pairs_of, yaml_of
-from tidegate.core.model.time import format_instant
+from tidegate.model.time import format_instant
 
 Lines = tuple[str, ...]
 

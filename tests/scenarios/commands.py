@@ -12,11 +12,11 @@ from tests.scenarios.declaring import (
     leave,
 )
 from tests.scenarios.story import BEGINNING, Story, StoryError, names_of, pairs_of
-from tidegate.core.errors import UserError
-from tidegate.core.model.time import Instant, parse_duration
-from tidegate.core.rollout.decide import decide
-from tidegate.core.why.tree import find_target, target_tree
-from tidegate.wire import compat_line
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.core.explain.tree import find_target, target_tree
+from tidegate.kinds.rollouts.wire import compat_line
+from tidegate.model.errors import UserError
+from tidegate.model.time import Instant, parse_duration
 
 Lines = tuple[str, ...]
 

@@ -4,9 +4,9 @@ import re
 
 from tests.scenarios.drawing import problem_lines
 from tests.scenarios.story import Doc, Story, StoryError, names_of, pairs_of, yaml_of
-from tidegate.core.errors import UserError
-from tidegate.core.policies.placement import scheduler_groups, stable_groups
-from tidegate.wire.placement_line import Grouping, decode
+from tidegate.kinds.policies.core.placement import scheduler_groups, stable_groups
+from tidegate.kinds.policies.wire.placement_line import Grouping, decode
+from tidegate.model.errors import UserError
 
 Lines = tuple[str, ...]
 

@@ -3,17 +3,23 @@
 from itertools import groupby
 
 from tests.scenarios.story import Doc
-from tidegate.core.errors import UserError
-from tidegate.core.model.plan import ChangeKind, Option
-from tidegate.core.model.reasons import Outcome, Reason
-from tidegate.core.model.time import Instant, format_duration
-from tidegate.core.model.verdict import Verdict, all_pass
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.core.why.sentence import sentence
-from tidegate.core.why.table import GROUP_HEAD, group_rows, headline, layout, state_word
-from tidegate.wire import compat_line as wire
-from tidegate.wire.rollout_doc import Reading
+from tidegate.explain.sentence import sentence
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.explain.table import (
+    GROUP_HEAD,
+    group_rows,
+    headline,
+    layout,
+    state_word,
+)
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.wire import compat_line as wire
+from tidegate.kinds.rollouts.wire.rollout_doc import Reading
+from tidegate.model.errors import UserError
+from tidegate.model.plan import ChangeKind, Option
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.time import Instant, format_duration
+from tidegate.model.verdict import Verdict, all_pass
 
 COLUMNS_MAX = 100
 # So many targets in a row that say the same are drawn as one line.

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from tests.scenarios.drawing import offset, some
 from tests.scenarios.story import Doc, Story, StoryError, names_of, pairs_of
-from tidegate.core.model.plan import ChangeKind, Event
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import Duration, Instant, parse_duration, parse_instant
-from tidegate.core.rollout.course import Mode
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.remember import forgotten, remember
-from tidegate.core.rollout.strategy import Retry, Rollout
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.core.why.table import layout
-from tidegate.wire import compat_line
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.kinds.rollouts.core.remember import forgotten, remember
+from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.wire import compat_line
+from tidegate.model.plan import ChangeKind, Event
+from tidegate.model.target import Status
+from tidegate.model.time import Duration, Instant, parse_duration, parse_instant
 
 Lines = tuple[str, ...]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from tidegate.core.model.time import Instant, format_instant, parse_duration, parse_instant
-from tidegate.wire.rollout_doc import Reading, read_rollout
+from tidegate.kinds.rollouts.wire.rollout_doc import Reading, read_rollout
+from tidegate.model.time import Instant, format_instant, parse_duration, parse_instant
 
 Doc = dict[str, Any]
 

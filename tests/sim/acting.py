@@ -3,12 +3,12 @@
 import msgspec
 
 from tests.sim.generator import Case
-from tidegate.core.model.plan import ChangeKind, Event
-from tidegate.core.model.target import Status, Target
-from tidegate.core.rollout.course import Course
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.remember import forgotten, remember
-from tidegate.core.rollout.world import RolloutWorld
+from tidegate.kinds.rollouts.core.course import Course
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.remember import forgotten, remember
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import ChangeKind, Event
+from tidegate.model.target import Status, Target
 
 
 def act(case: Case, world: RolloutWorld, plan: RolloutPlan) -> Case:

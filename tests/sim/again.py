@@ -14,15 +14,15 @@ import msgspec
 from tests.sim.acting import act
 from tests.sim.generator import Case
 from tests.sim.invariants import broken
-from tidegate.core.model.plan import Event
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.reasons import Outcome
-from tidegate.core.model.target import State
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.model.verdict import all_pass
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.world import Membership, RolloutWorld
-from tidegate.wire.rollout_answer import answer_rollout
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld
+from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
+from tidegate.model.plan import Event
+from tidegate.model.problem import Problems
+from tidegate.model.reasons import Outcome
+from tidegate.model.target import State
+from tidegate.model.time import SECOND, Instant
+from tidegate.model.verdict import all_pass
 
 TEN_YEARS = 10 * 365 * 86400 * SECOND
 

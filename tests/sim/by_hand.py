@@ -3,11 +3,11 @@
 from typing import Any
 
 from tests.sim.generator import NOW, Case
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.strategy import Strategy
-from tidegate.core.rollout.world import Membership, RolloutWorld
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.strategy import Strategy
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Instant
 
 
 def case(strategy: Strategy, groups: dict[str, str], *reports: Target, **rest: Any) -> Case:

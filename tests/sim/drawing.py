@@ -9,13 +9,13 @@ forward r2 · Progressing · recheck +4m · starts c2
 from collections.abc import Iterator
 
 from tests.sim.generator import Case
-from tidegate.core.model.plan import ChangeKind, Option
-from tidegate.core.model.target import Group, Target
-from tidegate.core.model.time import Instant, format_duration
-from tidegate.core.model.verdict import Verdict
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.core.why.sentence import MARKS
+from tidegate.explain.sentence import MARKS
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import ChangeKind, Option
+from tidegate.model.target import Group, Target
+from tidegate.model.time import Instant, format_duration
+from tidegate.model.verdict import Verdict
 
 
 def describe(world: RolloutWorld, now: Instant, plan: RolloutPlan | None = None) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.sim.generator import CURRENT, NEWER, OLDER, Case, make_case
-from tidegate.core.rollout.strategy import Approvals, OnFailure, Retry, StrategyType
+from tidegate.kinds.rollouts.core.strategy import Approvals, OnFailure, Retry, StrategyType
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ import random
 from dataclasses import dataclass, field
 
 from tests.sim.generator import Labels
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Instant
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Instant
 
 MINUTE = 60 * SECOND
 GONE = -1

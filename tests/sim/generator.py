@@ -15,12 +15,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.selector import Operator, Requirement, Selector
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.rollout.strategy import (
+from tidegate.kinds.rollouts.core.strategy import (
     Approvals,
     GroupRef,
     OnFailure,
@@ -32,7 +27,12 @@ from tidegate.core.rollout.strategy import (
     Strategy,
     StrategyType,
 )
-from tidegate.core.rollout.world import Membership, RolloutWorld, build_world
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
+from tidegate.model.limit import Limit
+from tidegate.model.problem import Problems
+from tidegate.model.selector import Operator, Requirement, Selector
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Duration, Instant
 
 T = TypeVar("T")
 Labels = dict[str, dict[str, str]]

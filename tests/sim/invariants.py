@@ -7,17 +7,17 @@ needs a second decision (honest times, acting twice, other orders) is in tests/s
 from collections.abc import Callable, Iterator, Sequence
 
 from tests.sim.drawing import describe
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.reasons import REASONS, Outcome, Reason
-from tidegate.core.model.target import State, Status
-from tidegate.core.model.time import Instant
-from tidegate.core.model.verdict import FactValue, Verdict, all_pass
-from tidegate.core.rollout.course import Mode
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.strategy import Retry, StrategyType
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import Phase, RolloutWorld
-from tidegate.core.why.sentence import facts, opens, sentence, until_text
+from tidegate.explain.sentence import facts, opens, sentence, until_text
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import Retry, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.model.plan import ChangeKind
+from tidegate.model.reasons import REASONS, Outcome, Reason
+from tidegate.model.target import State, Status
+from tidegate.model.time import Instant
+from tidegate.model.verdict import FactValue, Verdict, all_pass
 
 Check = Callable[[RolloutWorld, Instant, RolloutPlan], None]
 

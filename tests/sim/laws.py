@@ -2,9 +2,9 @@
 
 from tests.sim.invariants import RULES, Check
 from tests.sim.telling import TELLING
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.world import RolloutWorld
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.time import Instant
 
 CHECKS: tuple[Check, ...] = (*RULES, *TELLING)
 

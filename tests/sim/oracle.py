@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from tests.sim.generator import Case
 from tests.sim.invariants import broken
 from tests.sim.oracle_reading import in_order, is_per_group, ranked, selects, share
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.target import Status, Target
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.strategy import OnFailure, OnNewRevision, Retry, StrategyType
-from tidegate.core.rollout.world import Membership, RolloutWorld
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import OnFailure, OnNewRevision, Retry, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld
+from tidegate.model.plan import ChangeKind
+from tidegate.model.target import Status, Target
 
 
 @dataclass

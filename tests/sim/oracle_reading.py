@@ -4,10 +4,10 @@ Written a second time like the rest of the oracle, and as dumb.
 """
 
 from tests.sim.generator import Case
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.selector import Operator, Selector
-from tidegate.core.rollout.strategy import OrderBy, StrategyType
-from tidegate.core.rollout.world import Membership
+from tidegate.kinds.rollouts.core.strategy import OrderBy, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.limit import Limit
+from tidegate.model.selector import Operator, Selector
 
 
 def share(limit: Limit, total: int, *, capped: bool = True) -> int:

@@ -18,12 +18,12 @@ from tests.sim.fleet import GONE, MINUTE, Fleet
 from tests.sim.generator import Case, Dice, make_strategy
 from tests.sim.laws import check_plan
 from tests.sim.truth import Deed, check_end, check_step
-from tidegate.core.model.plan import ChangeKind, Event
-from tidegate.core.model.time import SECOND, Instant, format_duration
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.remember import forgotten, remember
-from tidegate.core.rollout.strategy import Approvals, Retry, Rollout, StrategyType
-from tidegate.core.rollout.world import Membership, RolloutWorld
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.remember import forgotten, remember
+from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld
+from tidegate.model.plan import ChangeKind, Event
+from tidegate.model.time import SECOND, Instant, format_duration
 
 START = Instant(1_750_000_000 * SECOND)
 # The longest story of the first 20,000 seeds takes half as many steps: each one spends a happening,

@@ -18,20 +18,20 @@ from typing import Any
 import msgspec
 
 from tests.staged import INTEGRATION, NUMBERED, TIERS, Declared, rules
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.errors import OutsideError
-from tidegate.core.integrations.live import pod_of, workload_of
-from tidegate.core.model.time import SECOND, Instant
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.worker import Settings, Worker
-from tidegate.ports.cluster import DEPLOYMENT, POD, STATEFUL_SET, Change
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
-from tidegate.simulation.kube.nodes import Nodes
+from tidegate.kinds.integrations.core.workloads.live import pod_of, workload_of
+from tidegate.kinds.integrations.wire.run_numbers import read_run
+from tidegate.kubernetes.port import DEPLOYMENT, POD, STATEFUL_SET, Change
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.kubernetes.simulated.life.nodes import Nodes
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
-from tidegate.wire.behaviour_doc import read_behaviour
-from tidegate.wire.run_numbers import read_run
+from tidegate.store.client.memory import MemoryStore
 
 START = Instant(1_790_000_000 * SECOND)
 NAMESPACE, PORT = "ns", 9090

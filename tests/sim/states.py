@@ -12,7 +12,7 @@ from tests.sim.generator import case_of
 from tests.sim.invariants import RULES
 from tests.sim.oracle import agree
 from tests.sim.telling import TELLING
-from tidegate.core.rollout.decide import decide
+from tidegate.kinds.rollouts.core.decide import decide
 
 # One state in so many has its explanation checked, is decided again later and after acting, or is
 # shuffled: what a state costs then stays close to what deciding it costs.

@@ -13,17 +13,17 @@ from tests.sim.invariants import (
     is_counted,
     scopes,
 )
-from tidegate.core.model.plan import Event
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.target import State
-from tidegate.core.model.time import Instant
-from tidegate.core.model.verdict import Verdict
-from tidegate.core.rollout.course import Mode
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.strategy import OnFailure, Retry
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.core.why.sentence import sentence
+from tidegate.explain.sentence import sentence
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import OnFailure, Retry
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import Event
+from tidegate.model.reasons import Reason
+from tidegate.model.target import State
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict
 
 
 def facts_are_true(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:

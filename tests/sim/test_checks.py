@@ -10,15 +10,15 @@ from tests.sim import again, invariants, oracle, telling
 from tests.sim.by_hand import case, decided, report
 from tests.sim.generator import MINUTE, Case
 from tests.sim.laws import CHECKS
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.plan import Change, ChangeKind, Event, Option
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.target import State, Status
-from tidegate.core.model.time import Duration
-from tidegate.core.model.verdict import verdict
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.strategy import OnFailure, Retry, Rollout, Strategy, StrategyType
-from tidegate.core.rollout.summary import Summary
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import OnFailure, Retry, Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.model.limit import Limit
+from tidegate.model.plan import Change, ChangeKind, Event, Option
+from tidegate.model.reasons import Reason
+from tidegate.model.target import State, Status
+from tidegate.model.time import Duration
+from tidegate.model.verdict import verdict
 
 ONE_SLOT = Strategy(StrategyType.PROGRESSIVE, max_concurrency=Limit(1))
 PER_GROUP = Strategy(StrategyType.PROGRESSIVE_PER_GROUP)

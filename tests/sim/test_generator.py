@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from enum import Enum
 
 from tests.sim.generator import Case, case_of
-from tidegate.core.model.plan import Event
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.target import State, Status
-from tidegate.core.rollout.course import Mode
-from tidegate.core.rollout.decide import decide
-from tidegate.core.rollout.strategy import OrderBy, Retry, StrategyType
-from tidegate.core.rollout.summary import Summary
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.core.strategy import OrderBy, Retry, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.model.plan import Event
+from tidegate.model.reasons import Reason
+from tidegate.model.target import State, Status
 
 SEEDS = 6_000
 REASONS = """

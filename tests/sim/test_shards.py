@@ -7,12 +7,12 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.shards import live_through
-from tidegate.core.integrations.estate import Place
-from tidegate.core.integrations.staging import declared_of
-from tidegate.core.integrations.trial import Trial
-from tidegate.core.journal.facts import Declared
-from tidegate.engine.integrations import fleet, resharding
-from tidegate.engine.integrations.trials import Trials
+from tidegate.journal.facts import Declared
+from tidegate.kinds.integrations.app import fleet, resharding
+from tidegate.kinds.integrations.app.trials import Trials
+from tidegate.kinds.integrations.core.waves.staging import declared_of
+from tidegate.kinds.integrations.core.waves.trial import Trial
+from tidegate.kinds.integrations.core.workloads.estate import Place
 
 STORIES = 12 if IN_CI else 3
 # 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it.

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from tests.sim.drawing import describe
 from tests.sim.fleet import Cluster, Fleet
 from tests.sim.invariants import takes_part
-from tidegate.core.model.plan import ChangeKind, Event
-from tidegate.core.model.reasons import Outcome, Reason
-from tidegate.core.model.target import Group, State, Status
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.course import Mode
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.strategy import Retry, Rollout
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import Phase, RolloutWorld
+from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.model.plan import ChangeKind, Event
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.target import Group, State, Status
+from tidegate.model.time import Instant
 
 
 @dataclass

@@ -8,15 +8,15 @@ import threading
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, VirtualClock, set_up
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.journal.facts import Acted, Mode, Outcome
-from tidegate.core.model.reasons import REASONS
-from tidegate.core.model.time import Instant, parse_instant
-from tidegate.core.why.sentence import sentence
-from tidegate.core.why.table import first_shut
 from tidegate.engine.round import Round
+from tidegate.explain.sentence import sentence
+from tidegate.journal.facts import Acted, Mode, Outcome
+from tidegate.kinds.rollouts.core.explain.table import first_shut
+from tidegate.kinds.rollouts.telemetry.decisions import acted_record, decision_records
+from tidegate.model.reasons import REASONS
+from tidegate.model.time import Instant, parse_instant
+from tidegate.store.client.memory import MemoryStore
 from tidegate.telemetry import lines as lines_module
-from tidegate.telemetry.decisions import acted_record, decision_records
 from tidegate.telemetry.lines import Lines
 from tidegate.telemetry.log import Log, Record
 

@@ -9,9 +9,9 @@ from tests.real.promtool import promtool
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
-from tidegate.core.model.target import State
-from tidegate.core.why.table import state_word
-from tidegate.telemetry.counting import count, label
+from tidegate.kinds.rollouts.core.explain.table import state_word
+from tidegate.kinds.rollouts.telemetry.counting import count, label
+from tidegate.model.target import State
 from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS
 from tidegate.telemetry.metrics import Gauges, Metrics
 

@@ -10,19 +10,19 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.real.promtool import promtool
 from tests.telemetry.test_numbers import NOTHING
 from tests.upgraded import decided, hosted, kept, recorded, world
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.upgrades.faults import Fault
-from tidegate.core.upgrades.service import Environment, Registration, Service
-from tidegate.core.upgrades.step import Doing
-from tidegate.core.why.upgrade_phase import phase_of
-from tidegate.core.why.upgrade_stand import stands
-from tidegate.ports.cluster_manager import RefusedError
-from tidegate.telemetry.faults import fault_of_error
+from tidegate.kinds.upgrades.core.explain.phase import phase_of
+from tidegate.kinds.upgrades.core.explain.stand import stands
+from tidegate.kinds.upgrades.core.faults import Fault
+from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
+from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.ocm.port import RefusedError
+from tidegate.kinds.upgrades.telemetry.faults import fault_of_error
+from tidegate.kinds.upgrades.telemetry.metrics import FailureSeen, SurveySeen, UpgradeNumbers
+from tidegate.kinds.upgrades.telemetry.rows import ActSeen, RoundSeen
+from tidegate.kinds.upgrades.telemetry.table import EVERY
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.time import SECOND, Instant
 from tidegate.telemetry.metrics import Metrics
-from tidegate.telemetry.upgrade_rows import ActSeen, RoundSeen
-from tidegate.telemetry.upgrade_table import EVERY
-from tidegate.telemetry.upgrades import FailureSeen, SurveySeen, UpgradeNumbers
 
 Labels = frozenset[tuple[str, str]]
 ORG = {"ocm_env": "prod", "org_id": "o"}

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
-from tidegate.config.estate_source import estate_in
-from tidegate.core.integrations.affected import Affected, View, affected_by, tag_in
-from tidegate.core.integrations.effect import effects_of
-from tidegate.core.integrations.estate import Site
+from tidegate.kinds.integrations.app.estate_source import estate_in
+from tidegate.kinds.integrations.core.review.affected import Affected, View, affected_by, tag_in
+from tidegate.kinds.integrations.core.review.effect import effects_of
+from tidegate.kinds.integrations.core.workloads.estate import Site
 
 ACCOUNT, NAMESPACE = "/aws/account-1.yml", "/openshift/namespace-1.yml"
 EVERY = frozenset(("app-int-example-01", "app-sre", "ter-int-dev"))

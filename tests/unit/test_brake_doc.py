@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from tidegate.core.errors import UserError
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.scope import KindOfChange
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.time import format_instant, parse_instant
-from tidegate.wire.brake_doc import read_brakes
-from tidegate.wire.calendar_doc import Files, stretch_from
-from tidegate.wire.reader import Reader
-from tidegate.wire.rollout_doc import read_rollout
+from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.calendar_doc import Files, stretch_from
+from tidegate.documents.reader import Reader
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.scope import KindOfChange
+from tidegate.kinds.rollouts.wire.rollout_doc import read_rollout
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problems
+from tidegate.model.time import format_instant, parse_instant
 
 NOW = parse_instant("2026-01-01T00:00:00Z")
 OWNED = {"scope": {"everything": True}, "owner": "ops", "reason": "because"}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration, with_integration
-from tidegate.config.bundle.finding import RULES
+from tidegate.kinds.integrations.bundle.finding import RULES
 
 SPEC = "spec: {resources: {requests: {cpu: 100m, memory: 100Mi}}}"
 PLACE = f"- namespace: {{$ref: {PRODUCTION}}}\n"

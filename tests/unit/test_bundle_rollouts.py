@@ -3,9 +3,9 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, bundle_of, with_integration
-from tidegate.config.bundle.joining import Bundle
-from tidegate.core.integrations.rules import Rules
-from tidegate.core.rollout.strategy import OnFailure, StrategyType
+from tidegate.kinds.integrations.bundle.joining import Bundle
+from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.rollouts.core.strategy import OnFailure, StrategyType
 
 CAREFUL = """
 type: ProgressivePerGroup

@@ -11,8 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from referencing import Registry, Resource
 
-from tidegate.config.bundle.schemas import FOLDER, KINDS, documents, is_valid, schema_faults
-from tidegate.config.strict_yaml import read_documents
+from tidegate.documents.strict_yaml import read_documents
+from tidegate.kinds.integrations.bundle.schemas import (
+    FOLDER,
+    KINDS,
+    documents,
+    is_valid,
+    schema_faults,
+)
 
 ROOT = Path(__file__).parents[2]
 REGISTRY: Any = Registry().with_resources(

@@ -5,7 +5,7 @@ from textwrap import indent
 import pytest
 
 from tests.bundles import PRODUCTION, integration, said, with_integration
-from tidegate.core.integrations.model import Sharding
+from tidegate.kinds.integrations.core.sharding.model import Sharding
 
 RESOURCES = "resources: {requests: {cpu: 100m, memory: 100Mi}}"
 ACCOUNT = "{$ref: /aws/ter-int-dev/account.yml}"

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tests.bundles import bundle_of
-from tidegate.core.model.problem import Problem
-from tidegate.core.upgrades.bundled import (
+from tidegate.kinds.upgrades.core.labels.bundled import (
     Bundled,
     BundledCluster,
     BundledEnvironment,
@@ -14,7 +13,8 @@ from tidegate.core.upgrades.bundled import (
     BundledPolicy,
     BundledSector,
 )
-from tidegate.core.upgrades.declared_labels import org_labels, policy_labels
+from tidegate.kinds.upgrades.core.labels.declared_labels import org_labels, policy_labels
+from tidegate.model.problem import Problem
 
 FILES = {
     "ocm/env.yml": """

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.unit.test_bundle_upgrades import FILES, bundled
-from tidegate.config.upgrade_file import ServiceFile, named_bundle, read_service_file
-from tidegate.core.errors import UserError
-from tidegate.core.upgrades.bundled import Bundled
-from tidegate.core.upgrades.service import Credentials
-from tidegate.core.upgrades.world import HealthCheck
+from tidegate.kinds.upgrades.core.labels.bundled import Bundled
+from tidegate.kinds.upgrades.core.service import Credentials
+from tidegate.kinds.upgrades.core.world import HealthCheck
+from tidegate.kinds.upgrades.wire.service_file import ServiceFile, named_bundle, read_service_file
+from tidegate.model.errors import UserError
 
 WITH_MAPS = FILES["ocm/maps.yml"] + "environment: {$ref: /ocm/env.yml}\n"
 

@@ -15,12 +15,12 @@ from tests.estates import (
     staged,
     verbs,
 )
-from tidegate.core.integrations.change import Verb
-from tidegate.core.integrations.digests import with_digests
-from tidegate.core.integrations.estate import Estate, manifest_of
-from tidegate.core.integrations.model import Override
-from tidegate.core.integrations.selection import Selection, check_names
-from tidegate.core.model.problem import Problems
+from tidegate.kinds.integrations.core.sharding.model import Override
+from tidegate.kinds.integrations.core.sharding.selection import Selection, check_names
+from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.core.workloads.digests import with_digests
+from tidegate.kinds.integrations.core.workloads.estate import Estate, manifest_of
+from tidegate.model.problem import Problems
 
 BASE = "qontract-reconcile-"
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.core.errors import UserError
-from tidegate.wire import compat_line
+from tidegate.kinds.rollouts.wire import compat_line
+from tidegate.model.errors import UserError
 
 NOW = "2022-01-01T00:00:00Z"
 

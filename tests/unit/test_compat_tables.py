@@ -2,8 +2,8 @@
 
 import pytest
 
-from tidegate.core.model.time import DURATION_MAX, SECOND, Duration, Instant
-from tidegate.core.rollout.compat import (
+from tidegate.kinds.rollouts.core.compat.limits import parse_deadline, size
+from tidegate.kinds.rollouts.core.compat.rules import (
     ClusterStatus,
     Group,
     GroupKey,
@@ -12,7 +12,7 @@ from tidegate.core.rollout.compat import (
     World,
     decide,
 )
-from tidegate.core.rollout.compat_limits import parse_deadline, size
+from tidegate.model.time import DURATION_MAX, SECOND, Duration, Instant
 
 NOW = Instant(1_640_995_200 * SECOND)
 MINUTE = 60 * SECOND

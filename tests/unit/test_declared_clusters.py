@@ -1,8 +1,8 @@
 """Which clusters a bundle means, and what of its declarations cannot be written."""
 
-from tidegate.core.upgrades.bundled import BundledCluster, BundledOrg, BundledPolicy
-from tidegate.core.upgrades.declared_clusters import Declarations, declarations
-from tidegate.core.upgrades.world import Cluster
+from tidegate.kinds.upgrades.core.labels.bundled import BundledCluster, BundledOrg, BundledPolicy
+from tidegate.kinds.upgrades.core.labels.declared_clusters import Declarations, declarations
+from tidegate.kinds.upgrades.core.world import Cluster
 
 POLICY = BundledPolicy(workloads=("w",), schedule="@daily")
 LABELS = {"soak-days": "0", "schedule": "@daily", "workloads": "w"}

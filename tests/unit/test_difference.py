@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from tidegate.core.integrations.difference import (
+from tidegate.kinds.integrations.core.workloads.difference import (
     Difference,
     differences,
     is_unchanged,
     laid_over,
     restarts,
 )
-from tidegate.core.integrations.estate import DECLARED_AT, RENDERED
+from tidegate.kinds.integrations.core.workloads.estate import DECLARED_AT, RENDERED
 
 CONTAINER = {
     "name": "int",

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.config.edit.edit import edit, found, read_original
-from tidegate.config.edit.edits import AddField, AddItem, Edit, Note, Remove, Replace
-from tidegate.config.edit.place import KeyPlace, LinePlace, Place, YamlPlace, parse_path
-from tidegate.core.errors import StaleError, UserError
+from tidegate.edit.edit import edit, found, read_original
+from tidegate.edit.edits import AddField, AddItem, Edit, Note, Remove, Replace
+from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace, parse_path
+from tidegate.model.errors import StaleError, UserError
 
 TRAPS = sorted((Path(__file__).parents[1] / "edits").glob("*/edits.json"))
 assert TRAPS, "no trap found: the test would pass on nothing"

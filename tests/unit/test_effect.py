@@ -3,8 +3,8 @@
 import msgspec
 
 from tests.estates import estate, integration, managed, namespace
-from tidegate.core.integrations.effect import Effect, Fate, effects_of
-from tidegate.core.integrations.model import Override
+from tidegate.kinds.integrations.core.review.effect import Effect, Fate, effects_of
+from tidegate.kinds.integrations.core.sharding.model import Override
 
 
 def _told(effects: tuple[Effect, ...]) -> list[tuple[str, str, str, str]]:

@@ -5,11 +5,12 @@ from typing import get_args
 import msgspec
 import pytest
 
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.mutex import Mutex
-from tidegate.core.gates.scope import EVERYTHING
-from tidegate.core.journal.chain import Note, genesis, link
-from tidegate.core.journal.facts import (
+from tidegate.explain.fact import fact_line
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.mutex import Mutex
+from tidegate.gates.scope import EVERYTHING
+from tidegate.journal.chain import Note, genesis, link
+from tidegate.journal.facts import (
     Acted,
     AnyFact,
     Asked,
@@ -29,8 +30,11 @@ from tidegate.core.journal.facts import (
     Told,
     Verb,
 )
-from tidegate.core.journal.selection import Wanted, matches
-from tidegate.core.journal.upgrade_facts import (
+from tidegate.journal.selection import Wanted, matches
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.kinds.upgrades.core.journal.facts import (
     Imported,
     Job,
     Planned,
@@ -38,15 +42,11 @@ from tidegate.core.journal.upgrade_facts import (
     Standpoint,
     Surveyed,
 )
-from tidegate.core.model.plan import Change, ChangeKind, Event
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.rollout.strategy import Strategy, StrategyType
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import Membership
-from tidegate.core.upgrades.step import Doing, Step
-from tidegate.core.upgrades.world import Cluster
-from tidegate.core.why.fact import fact_line
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.model.plan import Change, ChangeKind, Event
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Instant
 
 LATER = Instant(90 * SECOND + 5)
 APPLY, RETURN = Change(ChangeKind.APPLY, "B"), Change(ChangeKind.RETURN, "A")

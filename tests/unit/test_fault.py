@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.core.integrations.fault import Attempt, End, Fault, judge
+from tidegate.kinds.integrations.core.review.fault import Attempt, End, Fault, judge
 
 OK = Attempt(end=End.EXITED, lines=("done",))
 SAYS = Attempt(end=End.EXITED, lines=("done", "more"))

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Task, Verb
-from tidegate.core.model.plan import Change, ChangeKind
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import SECOND, Instant
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Task, Verb
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import DEFAULT_START, read_scenario
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.plan import Change, ChangeKind
+from tidegate.model.target import Status
+from tidegate.model.time import SECOND, Instant
 from tidegate.simulation.faults import STALE_MAX, Fault, Faults, FaultyFleet, FaultyStore
-from tidegate.simulation.port import SimulatedFleet
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
-from tidegate.wire.scenario_doc import DEFAULT_START, read_scenario
+from tidegate.store.client.memory import MemoryStore
 
 TASK = Task("k", "a", Change(ChangeKind.APPLY, "v2"))
 ALWAYS = 1000

@@ -7,18 +7,18 @@ import msgspec
 import pytest
 
 from tests.upgraded import NOW, brake, hosted, kept, world
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.budget import Budget
-from tidegate.core.gates.claims import Claim
-from tidegate.core.gates.health import Evidence, HealthGate
-from tidegate.core.gates.scope import Scope
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.time import SECOND, Duration, Instant, format_second, parse_instant
-from tidegate.core.upgrades.deciding.soak import Ledger, Seen, Sight, carried, fold
-from tidegate.core.upgrades.foresight.expected import Expected
-from tidegate.core.upgrades.foresight.forecast import Outlook, forecast
-from tidegate.core.upgrades.foresight.pace import Pace
-from tidegate.wire.upgrade_modes import read_upgrades
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.budget import Budget
+from tidegate.gates.claims import Claim
+from tidegate.gates.health import Evidence, HealthGate
+from tidegate.gates.scope import Scope
+from tidegate.kinds.upgrades.core.foresight.expected import Expected
+from tidegate.kinds.upgrades.core.foresight.forecast import Outlook, forecast
+from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.rules.soak import Ledger, Seen, Sight, carried, fold
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
+from tidegate.model.limit import Limit
+from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_instant
 
 MINUTE = 60 * SECOND
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tidegate.core.errors import UserError
-from tidegate.wire.forge_place import ForgeKind, ForgePlace, forge_place
-from tidegate.wire.remote_url import Remote, remote_of, without_login
+from tidegate.forge.place import ForgeKind, ForgePlace, forge_place
+from tidegate.forge.remote_url import Remote, remote_of, without_login
+from tidegate.model.errors import UserError
 
 
 @pytest.mark.parametrize(

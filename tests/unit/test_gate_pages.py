@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.core.model.brake_reasons import BRAKE_REASONS
-from tidegate.core.model.reasons import Gate
+from tidegate.model.brake_reasons import BRAKE_REASONS
+from tidegate.model.reasons import Gate
 
 ROOT = Path(__file__).parents[2]
 GATES = {
@@ -23,7 +23,7 @@ GATES = {
 @pytest.mark.parametrize("name", GATES)
 def test_a_gate_comes_with_its_page_its_story_and_its_law(name: str) -> None:
     """Whoever meets a gate finds what it means, sees it work, and can trust it."""
-    assert (ROOT / f"src/tidegate/core/gates/{name}.py").exists()
+    assert (ROOT / f"src/tidegate/gates/{name}.py").exists()
     assert (ROOT / f"tests/scenarios/gates/{name}.txt").exists()
     assert list((ROOT / "tests/property").glob(f"test_*{name}*.py"))
     page = (ROOT / f"docs/gates/{name}.md").read_text(encoding="utf-8")

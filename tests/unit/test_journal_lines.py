@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tidegate.core.errors import UserError
-from tidegate.core.journal.chain import Entry, Note, genesis, link
-from tidegate.core.journal.facts import Asked, Braked, Verb
-from tidegate.core.model.time import Instant
-from tidegate.wire.journal_lines import read_lines, write_lines
-from tidegate.wire.journal_pieces import Chain, Claimed, Piece, check_pieces
+from tidegate.journal.chain import Entry, Note, genesis, link
+from tidegate.journal.facts import Asked, Braked, Verb
+from tidegate.journal.lines import read_lines, write_lines
+from tidegate.journal.pieces import Chain, Claimed, Piece, check_pieces
+from tidegate.model.errors import UserError
+from tidegate.model.time import Instant
 
 
 def chained(name: str, count: int) -> list[Piece]:

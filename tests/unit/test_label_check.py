@@ -3,16 +3,16 @@
 import msgspec
 import pytest
 
-from tidegate.core.model.time import parse_instant
-from tidegate.core.upgrades.label_check import Findings, check
-from tidegate.core.upgrades.label_edit import (
+from tidegate.kinds.upgrades.core.labels.label_check import Findings, check
+from tidegate.kinds.upgrades.core.labels.label_edit import (
     Change,
     Wanted,
     cluster_holders,
     edits_of,
     org_holder,
 )
-from tidegate.core.upgrades.world import Cluster, Org, World
+from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.model.time import parse_instant
 
 NOW = parse_instant("2026-03-02T08:00:00Z")
 GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.limit import Limit, parse_limit
+from tidegate.model.limit import Limit, parse_limit
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.why.markup import LENGTH_MAX, code, cut, folded, seen, table
+from tidegate.explain.markup import LENGTH_MAX, code, cut, folded, seen, table
 
 _ENTITIES = re.compile(r"<code>((?:[^\W_]| |&#\d+;)*)</code>")
 HOSTILE = (

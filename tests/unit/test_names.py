@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.core.why.names import ranged
+from tidegate.explain.names import ranged
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,28 @@ from msgspec.structs import replace
 
 from tests.estates import estate, integration, managed, staged
 from tidegate.cli.pace import ASSUMED
-from tidegate.cli.preview.schedule import Scheduler
-from tidegate.core.integrations.estate import Estate
-from tidegate.core.integrations.model import Override
-from tidegate.core.integrations.outset import Move, moves_of, outset_of, reshapes_between
-from tidegate.core.integrations.rules import DryRun, Rules
-from tidegate.core.journal.brake_state import PARTITION as BRAKES
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Braked, Decided, Mode, Observed
-from tidegate.core.model.limit import Limit
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.rollout.strategy import Rollout, Strategy, StrategyType
-from tidegate.core.rollout.summary import Summary
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
-from tidegate.ports.store import Store
-from tidegate.simulation.forecast import forecast
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Braked, Decided, Mode, Observed
+from tidegate.kinds.integrations.cli.preview.schedule import Scheduler
+from tidegate.kinds.integrations.core.sharding.model import Override
+from tidegate.kinds.integrations.core.waves.outset import (
+    Move,
+    moves_of,
+    outset_of,
+    reshapes_between,
+)
+from tidegate.kinds.integrations.core.waves.rules import DryRun, Rules
+from tidegate.kinds.integrations.core.workloads.estate import Estate
+from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.simulated.forecast import forecast
+from tidegate.model.limit import Limit
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
 MINUTE = 60 * SECOND

@@ -3,15 +3,21 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration
-from tidegate.config.bundle.joining import Bundle
-from tidegate.config.bundle.lint import overdue
-from tidegate.config.pins import Pin, pinned, unpinned
-from tidegate.core.errors import UserError
-from tidegate.core.integrations.estate import Estate, estate_of
-from tidegate.core.integrations.notes import Note, read_note
-from tidegate.core.integrations.pinning import Aim, aims_of, chosen, image_to_keep, touched
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.time import SECOND, Instant, format_second, parse_instant
+from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
+from tidegate.kinds.integrations.bundle.joining import Bundle
+from tidegate.kinds.integrations.bundle.lint import overdue
+from tidegate.kinds.integrations.core.review.notes import Note, read_note
+from tidegate.kinds.integrations.core.review.pinning import (
+    Aim,
+    aims_of,
+    chosen,
+    image_to_keep,
+    touched,
+)
+from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problems
+from tidegate.model.time import SECOND, Instant, format_second, parse_instant
 
 FILE = "integrations/it.yml"
 SPEC = "spec: {imageRef: aaaaaaa, resources: {requests: {cpu: 100m, memory: 1Gi}}}"

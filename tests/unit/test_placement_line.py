@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.core.errors import UserError
-from tidegate.wire import placement_line
+from tidegate.kinds.policies.wire import placement_line
+from tidegate.model.errors import UserError
 
 HUNDREDS = [f"c{i:03}" for i in range(250)]
 

@@ -3,13 +3,19 @@
 import re
 
 from tests.estates import estate, integration, managed, staged
-from tidegate.cli.preview.markdown import SIZE_MAX, markdown
-from tidegate.cli.preview.prospect import Environment, Pinned, Preview, Warned, images_of
-from tidegate.cli.preview.words import date
-from tidegate.config.bundle.finding import Finding
-from tidegate.core.integrations.effect import Effect, Effects, Fate
-from tidegate.core.integrations.outset import moves_of
-from tidegate.core.model.time import Instant, parse_instant
+from tidegate.kinds.integrations.bundle.finding import Finding
+from tidegate.kinds.integrations.cli.preview.markdown import SIZE_MAX, markdown
+from tidegate.kinds.integrations.cli.preview.prospect import (
+    Environment,
+    Pinned,
+    Preview,
+    Warned,
+    images_of,
+)
+from tidegate.kinds.integrations.cli.preview.words import date
+from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate
+from tidegate.kinds.integrations.core.waves.outset import moves_of
+from tidegate.model.time import Instant, parse_instant
 
 EVIL = "x`|\\\n/merge @all <b> [a](b) </details>"
 

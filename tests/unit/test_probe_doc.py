@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.time import parse_instant
-from tidegate.wire.brake_doc import read_brakes
-from tidegate.wire.calendar_doc import stretch_from
-from tidegate.wire.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
-from tidegate.wire.prometheus.promql import filled, literal, selector_labels
-from tidegate.wire.prometheus.server import PrometheusServer, Secret, read_server
-from tidegate.wire.reader import Reader
+from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.calendar_doc import stretch_from
+from tidegate.documents.reader import Reader
+from tidegate.model.problem import Problems
+from tidegate.model.time import parse_instant
+from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
+from tidegate.prometheus.promql import filled, literal, selector_labels
+from tidegate.prometheus.server import PrometheusServer, Secret, read_server
 
 NOW = parse_instant("2026-01-01T00:00:00Z")
 RUNS = {"clean": 'runs_total{ok="yes"}', "failed": 'runs_total{ok="no"}'}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tidegate.config.promotion.reading import ready_made
-from tidegate.core.model.problem import Problems
-from tidegate.core.promotions.model import FilePlace, Form, SaasPlace
-from tidegate.wire.promotion_doc import read_promotion
+from tidegate.kinds.promotions.core.model import FilePlace, Form, SaasPlace
+from tidegate.kinds.promotions.files.reading import ready_made
+from tidegate.kinds.promotions.wire.promotion_doc import read_promotion
+from tidegate.model.problem import Problems
 
 WHOLE = {
     "$schema": "/tidegate/promotion-1.yml",

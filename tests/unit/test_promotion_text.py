@@ -3,11 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.time import Instant
-from tidegate.core.promotions.authors import authors_of
-from tidegate.core.promotions.history import Commit
-from tidegate.core.promotions.model import Form, Held, compare_link
-from tidegate.core.promotions.proposal import (
+from tidegate.git.history import Commit
+from tidegate.kinds.promotions.core.authors import authors_of
+from tidegate.kinds.promotions.core.model import Form, Held, compare_link
+from tidegate.kinds.promotions.core.proposal import (
     Facts,
     branch,
     commit_message,
@@ -15,7 +14,8 @@ from tidegate.core.promotions.proposal import (
     plain,
     title,
 )
-from tidegate.core.promotions.reach import Reached
+from tidegate.kinds.promotions.core.reach import Reached
+from tidegate.model.time import Instant
 
 OLD, NEW = "a" * 40, "b" * 40
 HELD = Held(environment="jenkins", file="d.yml", line=3, value=OLD[:7], form=Form.SAME)

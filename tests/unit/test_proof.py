@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.estates import REPOSITORY, estate, integration, managed, staged
-from tidegate.core.integrations.estate import Place, Unit, kind_of
-from tidegate.core.integrations.inventory import row_of
-from tidegate.core.integrations.live import Pod, Workload, pod_of
-from tidegate.core.integrations.model import Override
-from tidegate.core.integrations.proof import Proof, moved_tags, proof_of
+from tidegate.kinds.integrations.core.review.proof import Proof, moved_tags, proof_of
+from tidegate.kinds.integrations.core.sharding.inventory import row_of
+from tidegate.kinds.integrations.core.sharding.model import Override
+from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, kind_of
+from tidegate.kinds.integrations.core.workloads.live import Pod, Workload, pod_of
 
 A, B = (f"{REPOSITORY}:{tag * 7}" for tag in "ab")
 D1, D2 = (f"sha256:{digit * 64}" for digit in "12")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.rollout.rank import label_number, ranked
-from tidegate.core.rollout.strategy import OrderBy, Ordering
+from tidegate.kinds.rollouts.core.rank import label_number, ranked
+from tidegate.kinds.rollouts.core.strategy import OrderBy, Ordering
 
 BY_NAME = Ordering()
 BY_WAVE = Ordering(OrderBy.LABEL, "wave")

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tidegate.core.errors import UserError
-from tidegate.core.integrations.images import is_one_build
-from tidegate.wire.registry import (
+from tidegate.model.errors import UserError
+from tidegate.registry.document import (
     Challenge,
     DockerConfig,
     Entry,
@@ -16,6 +15,7 @@ from tidegate.wire.registry import (
     reference,
     server,
 )
+from tidegate.registry.image import is_one_build
 
 
 @pytest.mark.parametrize(

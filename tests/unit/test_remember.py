@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.sim.by_hand import case, decided
-from tidegate.core.model.plan import Event
-from tidegate.core.rollout.remember import remember
-from tidegate.core.rollout.strategy import Approvals, Retry, Rollout, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.remember import remember
+from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout, Strategy, StrategyType
+from tidegate.model.plan import Event
 
 ALL = Strategy(StrategyType.ALL)
 BEFORE = Rollout(

@@ -8,13 +8,13 @@ from typing import TypeVar
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION, VirtualClock
-from tidegate.adapters.remote_fleet import RemoteFleet
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.journal.facts import Task
-from tidegate.core.model.plan import Change, ChangeKind
-from tidegate.simulation.fleet_server import FleetServer
-from tidegate.simulation.port import SimulatedFleet
-from tidegate.wire.scenario_doc import DEFAULT_START, read_scenario
+from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
+from tidegate.kinds.rollouts.simulated.fleet_server import FleetServer
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import DEFAULT_START, read_scenario
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.plan import Change, ChangeKind
 
 T = TypeVar("T")
 

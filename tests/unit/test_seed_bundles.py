@@ -6,7 +6,7 @@ What an example leaves out (`...`) is written in, and a fragment is put where it
 import pytest
 
 from tests.bundles import integration, with_integration
-from tidegate.core.integrations.model import Override
+from tidegate.kinds.integrations.core.sharding.model import Override
 
 SUB_SHARDS = """\
 - namespace:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.core.model.selector import EVERYTHING, Operator, Requirement, Selector
+from tidegate.model.selector import EVERYTHING, Operator, Requirement, Selector
 
 IN, NOT_IN = Operator.IN, Operator.NOT_IN
 EXISTS, MISSING = Operator.EXISTS, Operator.DOES_NOT_EXIST

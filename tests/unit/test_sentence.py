@@ -2,10 +2,10 @@
 
 import pytest
 
-from tidegate.core.model.reasons import REASONS, Gate, Outcome, Reason
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.core.model.verdict import FactValue, Verdict, all_pass, dated, verdict
-from tidegate.core.why.sentence import facts, opens, sentence, until_text
+from tidegate.explain.sentence import facts, opens, sentence, until_text
+from tidegate.model.reasons import REASONS, Gate, Outcome, Reason
+from tidegate.model.time import SECOND, Instant
+from tidegate.model.verdict import FactValue, Verdict, all_pass, dated, verdict
 
 # By the kind of fact.
 SAMPLES: dict[str, FactValue] = {

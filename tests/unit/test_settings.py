@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.config.setting_reader import split_address
-from tidegate.config.setting_table import TABLE
-from tidegate.config.settings import Settings, load, revealed, shown
-from tidegate.core.errors import UserError
-from tidegate.core.model.time import SECOND
+from tidegate.model.errors import UserError
+from tidegate.model.time import SECOND
+from tidegate.settings.setting_reader import split_address
+from tidegate.settings.setting_table import TABLE
+from tidegate.settings.settings import Settings, load, revealed, shown
 
 
 def problems(error: UserError) -> list[str]:

@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.core.errors import UserError
-from tidegate.core.model.time import Instant, format_instant, parse_duration, parse_instant
-from tidegate.simulation.cluster_manager.answers import Request
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.moving import moved
-from tidegate.simulation.cluster_manager.requests import answer
-from tidegate.simulation.cluster_manager.search import SearchError, compile_search
-from tidegate.wire.cluster_manager_doc import narrowed, read_world
+from tidegate.kinds.upgrades.ocm.simulated.answers import Request
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.moving import moved
+from tidegate.kinds.upgrades.ocm.simulated.requests import answer
+from tidegate.kinds.upgrades.ocm.simulated.search import SearchError, compile_search
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed, read_world
+from tidegate.model.errors import UserError
+from tidegate.model.time import Instant, format_instant, parse_duration, parse_instant
 
 CLUSTERS = "/api/clusters_mgmt/v1/clusters"
 ACCOUNTS = "/api/accounts_mgmt/v1"

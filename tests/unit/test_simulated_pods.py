@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.errors import UserError
-from tidegate.core.model.time import SECOND, Instant, format_second, parse_instant
-from tidegate.ports.cluster import CRON_JOB, JOB, POD
-from tidegate.simulation.api import SimulatedApi
-from tidegate.simulation.cluster import SimulatedCluster
-from tidegate.simulation.fields import unflatten
-from tidegate.simulation.kube.cron import parse_schedule
-from tidegate.simulation.kube.nodes import Nodes
-from tidegate.simulation.kube.pods import image_id
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kubernetes.port import CRON_JOB, JOB, POD
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, Start, Workload, read_behaviour
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.kubernetes.simulated.fields import unflatten
+from tidegate.kubernetes.simulated.life.cron import parse_schedule
+from tidegate.kubernetes.simulated.life.nodes import Nodes
+from tidegate.kubernetes.simulated.life.pods import image_id
+from tidegate.model.errors import UserError
+from tidegate.model.time import SECOND, Instant, format_second, parse_instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
-from tidegate.wire.behaviour_doc import Behaviour, Start, Workload, read_behaviour
 
 START = parse_instant("2026-11-15T10:00:00Z")
 EXAMPLE = Path(__file__).parents[2] / "examples/behaviour.yaml"

@@ -4,13 +4,13 @@ import msgspec
 import pytest
 
 from tests.bundles import PRODUCTION, integration, with_integration
-from tidegate.core.integrations.estate import Place, Unit, estate_of
-from tidegate.core.integrations.live import Pod, Workload
-from tidegate.core.integrations.rules import Rules
-from tidegate.core.integrations.standing import standing_of
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.target import Status
-from tidegate.core.rollout.strategy import Strategy, StrategyType
+from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.standing import standing_of
+from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, estate_of
+from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
+from tidegate.model.problem import Problems
+from tidegate.model.target import Status
 
 REPOSITORY = "quay.io/app-sre/qontract-reconcile"
 ONE, TWO = (f"sha256:{digit * 64}" for digit in "12")

@@ -15,12 +15,12 @@ from tests.property.prometheus_worlds import (
     outcome,
     told_at,
 )
-from tidegate.core.errors import OutsideError
-from tidegate.core.model.reasons import Outcome
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.wire.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
-from tidegate.wire.prometheus.questions import Ask, questions
-from tidegate.wire.prometheus.testimony import Answers, weigh
+from tidegate.model.errors import OutsideError
+from tidegate.model.reasons import Outcome
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
+from tidegate.prometheus.questions import Ask, questions
+from tidegate.prometheus.testimony import Answers, weigh
 
 EACH_SECOND = tuple(range(-20, 60))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.model.time import (
+from tidegate.model.time import (
     DURATION_MAX,
     SECOND,
     Duration,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from tests.upgraded import NOW, acts, answer, brake, hosted, shut, told, world
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.core.why.upgrade_stand import stands
-from tidegate.core.why.upgrade_tree import cluster_tree
-from tidegate.wire.upgrade_modes import read_upgrades
+from tidegate.kinds.upgrades.core.explain.stand import stands
+from tidegate.kinds.upgrades.core.explain.tree import cluster_tree
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
 
 PLANS = "/api/addons_mgmt/v1/clusters/a-id/upgrade_plans"
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.core.upgrades.labels import read_org_labels
-from tidegate.core.upgrades.sectors import SectorLoopError, check_loops
-from tidegate.wire.upgrade_line import answer_compat
+from tidegate.kinds.upgrades.core.labels.labels import read_org_labels
+from tidegate.kinds.upgrades.core.sectors import SectorLoopError, check_loops
+from tidegate.kinds.upgrades.wire.line import answer_compat
 
 CLUSTERS = "/api/clusters_mgmt/v1/clusters"
 WISHES = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}

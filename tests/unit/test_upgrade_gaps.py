@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from tests.upgraded import acts, answer, hosted, shut, told, world
-from tidegate.core.model.time import Instant
-from tidegate.core.upgrades.world import Cluster, Org, World, only_whole
+from tidegate.kinds.upgrades.core.world import Cluster, Org, World, only_whole
+from tidegate.model.time import Instant
 
 UNREAD = {"a-uuid": "no answer"}
 MUTEX = {"labels": {"mutexes": "m"}}

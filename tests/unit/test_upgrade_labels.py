@@ -2,12 +2,12 @@
 
 import pytest
 
-from tidegate.core.model.time import format_instant, parse_instant
-from tidegate.core.upgrades.declared.orders import read_orders
-from tidegate.core.upgrades.declared.patterns import PatternError, is_found, read_pattern
-from tidegate.core.upgrades.declared.wishes import read_wishes
-from tidegate.core.upgrades.schedule import read_schedule
-from tidegate.core.upgrades.window import fires_after
+from tidegate.kinds.upgrades.core.declared.orders import read_orders
+from tidegate.kinds.upgrades.core.declared.patterns import PatternError, is_found, read_pattern
+from tidegate.kinds.upgrades.core.declared.wishes import read_wishes
+from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
+from tidegate.kinds.upgrades.core.schedule.window import fires_after
+from tidegate.model.time import format_instant, parse_instant
 
 GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 

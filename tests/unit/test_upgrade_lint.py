@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from tests.upgraded import brake, hosted, world
-from tidegate.core.errors import UserError
-from tidegate.core.model.time import SECOND, Duration, parse_instant
-from tidegate.core.upgrades.foresight.pace import Pace
-from tidegate.core.upgrades.lint.finding import CODES, Finding
-from tidegate.core.upgrades.lint.lint import lint
-from tidegate.wire.upgrade_modes import read_upgrades
+from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.lint.finding import CODES, Finding
+from tidegate.kinds.upgrades.core.lint.lint import lint
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
+from tidegate.model.errors import UserError
+from tidegate.model.time import SECOND, Duration, parse_instant
 
 VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
 

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from tests.upgraded import decided, hosted, recorded, world
-from tidegate.core.model.reasons import REASONS, Outcome, Reason
-from tidegate.core.model.upgrade_reasons import UPGRADE_REASONS
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.core.upgrades.faults import Fault, fault_of
-from tidegate.core.upgrades.theirs import theirs
-from tidegate.core.why.upgrade_phase import Phase, phase_of
-from tidegate.core.why.upgrade_stand import stands
+from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
+from tidegate.kinds.upgrades.core.explain.stand import stands
+from tidegate.kinds.upgrades.core.faults import Fault, fault_of
+from tidegate.kinds.upgrades.core.legacy_plan import theirs
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UPGRADE_REASONS
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.model.reasons import REASONS, Outcome, Reason
 
 SHUT = {"labels": {"schedule": "0 3 1 1 *"}}
 NOT_SOAKED = {"labels": {"soak-days": "3"}}

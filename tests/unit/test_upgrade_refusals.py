@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from tests.upgraded import acts, answer, hosted, shut, told, world
-from tidegate.core.errors import UserError
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.upgrades.refusal import what_of
-from tidegate.core.upgrades.step import Doing, Step
-from tidegate.wire.upgrade_modes import answer_strict
+from tidegate.kinds.upgrades.core.refusal import what_of
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.wire.modes import answer_strict
+from tidegate.model.errors import UserError
+from tidegate.model.plan import ChangeKind
 
 LATELY = {"at": "2023-05-10T09:55:00Z", "tries": 1, "detail": "no quota"}
 GATES = [{"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}]

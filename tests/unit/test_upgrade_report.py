@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from tests.upgraded import NOW, hosted, kept, world
-from tidegate.core.model.time import format_second, parse_instant
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.core.upgrades.step import Doing, Step
-from tidegate.core.upgrades.world import Cluster, World
-from tidegate.core.why.upgrade_markdown import page
-from tidegate.core.why.upgrade_report import CHOSEN, Section, history, sections
-from tidegate.wire.upgrade_modes import read_upgrades
+from tidegate.kinds.upgrades.core.explain.markdown import page
+from tidegate.kinds.upgrades.core.explain.report import CHOSEN, Section, history, sections
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
+from tidegate.model.time import format_second, parse_instant
 
 VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
 

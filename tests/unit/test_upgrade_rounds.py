@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.upgraded import NOW, answer, world
-from tidegate.core.model.time import SECOND, format_instant, parse_instant
+from tidegate.model.time import SECOND, format_instant, parse_instant
 
 TEN_MINUTES = 10 * 60 * SECOND
 

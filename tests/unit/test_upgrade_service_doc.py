@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tidegate.config.upgrade_file import read_service_file
-from tidegate.core.errors import UserError
-from tidegate.core.model.problem import Problems
-from tidegate.core.upgrades.service import Credentials, Rules, Service
-from tidegate.core.upgrades.world import HealthCheck
-from tidegate.wire.upgrade_service_doc import SERVICES, read_service
+from tidegate.kinds.upgrades.core.service import Credentials, Rules, Service
+from tidegate.kinds.upgrades.core.world import HealthCheck
+from tidegate.kinds.upgrades.wire.service_doc import SERVICES, read_service
+from tidegate.kinds.upgrades.wire.service_file import read_service_file
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problems
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/upgrades-file.md").read_text(encoding="utf-8")

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from tests.upgraded import NOW, acts, answer, brake, decided, hosted, kept, shut, told, world
-from tidegate.core.journal.upgrade_minutes import opens_at
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.time import SECOND, Instant, parse_instant
-from tidegate.core.upgrades.deciding.decide import decide
+from tidegate.kinds.upgrades.core.journal.record import opens_at
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.model.reasons import Reason
+from tidegate.model.time import SECOND, Instant, parse_instant
 
 # Labels
 
@@ -468,7 +468,7 @@ def test_a_budget_is_shared_by_all_organisations() -> None:
 
 def test_a_brake_that_cannot_be_read_refuses_the_line() -> None:
     """It lets nothing through."""
-    from tidegate.core.errors import UserError
+    from tidegate.model.errors import UserError
 
     with pytest.raises(UserError):
         answer(world({"name": "a"}, brakes={"holds": [{"name": "x"}]}))
@@ -561,7 +561,7 @@ def test_an_expedite_passes_no_mutex_sector_hold_freeze_or_block() -> None:
 @pytest.mark.parametrize("missing", ["expires", "owner", "reason", "version", "scope"])
 def test_an_expedite_says_what_who_why_where_and_until_when(missing: str) -> None:
     """Or the line is refused."""
-    from tidegate.core.errors import UserError
+    from tidegate.model.errors import UserError
 
     asked = expedite()
     del asked["brakes"]["expedites"][0][missing]
@@ -571,7 +571,7 @@ def test_an_expedite_says_what_who_why_where_and_until_when(missing: str) -> Non
 
 def test_only_upgrades_are_expedited() -> None:
     """Whoever says another kind meant something else."""
-    from tidegate.core.errors import UserError
+    from tidegate.model.errors import UserError
 
     with pytest.raises(UserError, match="only upgrades are expedited"):
         answer(world({"name": "a"}, **expedite(scope={"kinds": ["policies"]})))

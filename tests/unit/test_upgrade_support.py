@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tidegate.core.model.reasons import REASONS, Outcome, Reason
-from tidegate.core.model.upgrade_reasons import UPGRADE_REASONS
-from tidegate.core.upgrades.faults import Fault, fault_of
-from tidegate.telemetry.upgrade_table import EVERY
+from tidegate.kinds.upgrades.core.faults import Fault, fault_of
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UPGRADE_REASONS
+from tidegate.kinds.upgrades.telemetry.table import EVERY
+from tidegate.model.reasons import REASONS, Outcome, Reason
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operate" / "upgrades-support.md").read_text(encoding="utf-8")
@@ -59,7 +59,9 @@ def test_every_reason_not_to_upgrade_is_somebodys_or_nobodys() -> None:
         for each in shut
         if found.get(each.value) != [fault_of(each)]
     }
-    assert not wrong, "a row in docs/operate/upgrades-support.md, as core/upgrades/faults.py has it"
+    assert not wrong, (
+        "a row in docs/operate/upgrades-support.md, as kinds/upgrades/core/faults.py has it"
+    )
 
 
 def test_every_alert_is_in_one_class_and_has_its_runbook() -> None:

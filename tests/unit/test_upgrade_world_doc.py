@@ -5,10 +5,10 @@ from pathlib import Path
 import yaml
 
 from tests.upgrades_live import Scene, example
-from tidegate.core.upgrades.deciding.decide import decide
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.wire.upgrade_modes import read_upgrades
-from tidegate.wire.upgrade_world_doc import write_world
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
+from tidegate.kinds.upgrades.wire.world_doc import write_world
 
 WORLD = Path(__file__).parents[2] / "examples" / "upgrade-world.yaml"
 HOLD = {"name": "h", "scope": {"everything": True}, "owner": "sre", "reason": "incident"}

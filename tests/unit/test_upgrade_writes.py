@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.upgraded import hosted, world
-from tidegate.wire.upgrade_modes import read_upgrades
-from tidegate.wire.upgrade_writes import described
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
+from tidegate.kinds.upgrades.wire.writes import described
 
 CLUSTERS = "/api/clusters_mgmt/v1/clusters"
 POLICY = {"id": "p1", "version": "4.12.18"}

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
 
 START = Instant(1_000 * SECOND)

@@ -5,9 +5,15 @@ import random
 import pytest
 
 from tests.upgraded import world
-from tidegate.core.upgrades.foresight.what_if import WhatIf, what_if
-from tidegate.core.upgrades.label_edit import Change, Edit, Holder, cluster_holders, org_holder
-from tidegate.wire.upgrade_modes import read_upgrades
+from tidegate.kinds.upgrades.core.foresight.what_if import WhatIf, what_if
+from tidegate.kinds.upgrades.core.labels.label_edit import (
+    Change,
+    Edit,
+    Holder,
+    cluster_holders,
+    org_holder,
+)
+from tidegate.kinds.upgrades.wire.modes import read_upgrades
 
 NOTHING = WhatIf((), (), ())
 FLEET = read_upgrades(

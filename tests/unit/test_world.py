@@ -2,10 +2,10 @@
 
 import pytest
 
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.target import Status, Target
-from tidegate.core.rollout.strategy import GroupRef, Strategy, StrategyType
-from tidegate.core.rollout.world import Membership, RolloutWorld, build_world
+from tidegate.kinds.rollouts.core.strategy import GroupRef, Strategy, StrategyType
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
+from tidegate.model.problem import Problems
+from tidegate.model.target import Status, Target
 
 PER_GROUP = Strategy(StrategyType.PROGRESSIVE_PER_GROUP)
 PROGRESSIVE = Strategy(StrategyType.PROGRESSIVE)

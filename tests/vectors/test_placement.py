@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.wire import placement_line
+from tidegate.kinds.policies.wire import placement_line
 
 FILE = Path(__file__).parent / "rollout" / "placement.jsonl"
 LINES = [json.loads(text) for text in FILE.read_text(encoding="utf-8").splitlines()]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tidegate.config.strict_yaml import read_yaml
-from tidegate.core.integrations.overlay import lay_over
-from tidegate.core.integrations.shards import shards_of
-from tidegate.core.integrations.workloads import ground_of, render, service
-from tidegate.core.model.problem import Problems
-from tidegate.wire.shard_line import decode
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.integrations.core.sharding.shards import shards_of
+from tidegate.kinds.integrations.core.workloads.overlay import lay_over
+from tidegate.kinds.integrations.core.workloads.workloads import ground_of, render, service
+from tidegate.kinds.integrations.wire.shard_line import decode
+from tidegate.model.problem import Problems
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent / "sharding"

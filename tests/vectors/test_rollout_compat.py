@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.wire import compat_line
+from tidegate.kinds.rollouts.wire import compat_line
 
 FOLDER = Path(__file__).parent / "rollout"
 # The library's answer to duplicate statuses and to a cluster in two groups differs from run to run.

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.config.strict_yaml import read_yaml
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.integrations.wire.shard_line import answer_compat, answer_strict
 from tidegate.shard import Shard, owner
-from tidegate.wire.shard_line import answer_compat, answer_strict
 
 FOLDER = Path(__file__).parent / "sharding"
 LINES = [json.loads(text) for text in (FOLDER / "fuzz.jsonl").read_text("utf-8").splitlines()]

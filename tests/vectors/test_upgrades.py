@@ -10,13 +10,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.core.model.time import format_instant, parse_instant
-from tidegate.core.upgrades.channels import next_channel
-from tidegate.core.upgrades.labels import read_cluster_labels, read_org_labels
-from tidegate.core.upgrades.schedule import ADDON, CLUSTER, NeverFiresError, next_run, read_schedule
-from tidegate.core.upgrades.sectors import Sector, SectorLoopError, check_loops
-from tidegate.core.upgrades.versions import VersionError, sort_versions
-from tidegate.wire.upgrade_line import answer_compat
+from tidegate.kinds.upgrades.core.channels import next_channel
+from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels, read_org_labels
+from tidegate.kinds.upgrades.core.schedule.schedule import (
+    ADDON,
+    CLUSTER,
+    NeverFiresError,
+    next_run,
+    read_schedule,
+)
+from tidegate.kinds.upgrades.core.sectors import Sector, SectorLoopError, check_loops
+from tidegate.kinds.upgrades.core.versions import VersionError, sort_versions
+from tidegate.kinds.upgrades.wire.line import answer_compat
+from tidegate.model.time import format_instant, parse_instant
 
 FOLDER = Path(__file__).parent / "upgrades"
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.upgraded import recorded
-from tidegate.wire.upgrade_modes import answer_both, answer_strict
+from tidegate.kinds.upgrades.wire.modes import answer_both, answer_strict
 
 WORLDS = recorded()
 

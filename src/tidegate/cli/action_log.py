@@ -2,9 +2,9 @@
 
 import sys
 
-from tidegate.config.settings import Settings
-from tidegate.core.integrations.change import Verb
-from tidegate.engine.integrations.applying import BAD, Done, Outcome
+from tidegate.kinds.integrations.app.applying import BAD, Done, Outcome
+from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.settings.settings import Settings
 from tidegate.telemetry.log import Log
 from tidegate.wiring import clock
 

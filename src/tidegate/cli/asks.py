@@ -13,9 +13,9 @@ from tidegate.cli.live import Live, ask, confirmed, find_rollout, opened
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.core.journal.facts import Asked, Verb
-from tidegate.core.model.problem import nearest_or_all
-from tidegate.core.model.time import Instant
+from tidegate.journal.facts import Asked, Verb
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.time import Instant
 from tidegate.wiring import clock
 
 

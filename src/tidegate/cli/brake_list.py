@@ -5,14 +5,14 @@ from typing import Any
 import click
 
 from tidegate.cli.output import emit, terminal_width
-from tidegate.core.gates.scope import Brake, in_force
-from tidegate.core.journal.brake_state import FIELDS, BrakeState
-from tidegate.core.journal.minutes import target_of
-from tidegate.core.model.problem import nearest_or_all
-from tidegate.core.model.time import Instant, format_second
-from tidegate.core.why.table import layout
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.ports.store import Store
+from tidegate.gates.scope import Brake, in_force
+from tidegate.journal.brake_state import FIELDS, BrakeState
+from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.kinds.rollouts.core.journal.record import target_of
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.time import Instant, format_second
+from tidegate.store.port import Store
 from tidegate.wiring import clock
 
 _KINDS = {field: kind for kind, field in FIELDS.items()}

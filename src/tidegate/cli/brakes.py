@@ -25,12 +25,12 @@ from tidegate.cli.live import opened, signed, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.core.gates.block import is_like
-from tidegate.core.journal.brake_state import PARTITION
-from tidegate.core.journal.facts import Braked
-from tidegate.core.model.target import bare
-from tidegate.core.model.time import format_instant, format_second
-from tidegate.core.why.counted import counted
+from tidegate.explain.counted import counted
+from tidegate.gates.block import is_like
+from tidegate.journal.brake_state import PARTITION
+from tidegate.journal.facts import Braked
+from tidegate.model.target import bare
+from tidegate.model.time import format_instant, format_second
 from tidegate.wiring import clock
 
 # How many of the times to come `freeze add` shows.

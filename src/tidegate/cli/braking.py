@@ -8,21 +8,21 @@ import msgspec
 
 from tidegate.cli.live import Live, confirmed, rollouts, signed, whoami
 from tidegate.cli.moment import ahead
-from tidegate.core.errors import UserError
-from tidegate.core.gates.brakes import Brakes, Coverages
-from tidegate.core.gates.scope import kind_of, kind_word
-from tidegate.core.journal.brake_state import FIELDS, PARTITION, Brake
-from tidegate.core.journal.facts import Braked, Lifted
-from tidegate.core.model.problem import Problem, Problems, nearest, nearest_or_all
-from tidegate.core.model.target import State, bare
-from tidegate.core.model.time import Instant, format_age, format_instant
-from tidegate.core.upgrades.service import PARTITION as UPGRADES
+from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.calendar_doc import stretch_from
+from tidegate.documents.reader import Reader
+from tidegate.documents.selector_text import parse_selector
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.ports.store import Store
-from tidegate.wire.brake_doc import read_brakes
-from tidegate.wire.calendar_doc import stretch_from
-from tidegate.wire.reader import Reader
-from tidegate.wire.selector_text import parse_selector
+from tidegate.gates.brakes import Brakes, Coverages
+from tidegate.gates.scope import kind_of, kind_word
+from tidegate.journal.brake_state import FIELDS, PARTITION, Brake
+from tidegate.journal.facts import Braked, Lifted
+from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem, Problems, nearest, nearest_or_all
+from tidegate.model.target import State, bare
+from tidegate.model.time import Instant, format_age, format_instant
+from tidegate.store.port import Store
 
 _WAITING = frozenset((State.WAITING, State.HOLDING))
 
@@ -169,7 +169,7 @@ def add(
     reached = _reach_of(every, kind, brakes)
     names = {target.name for live in every for target in live.world.targets}
     if any(kind_word(each) == UPGRADES for each in store.partitions()):
-        from tidegate.cli.upgrade_brakes import clusters_reached
+        from tidegate.kinds.upgrades.cli.reach import clusters_reached
 
         more, clusters = clusters_reached(store, FIELDS[kind], brakes, now)
         reached += more

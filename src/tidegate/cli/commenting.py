@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.cli.proposing import FORGE_SETTINGS
-from tidegate.config.settings import Settings
+from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from tidegate.ports.forge import Forge
+    from tidegate.forge.port import Forge
 
 __all__ = ["FORGE_SETTINGS", "Commenting", "commenting_options"]
 

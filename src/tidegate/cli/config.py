@@ -5,10 +5,10 @@ import click
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.config.setting_forms import Written
-from tidegate.config.setting_table import TABLE
-from tidegate.config.settings import Merged, shown
-from tidegate.core.why.table import layout
+from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.settings.setting_forms import Written
+from tidegate.settings.setting_table import TABLE
+from tidegate.settings.settings import Merged, shown
 
 # On a narrow terminal a value is cut, but not below this.
 VALUE_LEAST = 12

@@ -13,7 +13,7 @@ import msgspec
 
 from tidegate.cli.main import USAGE
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.core.errors import UserError
+from tidegate.model.errors import UserError
 
 _COMMANDS = {
     "rollout": ("tidegate.cli.decide:rollout", "Which clusters of a rollout start, and why"),
@@ -59,7 +59,7 @@ def rollout(file: IO[bytes], mode: str) -> None:
 
     Exits 2 if some line could not be decided; the others are answered all the same.
     """
-    from tidegate.wire import rollout_modes
+    from tidegate.kinds.rollouts.wire import rollout_modes
 
     _filter(file, rollout_modes.MODES[mode])
 
@@ -78,8 +78,8 @@ def placement(file: IO[bytes]) -> None:
     With `"grouping": "stable"` and the `previous` groups on the line, a cluster that joins never
     moves another between groups.
     """
-    from tidegate.wire.line import parse_line
-    from tidegate.wire.placement_line import reply
+    from tidegate.documents.line import parse_line
+    from tidegate.kinds.policies.wire.placement_line import reply
 
     _filter(file, lambda raw: reply(parse_line(raw)))
 
@@ -99,7 +99,7 @@ def shards(file: IO[bytes], mode: str) -> None:
 
     One integration that cannot be sharded is listed under `errors`, and stops no other.
     """
-    from tidegate.wire import shard_line
+    from tidegate.kinds.integrations.wire import shard_line
 
     _filter(file, shard_line.MODES[mode])
 
@@ -120,7 +120,8 @@ def upgrades(file: IO[bytes], mode: str) -> None:
 
     A line is a whole reading of OCM: organisations, clusters with their labels, gates, history.
     """
-    from tidegate.wire import upgrade_line, upgrade_modes
+    from tidegate.kinds.upgrades.wire import line as upgrade_line
+    from tidegate.kinds.upgrades.wire import modes as upgrade_modes
 
     _filter(file, upgrade_modes.MODES[mode], upgrade_line.refusal)
 
@@ -154,8 +155,8 @@ def _refusal(
     error: UserError,
     refusal: Callable[[object, UserError, str], dict[str, Any]] | None,
 ) -> dict[str, Any]:
-    from tidegate.wire.rollout_answer import answer_problems
-    from tidegate.wire.rollout_modes import ident_of
+    from tidegate.kinds.rollouts.wire.rollout_answer import answer_problems
+    from tidegate.kinds.rollouts.wire.rollout_modes import ident_of
 
     refused = (refusal or answer_problems)(ident_of(raw), error, f"line {number}: ")
     return {"line": number, **refused}

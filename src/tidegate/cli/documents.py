@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from tidegate.config.strict_yaml import Document, read_yaml
-from tidegate.core.errors import UserError
-from tidegate.core.model.problem import Problem
+from tidegate.documents.strict_yaml import Document, read_yaml
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
 
 T = TypeVar("T")
 

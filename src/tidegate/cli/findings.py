@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tidegate import __version__
-from tidegate.config.bundle.finding import RULES, Finding
+from tidegate.kinds.integrations.bundle.finding import RULES, Finding
 
 # What SARIF 2.1.0 calls itself.
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

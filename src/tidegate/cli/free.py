@@ -5,13 +5,13 @@ import click
 from tidegate.cli.live import Live, confirmed, opened, rollouts, signed
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.core.journal.brake_state import PARTITION
-from tidegate.core.journal.facts import Lifted
-from tidegate.core.journal.minutes import target_of
-from tidegate.core.model.problem import nearest_or_all
-from tidegate.core.model.target import State
-from tidegate.core.model.time import format_age
-from tidegate.ports.store import Claim, Store
+from tidegate.journal.brake_state import PARTITION
+from tidegate.journal.facts import Lifted
+from tidegate.kinds.rollouts.core.journal.record import target_of
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.target import State
+from tidegate.model.time import format_age
+from tidegate.store.port import Claim, Store
 from tidegate.wiring import clock
 
 _IN_USE = frozenset((State.IN_FLIGHT, State.SOAKING, State.HOLDING))

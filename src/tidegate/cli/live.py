@@ -8,22 +8,22 @@ import click
 import msgspec
 
 from tidegate.cli.asking import FREE, asked_about
-from tidegate.core.gates.scope import kind_word
-from tidegate.core.journal.brake_state import PARTITION as BRAKES
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import AnyFact, Asked, Decided, Observed, Verb
-from tidegate.core.journal.rollout_state import RolloutState, world_of
-from tidegate.core.model.plan import Event
-from tidegate.core.model.problem import nearest, nearest_or_all
-from tidegate.core.model.target import Status, bare
-from tidegate.core.model.time import Instant, format_second
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.core.upgrades.service import PARTITION as UPGRADES
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
-from tidegate.ports.store import Store
+from tidegate.gates.scope import kind_word
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import AnyFact, Asked, Decided, Observed, Verb
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, world_of
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
+from tidegate.model.plan import Event
+from tidegate.model.problem import nearest, nearest_or_all
+from tidegate.model.target import Status, bare
+from tidegate.model.time import Instant, format_second
+from tidegate.store.port import Store
 from tidegate.wiring import clock, open_store
 
 

@@ -19,23 +19,68 @@ _COMMANDS = {
     "status": ("tidegate.cli.rollouts:status", "Say what moves, waits and failed, and needs you"),
     "get": ("tidegate.cli.rollouts:get", "List rollouts, shards, brakes, and who holds what"),
     "show": ("tidegate.cli.rollouts:show", "Show one rollout or shard in full"),
-    "logs": ("tidegate.cli.logs:logs", "Print what shards say, with shard and image"),
+    "logs": (
+        "tidegate.kinds.integrations.cli.logs:logs",
+        "Print what shards say, with shard and image",
+    ),
     "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
-    "report": ("tidegate.cli.report:report", "Show the fleet: labels, versions, what soaks"),
-    "what-if": ("tidegate.cli.what_if:what_if_command", "Say what other labels would come to"),
-    "validate": ("tidegate.cli.validate:validate", "Check a bundle: every problem, all at once"),
-    "lint": ("tidegate.cli.lint:lint", "Find labels that do not do what their owners hope for"),
-    "check": ("tidegate.cli.check:check", "Try what a change does to integrations, in dry run"),
-    "preview": ("tidegate.cli.preview.command:preview", "Say what a change does to the fleet"),
-    "plan": ("tidegate.cli.plan:plan", "Say what would change on the clusters, and what restarts"),
-    "diff": ("tidegate.cli.plan:diff", "Show what would change, field by field; exit 1 if it does"),
-    "apply": ("tidegate.cli.apply:apply", "Make the clusters what the bundle says"),
-    "verify": ("tidegate.cli.verify:verify", "Compare what is promised with what runs"),
-    "release": ("tidegate.cli.release:release", "Give what Tidegate applied back, as it is"),
-    "promote": ("tidegate.cli.promote:promote", "Move a version to environments by merge request"),
-    "revert": ("tidegate.cli.revert:revert", "Offer to undo a commit that is not promoted"),
-    "pending": ("tidegate.cli.pending:pending", "List what is merged and not promoted"),
+    "report": (
+        "tidegate.kinds.upgrades.cli.report:report",
+        "Show the fleet: labels, versions, what soaks",
+    ),
+    "what-if": (
+        "tidegate.kinds.upgrades.cli.what_if:what_if_command",
+        "Say what other labels would come to",
+    ),
+    "validate": (
+        "tidegate.kinds.integrations.cli.validate:validate",
+        "Check a bundle: every problem, all at once",
+    ),
+    "lint": (
+        "tidegate.kinds.upgrades.cli.lint:lint",
+        "Find labels that do not do what their owners hope for",
+    ),
+    "check": (
+        "tidegate.kinds.integrations.cli.check:check",
+        "Try what a change does to integrations, in dry run",
+    ),
+    "preview": (
+        "tidegate.kinds.integrations.cli.preview.command:preview",
+        "Say what a change does to the fleet",
+    ),
+    "plan": (
+        "tidegate.kinds.integrations.cli.plan:plan",
+        "Say what would change on the clusters, and what restarts",
+    ),
+    "diff": (
+        "tidegate.kinds.integrations.cli.plan:diff",
+        "Show what would change, field by field; exit 1 if it does",
+    ),
+    "apply": (
+        "tidegate.kinds.integrations.cli.apply:apply",
+        "Make the clusters what the bundle says",
+    ),
+    "verify": (
+        "tidegate.kinds.integrations.cli.verify:verify",
+        "Compare what is promised with what runs",
+    ),
+    "release": (
+        "tidegate.kinds.integrations.cli.release:release",
+        "Give what Tidegate applied back, as it is",
+    ),
+    "promote": (
+        "tidegate.kinds.promotions.cli.promote:promote",
+        "Move a version to environments by merge request",
+    ),
+    "revert": (
+        "tidegate.kinds.promotions.cli.revert:revert",
+        "Offer to undo a commit that is not promoted",
+    ),
+    "pending": (
+        "tidegate.kinds.promotions.cli.pending:pending",
+        "List what is merged and not promoted",
+    ),
     "approve": ("tidegate.cli.asks:approve", "Let groups of a rollout in"),
     "reject": ("tidegate.cli.asks:reject", "Say no to the revision under way"),
     "revoke": ("tidegate.cli.asks:revoke", "Take approvals back"),
@@ -46,31 +91,58 @@ _COMMANDS = {
     "hold": ("tidegate.cli.brakes:hold", "Stop now, until lifted"),
     "freeze": ("tidegate.cli.brakes:freeze", "Start nothing at certain times"),
     "block": ("tidegate.cli.brakes:block", "Let a revision in nowhere"),
-    "expedite": ("tidegate.cli.expedite:expedite", "Let a version skip soak and windows"),
-    "pin": ("tidegate.cli.pins:pin", "Keep targets, or shards on their image, where they are"),
-    "unpin": ("tidegate.cli.pins:unpin", "Let pinned targets move again"),
+    "expedite": (
+        "tidegate.kinds.upgrades.cli.expedite:expedite",
+        "Let a version skip soak and windows",
+    ),
+    "pin": (
+        "tidegate.kinds.integrations.cli.pins:pin",
+        "Keep targets, or shards on their image, where they are",
+    ),
+    "unpin": ("tidegate.kinds.integrations.cli.pins:unpin", "Let pinned targets move again"),
     "free": ("tidegate.cli.free:free", "Free what a rollout that is gone still holds"),
-    "soak": ("tidegate.cli.soak:soak", "Take over, and hand on, what versions have soaked"),
-    "policy": ("tidegate.cli.policy:policy", "Upgrade policies of clusters, as labels"),
-    "sectors": ("tidegate.cli.sectors:sectors", "Sectors of clusters, and which waits for which"),
+    "soak": (
+        "tidegate.kinds.upgrades.cli.soak:soak",
+        "Take over, and hand on, what versions have soaked",
+    ),
+    "policy": (
+        "tidegate.kinds.upgrades.cli.owners.policy:policy",
+        "Upgrade policies of clusters, as labels",
+    ),
+    "sectors": (
+        "tidegate.kinds.upgrades.cli.owners.sectors:sectors",
+        "Sectors of clusters, and which waits for which",
+    ),
     "version-blocks": (
-        "tidegate.cli.version_blocks:version_blocks",
+        "tidegate.kinds.upgrades.cli.owners.version_blocks:version_blocks",
         "Versions that no cluster of an organisation goes to",
     ),
     "inheritance": (
-        "tidegate.cli.inheritance:inheritance",
+        "tidegate.kinds.upgrades.cli.owners.inheritance:inheritance",
         "Whose soak counts, and where ours does",
     ),
-    "gates": ("tidegate.cli.gates:gates", "What must be agreed to before a minor version"),
+    "gates": (
+        "tidegate.kinds.upgrades.cli.owners.gates:gates",
+        "What must be agreed to before a minor version",
+    ),
     "run": ("tidegate.cli.run:run", "Observe, decide, record and, where told to, act"),
     "serve": ("tidegate.cli.serve:serve", "Run rounds for good, with probes, metrics and logs"),
     "config": ("tidegate.cli.config:config", "Look at the settings and where each comes from"),
     "journal": ("tidegate.cli.journal:journal", "Show, verify, move and compact what happened"),
     "replay": ("tidegate.cli.replay:replay", "Take recorded decisions again with today's rules"),
     "shadow": ("tidegate.cli.replay:shadow", "Compare with what the existing system did"),
-    "simulate": ("tidegate.cli.simulate:simulate", "Live through a rollout in virtual time"),
-    "fleet": ("tidegate.cli.fleet:fleet", "Serve simulated fleets to other processes"),
-    "clusters": ("tidegate.cli.clusters:clusters", "Simulate the Kubernetes clusters of a bundle"),
+    "simulate": (
+        "tidegate.kinds.rollouts.cli.simulate:simulate",
+        "Live through a rollout in virtual time",
+    ),
+    "fleet": (
+        "tidegate.kinds.rollouts.cli.fleet:fleet",
+        "Serve simulated fleets to other processes",
+    ),
+    "clusters": (
+        "tidegate.kinds.integrations.cli.clusters:clusters",
+        "Simulate the Kubernetes clusters of a bundle",
+    ),
     "decide": ("tidegate.cli.decide:decide", "Decide for other programs: JSON lines in and out"),
     "completion": ("tidegate.cli.completion:completion", "Print the completion script of a shell"),
     "version": ("tidegate.cli.version:version", "Print the version"),
@@ -127,7 +199,7 @@ def _fail(error: Exception) -> int:
 
     Anything else is our bug.
     """
-    from tidegate.core.errors import TidegateError, UserError
+    from tidegate.model.errors import TidegateError, UserError
 
     if isinstance(error, TidegateError) and not isinstance(error, UserError):
         click.echo(f"Error: {error}", err=True)

@@ -4,7 +4,7 @@ import re
 
 import click
 
-from tidegate.core.model.time import SECOND, Instant, parse_duration, parse_instant
+from tidegate.model.time import SECOND, Instant, parse_duration, parse_instant
 
 # Go's durations have no days, and nobody thinks of a journal in hours.
 _DAYS = re.compile(r"(\d+)d(.*)")

@@ -4,19 +4,19 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from tidegate.cli.upgrade_observing import UpgradeEars
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.gates.scope import kind_word
-from tidegate.core.journal.facts import Acted, AnyFact, Told
-from tidegate.core.model.time import SECOND
-from tidegate.core.why.notices import Notice
 from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
 from tidegate.engine.telling import Teller
-from tidegate.engine.upgrades.rounds import UpgradeRound
 from tidegate.engine.worker import Led, Vitals
-from tidegate.ports.clock import Clock
-from tidegate.telemetry.decisions import acted_record, decision_records
+from tidegate.gates.scope import kind_word
+from tidegate.journal.facts import Acted, AnyFact, Told
+from tidegate.kinds.rollouts.core.explain.notices import Notice
+from tidegate.kinds.rollouts.telemetry.decisions import acted_record, decision_records
+from tidegate.kinds.upgrades.app.rounds import UpgradeRound
+from tidegate.kinds.upgrades.cli.observing import UpgradeEars
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.time import SECOND
 from tidegate.telemetry.log import Log, Record
 from tidegate.telemetry.metrics import Gauges, Metrics
 

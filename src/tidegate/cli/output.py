@@ -46,7 +46,7 @@ def as_yaml(plain: Any) -> str:
     """Plain data as YAML that we read again as the same: a text that looks like more is quoted."""
     import yaml
 
-    from tidegate.config.strict_yaml import meaning
+    from tidegate.documents.strict_yaml import meaning
 
     class Dumper(yaml.SafeDumper):
         """Quotes what readers of YAML do not agree on, as a short commit like 12e4567."""

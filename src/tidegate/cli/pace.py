@@ -2,11 +2,11 @@
 
 import click
 
-from tidegate.core.journal.facts import Acted, Observed, Outcome
-from tidegate.core.model.target import Status
-from tidegate.core.model.time import SECOND, Duration, Instant, parse_duration
-from tidegate.ports.store import Store
-from tidegate.simulation.forecast import usual_time
+from tidegate.journal.facts import Acted, Observed, Outcome
+from tidegate.kinds.rollouts.simulated.forecast import usual_time
+from tidegate.model.target import Status
+from tidegate.model.time import SECOND, Duration, Instant, parse_duration
+from tidegate.store.port import Store
 
 ASSUMED = Duration(10 * 60 * SECOND)
 

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, overload
 import click
 import msgspec
 
-from tidegate.cli.estate import confirm
-from tidegate.config.settings import Settings
+from tidegate.kinds.integrations.cli.estate import confirm
+from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from tidegate.engine.promotions.proposing import Proposed, Upto
-    from tidegate.ports.forge import Forge
-    from tidegate.ports.repository import Repository
+    from tidegate.forge.port import Forge
+    from tidegate.git.port import Repository
+    from tidegate.kinds.promotions.app.proposing import Proposed, Upto
 
 Function = Callable[..., Any]
 
@@ -152,7 +152,7 @@ class Proposing:
         import asyncio
 
         from tidegate.cli.progress import Waiting
-        from tidegate.engine.promotions.proposing import Upto
+        from tidegate.kinds.promotions.app.proposing import Upto
 
         furthest = next(name for name, wanted in self._offers.items() if wanted)
         upto = Upto[furthest.upper()]
@@ -171,8 +171,8 @@ class Proposing:
         upto: "Upto",
         target: str,
     ) -> "Proposed":
-        from tidegate.engine.promotions.proposing import Upto, propose
-        from tidegate.ports.forge import Proposal
+        from tidegate.forge.port import Proposal
+        from tidegate.kinds.promotions.app.proposing import Upto, propose
 
         key = offer.key.removeprefix(PREFIX)
         forge = None
@@ -218,7 +218,7 @@ def forge_of(settings: Settings, remote: str) -> "Forge":
 def _written(repository: "Repository", offer: Offer, folder: Path) -> Iterator[str]:
     """Edit the files where somebody works; a line each."""
     from tidegate import wiring
-    from tidegate.engine.promotions.ours import changes_of
+    from tidegate.kinds.promotions.app.ours import changes_of
 
     root = wiring.working_tree(folder)
     if root is None:
@@ -241,7 +241,7 @@ def _tell(lines: Iterator[str], aside: bool) -> None:
 
 def _said(done: "Proposed", url: str) -> Iterator[str]:
     """What was done, a line a step."""
-    from tidegate.engine.promotions.proposing import Outcome
+    from tidegate.kinds.promotions.app.proposing import Outcome
 
     if not done.commit:
         yield f"nothing to offer: {done.target} has it already"
@@ -266,7 +266,7 @@ def _said(done: "Proposed", url: str) -> Iterator[str]:
 
 def _next(done: "Proposed") -> Iterator[str]:
     """What whoever asked may want to do now."""
-    from tidegate.engine.promotions.proposing import Outcome
+    from tidegate.kinds.promotions.app.proposing import Outcome
 
     if not done.commit:
         return

@@ -8,18 +8,18 @@ from tidegate.cli.live import opened
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.core.gates.scope import kind_word
-from tidegate.core.journal.chain import Entry
-from tidegate.core.journal.replay import Replayed
-from tidegate.core.journal.replay import replay as replayed
-from tidegate.core.journal.shadow import shadow as shadowed
-from tidegate.core.journal.upgrade_replay import compare
-from tidegate.core.journal.upgrade_replay import replay as upgrades_again
-from tidegate.core.journal.upgrade_state import UpgradeState, fold
-from tidegate.core.model.time import Instant, format_age, format_second
-from tidegate.core.upgrades.service import PARTITION as UPGRADES
-from tidegate.core.why.counted import counted
-from tidegate.ports.store import Store
+from tidegate.explain.counted import counted
+from tidegate.gates.scope import kind_word
+from tidegate.journal.chain import Entry
+from tidegate.kinds.rollouts.core.journal.replay import Replayed
+from tidegate.kinds.rollouts.core.journal.replay import replay as replayed
+from tidegate.kinds.rollouts.core.journal.shadow import shadow as shadowed
+from tidegate.kinds.upgrades.core.journal.replay import compare
+from tidegate.kinds.upgrades.core.journal.replay import replay as upgrades_again
+from tidegate.kinds.upgrades.core.journal.state import UpgradeState, fold
+from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
+from tidegate.model.time import Instant, format_age, format_second
+from tidegate.store.port import Store
 
 DIFFERENT = 1
 

@@ -9,14 +9,8 @@ from tidegate.cli.live import Live, find_rollout, opened, rollouts, stopped_by
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.config.settings import Merged
-from tidegate.core.gates.scope import kind_word
-from tidegate.core.model.reasons import Gate, Outcome
-from tidegate.core.model.target import State
-from tidegate.core.model.time import format_age, format_second
-from tidegate.core.rollout.summary import Summary
-from tidegate.core.upgrades.service import PARTITION as UPGRADES
-from tidegate.core.why.table import (
+from tidegate.gates.scope import kind_word
+from tidegate.kinds.rollouts.core.explain.table import (
     GROUP_HEAD,
     TARGET_HEAD,
     group_rows,
@@ -24,8 +18,14 @@ from tidegate.core.why.table import (
     layout,
     target_rows,
 )
-from tidegate.ports.store import Store
-from tidegate.wire.rollout_answer import answer_rollout
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
+from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
+from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.target import State
+from tidegate.model.time import format_age, format_second
+from tidegate.settings.settings import Merged
+from tidegate.store.port import Store
 from tidegate.wiring import clock
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
@@ -63,7 +63,7 @@ def how_it_stands(store: Store) -> tuple[dict[str, Counter[str]], dict[str, int]
     found = rollouts(store)
     kinds, wanted = _kinds(found), needs(found)
     if any(kind_word(each) == UPGRADES for each in store.partitions()):
-        from tidegate.cli.upgrade_status import upgrade_counts
+        from tidegate.kinds.upgrades.cli.status import upgrade_counts
 
         kinds[UPGRADES], more = upgrade_counts(store, clock().now())
         wanted |= {what: wanted.get(what, 0) + count for what, count in more.items()}
@@ -140,14 +140,26 @@ def needs(found: list[Live]) -> dict[str, int]:
     cls=LazyGroup,
     commands_by_name={
         "rollouts": ("tidegate.cli.rollouts:get_rollouts", "What is going out, and how far it is"),
-        "shards": ("tidegate.cli.shards:get_shards", "What every shard wants, runs, and why"),
-        "clusters": ("tidegate.cli.cluster_list:get_clusters", "Which version comes next, and why"),
-        "promotions": ("tidegate.cli.promotions:get_promotions", "Which version is where"),
+        "shards": (
+            "tidegate.kinds.integrations.cli.shards:get_shards",
+            "What every shard wants, runs, and why",
+        ),
+        "clusters": (
+            "tidegate.kinds.upgrades.cli.cluster_list:get_clusters",
+            "Which version comes next, and why",
+        ),
+        "promotions": (
+            "tidegate.kinds.promotions.cli.promotions:get_promotions",
+            "Which version is where",
+        ),
         "holds": ("tidegate.cli.rollouts:get_holds", "What is stopped, until lifted"),
         "freezes": ("tidegate.cli.rollouts:get_freezes", "When nothing starts"),
         "blocks": ("tidegate.cli.rollouts:get_blocks", "Which revisions go nowhere"),
         "expedites": ("tidegate.cli.rollouts:get_expedites", "Which versions must not wait"),
-        "pins": ("tidegate.cli.pin_list:get_pins", "What stays where it is, and why"),
+        "pins": (
+            "tidegate.kinds.integrations.cli.pin_list:get_pins",
+            "What stays where it is, and why",
+        ),
         "claims": ("tidegate.cli.rollouts:get_claims", "Who holds what of budgets and mutexes"),
     },
     examples="""
@@ -259,8 +271,8 @@ def show(name: str, merged: Merged, output: str) -> None:
     """
     settings = merged.settings()
     if name.startswith("shard/"):
-        from tidegate.cli.estate import Asked
-        from tidegate.cli.shards import show_shard
+        from tidegate.kinds.integrations.cli.estate import Asked
+        from tidegate.kinds.integrations.cli.shards import show_shard
 
         show_shard(Asked(None, merged, {}), name, output, wants_colour(settings.color))
         return

@@ -16,19 +16,19 @@ from tidegate.cli.tending import (
     threads,
     worker_settings,
 )
-from tidegate.cli.upgrade_tending import Tended, line_of, tended_upgrades
-from tidegate.config.settings import Merged
-from tidegate.core.model.time import format_age
 from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.evidence import Gatherer
 from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
-from tidegate.engine.upgrades.rounds import UpgradeRound
 from tidegate.engine.worker import Led, Settings, Worker
-from tidegate.ports.fleet import ClosableFleet, Fleet
-from tidegate.ports.store import Store
-from tidegate.simulation.port import SimulatedFleet
+from tidegate.kinds.rollouts.fleet import ClosableFleet, Fleet
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.upgrades.app.rounds import UpgradeRound
+from tidegate.kinds.upgrades.cli.tending import Tended, line_of, tended_upgrades
+from tidegate.model.time import format_age
+from tidegate.settings.settings import Merged
+from tidegate.store.port import Store
 from tidegate.wiring import clock
 
 

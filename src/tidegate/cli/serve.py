@@ -11,6 +11,9 @@ import click
 from msgspec.structs import replace
 
 from tidegate import __version__
+from tidegate.api.app import Probes, make_app
+from tidegate.api.server import Server, address, bind
+from tidegate.api.soak import soak_routes
 from tidegate.cli.live import opened
 from tidegate.cli.observing import Observer
 from tidegate.cli.output import wants_colour
@@ -24,21 +27,18 @@ from tidegate.cli.tending import (
     threads,
     worker_settings,
 )
-from tidegate.cli.upgrade_soak import published
-from tidegate.cli.upgrade_tending import Tended, tended_upgrades
-from tidegate.config.setting_reader import split_address
-from tidegate.config.setting_table import TABLE
-from tidegate.config.settings import Merged, Settings, revealed, shown
-from tidegate.core.model.time import SECOND
-from tidegate.core.why.notices import Happening
 from tidegate.engine.acting import Actor
 from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Worker
-from tidegate.http.app import Probes, make_app
-from tidegate.http.server import Server, address, bind
-from tidegate.http.soak import soak_routes
-from tidegate.ports.fleet import ClosableFleet, Fleet
-from tidegate.ports.store import Store
+from tidegate.kinds.rollouts.core.explain.notices import Happening
+from tidegate.kinds.rollouts.fleet import ClosableFleet, Fleet
+from tidegate.kinds.upgrades.cli.journal_soak import published
+from tidegate.kinds.upgrades.cli.tending import Tended, tended_upgrades
+from tidegate.model.time import SECOND
+from tidegate.settings.setting_reader import split_address
+from tidegate.settings.setting_table import TABLE
+from tidegate.settings.settings import Merged, Settings, revealed, shown
+from tidegate.store.port import Store
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.overheard import overheard
 from tidegate.wiring import clock, webhook

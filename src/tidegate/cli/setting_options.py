@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from tidegate.config.setting_forms import Form, Setting
-from tidegate.config.setting_table import TABLE
-from tidegate.config.settings import Merged, load
+from tidegate.settings.setting_forms import Form, Setting
+from tidegate.settings.setting_table import TABLE
+from tidegate.settings.settings import Merged, load
 
 Function = Callable[..., Any]
 

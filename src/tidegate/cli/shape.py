@@ -93,7 +93,7 @@ class LazyGroup(click.Group):
         """Find the command, or say which one was meant."""
         name = args[0] if args else ""
         if name and name not in self._lazy and not name.startswith("-"):
-            from tidegate.core.model.problem import nearest_or_all
+            from tidegate.model.problem import nearest_or_all
 
             hint = nearest_or_all(name, self._lazy)
             raise click.UsageError(f'no command "{name}"; {hint}', ctx)

@@ -12,21 +12,21 @@ import click
 
 from tidegate.cli.documents import located, read_document
 from tidegate.cli.setting_options import settings_options
-from tidegate.config.brake_file import BrakeFile
-from tidegate.config.prometheus_file import read_servers
-from tidegate.config.settings import Settings
-from tidegate.core.errors import UserError
-from tidegate.core.model.problem import Problem
-from tidegate.core.model.time import SECOND
 from tidegate.engine import worker
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.evidence import Gatherer
-from tidegate.ports.fleet import Fleet
-from tidegate.ports.store import Store
-from tidegate.simulation.port import SimulatedFleet
-from tidegate.wire.scenario_doc import Scenario, read_scenario
+from tidegate.kinds.rollouts.fleet import Fleet
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
+from tidegate.model.time import SECOND
+from tidegate.settings.brake_file import BrakeFile
+from tidegate.settings.prometheus_file import read_servers
+from tidegate.settings.settings import Settings
+from tidegate.store.port import Store
 from tidegate.wiring import clock, evidence_source, remote_fleet
 
 # How many calls to the journal are under way at once.
@@ -58,7 +58,7 @@ def tending_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., 
 def fleet_of(settings: Settings, seed: int) -> Fleet:
     """The fleet at the address that is set, or of a bundle, or of the scenarios in this process."""
     if settings.fleet == "bundle":
-        from tidegate.cli.shard_fleet import ShardFleet
+        from tidegate.kinds.integrations.cli.shard_fleet import ShardFleet
 
         return ShardFleet(settings, _warn)
     if settings.fleet.startswith(("http://", "https://")):

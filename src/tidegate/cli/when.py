@@ -10,12 +10,12 @@ from tidegate.cli.output import emit, terminal_width
 from tidegate.cli.pace import usual_pace
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.cli.upgrade_flags import SETTINGS, Asked, ground_flags, is_world
-from tidegate.cli.upgrade_names import looked_for
-from tidegate.config.settings import Merged
-from tidegate.core.model.time import SECOND, format_instant, format_second
-from tidegate.core.why.table import layout
-from tidegate.simulation.forecast import Expected, forecast
+from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.kinds.rollouts.simulated.forecast import Expected, forecast
+from tidegate.kinds.upgrades.cli.look.flags import SETTINGS, Asked, ground_flags, is_world
+from tidegate.kinds.upgrades.cli.look.names import looked_for
+from tidegate.model.time import SECOND, format_instant, format_second
+from tidegate.settings.settings import Merged
 
 
 @click.command(
@@ -68,7 +68,7 @@ def when(
         return
     looked = looked_for(asked, name)
     if looked is not None:
-        from tidegate.cli.upgrade_when import pace_of, show_dates
+        from tidegate.kinds.upgrades.cli.when import pace_of, show_dates
 
         show_dates(asked, looked, name, output, pace_of(apply_time, pool_time, days))
         return
@@ -83,8 +83,8 @@ def _show_world(
     times: tuple[str | None, str | None, int],
 ) -> None:
     """A world of upgrades in a file."""
-    from tidegate.cli.upgrade_ground import Looked, of_document
-    from tidegate.cli.upgrade_when import pace_of, show_dates
+    from tidegate.kinds.upgrades.cli.look.ground import Looked, of_document
+    from tidegate.kinds.upgrades.cli.when import pace_of, show_dates
 
     document = read_document(file)
     if not is_world(document.data):

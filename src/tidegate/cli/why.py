@@ -10,16 +10,9 @@ from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.cli.upgrade_flags import SETTINGS, Asked, ground_flags, is_world, mode_option
-from tidegate.cli.upgrade_names import looked_for
-from tidegate.config.settings import Merged, Settings
-from tidegate.config.strict_yaml import Document
-from tidegate.core.errors import UserError
-from tidegate.core.model.problem import nearest
-from tidegate.core.model.target import bare
-from tidegate.core.model.time import Instant, format_age, parse_instant
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.why.table import (
+from tidegate.documents.strict_yaml import Document
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.explain.table import (
     GROUP_HEAD,
     TARGET_HEAD,
     group_rows,
@@ -27,10 +20,23 @@ from tidegate.core.why.table import (
     layout,
     target_rows,
 )
-from tidegate.core.why.tree import find_target as position_of
-from tidegate.core.why.tree import target_tree
-from tidegate.wire.rollout_answer import answer_rollout
-from tidegate.wire.rollout_doc import Reading, read_rollout
+from tidegate.kinds.rollouts.core.explain.tree import find_target as position_of
+from tidegate.kinds.rollouts.core.explain.tree import target_tree
+from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
+from tidegate.kinds.rollouts.wire.rollout_doc import Reading, read_rollout
+from tidegate.kinds.upgrades.cli.look.flags import (
+    SETTINGS,
+    Asked,
+    ground_flags,
+    is_world,
+    mode_option,
+)
+from tidegate.kinds.upgrades.cli.look.names import looked_for
+from tidegate.model.errors import UserError
+from tidegate.model.problem import nearest
+from tidegate.model.target import bare
+from tidegate.model.time import Instant, format_age, parse_instant
+from tidegate.settings.settings import Merged, Settings
 from tidegate.wiring import clock
 
 # Environments of promotions are called so.
@@ -115,7 +121,7 @@ def why(
 
 def _show_environment(settings: Settings, name: str, promotion: str | None, output: str) -> None:
     """What every gate says of the newest version in one environment."""
-    from tidegate.cli.promotion_plan import plan_promotion
+    from tidegate.kinds.promotions.cli.plan import plan_promotion
 
     planned = plan_promotion(settings, to=(name,), name=promotion)
     if output != "table":
@@ -128,8 +134,8 @@ def _show_environment(settings: Settings, name: str, promotion: str | None, outp
 
 def _show_world(asked: Asked, document: Document, target: str | None, output: str) -> None:
     """A world of upgrades in a file."""
-    from tidegate.cli.upgrade_ground import Looked, of_document
-    from tidegate.cli.upgrade_why import show_upgrades
+    from tidegate.kinds.upgrades.cli.look.ground import Looked, of_document
+    from tidegate.kinds.upgrades.cli.why import show_upgrades
 
     show_upgrades(asked, Looked((of_document(document, asked),)), target or "", output)
 
@@ -139,7 +145,7 @@ def _shown_as_upgrade(asked: Asked, what: str, output: str) -> bool:
     looked = looked_for(asked, what)
     if looked is None:
         return False
-    from tidegate.cli.upgrade_why import show_upgrades
+    from tidegate.kinds.upgrades.cli.why import show_upgrades
 
     show_upgrades(asked, looked, what, output)
     return True

@@ -11,21 +11,21 @@ from functools import partial
 import msgspec
 from aiolimiter import AsyncLimiter
 
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Acted, Outcome, Task
-from tidegate.core.journal.rollout_state import Pending, RolloutState
-from tidegate.core.model.plan import ChangeKind
-from tidegate.core.model.removal import why_kept
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.model.verdict import Verdict
-from tidegate.core.why.sentence import sentence
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import RolloutDesk
 from tidegate.engine.together import Together
-from tidegate.ports.clock import Clock
-from tidegate.ports.fleet import Fleet, ManySystems
-from tidegate.ports.store import Lease
+from tidegate.explain.sentence import sentence
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Acted, Outcome, Task
+from tidegate.kinds.rollouts.core.journal.state import Pending, RolloutState
+from tidegate.kinds.rollouts.fleet import Fleet, ManySystems
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.plan import ChangeKind
+from tidegate.model.removal import why_kept
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.model.verdict import Verdict
+from tidegate.store.port import Lease
 
 # Who writes what the engine does.
 ACTOR = "tidegate"

@@ -13,26 +13,26 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.gates.approval import ApprovalGate
-from tidegate.core.gates.ask import Ask, shut_now
-from tidegate.core.gates.brakes import KEPT, LISTS, Brakes, Coverages
-from tidegate.core.gates.claims import Claim
-from tidegate.core.gates.hold import Hold
-from tidegate.core.gates.scope import EVERYTHING, kind_of
-from tidegate.core.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
-from tidegate.core.journal.facts import Task
-from tidegate.core.journal.minutes import target_of
-from tidegate.core.journal.rollout_state import RolloutState
-from tidegate.core.model.problem import Problems
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.model.verdict import Verdict
+from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.calendar_doc import Stretch, stretch_from
+from tidegate.documents.reader import Reader
+from tidegate.engine.brake_source import BrakeSource, Written
 from tidegate.engine.evidence import Gatherer
-from tidegate.ports.brakes import BrakeSource, Written
-from tidegate.ports.evidence import Probe
-from tidegate.ports.store import Store
-from tidegate.wire.brake_doc import read_brakes
-from tidegate.wire.calendar_doc import Stretch, stretch_from
-from tidegate.wire.reader import Reader
+from tidegate.gates.approval import ApprovalGate
+from tidegate.gates.ask import Ask, shut_now
+from tidegate.gates.brakes import KEPT, LISTS, Brakes, Coverages
+from tidegate.gates.claims import Claim
+from tidegate.gates.hold import Hold
+from tidegate.gates.scope import EVERYTHING, kind_of
+from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
+from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.record import target_of
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.model.problem import Problems
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.model.verdict import Verdict
+from tidegate.prometheus.port import Probe
+from tidegate.store.port import Store
 
 # Calendars are worked out anew this often; they reach much further ahead.
 QUARTER = Duration(90 * 24 * 3600 * SECOND)

@@ -4,7 +4,7 @@ Closed: calls pass. Open: none does, until the rest is over; each rest is twice 
 to a limit. Half open: one call decides. The clock is handed in, so that it can be tested.
 """
 
-from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.model.time import SECOND, Duration, Instant
 
 FAILURES_MAX = 5
 REST_FIRST = Duration(2 * SECOND)

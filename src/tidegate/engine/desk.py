@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tidegate.core.journal import rollout_state
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.rollout_state import RolloutState
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.ports.store import Claim, Head, Store
+from tidegate.journal.chain import Note
+from tidegate.kinds.rollouts.core.journal import state as rollout_state
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.store.port import Claim, Head, Store
 
 # A projection is kept every so many entries: a restart folds at most that many again.
 PROJECT_EVERY = 200

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from tidegate.core.errors import OutsideError
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.health import Evidence, HealthGate
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.ports.evidence import EvidenceSource, Probe
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.health import Evidence, HealthGate
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.prometheus.port import EvidenceSource, Probe
 
 # Told that evidence has come which no round has seen yet.
 Wake = Callable[[], None]

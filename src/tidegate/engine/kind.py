@@ -5,13 +5,13 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal.facts import Mode
-from tidegate.core.model.time import Instant
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import AnyDesk
-from tidegate.ports.clock import Clock
-from tidegate.ports.store import Lease, Store
+from tidegate.journal.facts import Mode
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import Instant
+from tidegate.store.port import Lease, Store
 
 
 class TroubleError(OutsideError):

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.core.journal.facts import Declared, Observed
-from tidegate.core.journal.rollout_state import RolloutState, is_void
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.ports.fleet import Observation
+from tidegate.journal.facts import Declared, Observed
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, is_void
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Duration, Instant
 
 # So long after it was told, a target of a fleet that is read as it is may look as if it was not.
 LAG_MAX = Duration(30 * SECOND)

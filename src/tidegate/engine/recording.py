@@ -7,15 +7,15 @@ way. Only what changed is worth a line.
 
 import msgspec
 
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Decided, Mode
-from tidegate.core.journal.minutes import bound, minutes
-from tidegate.core.journal.rollout_state import world_of
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.desk import RolloutDesk
-from tidegate.ports.store import Claim, Head, Lease, LostClaimError
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Decided, Mode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.journal.record import bound, minutes
+from tidegate.kinds.rollouts.core.journal.state import world_of
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.time import Instant
+from tidegate.store.port import Claim, Head, Lease, LostClaimError
 
 # How often a plan is made again because others were faster; then the round is given up.
 TRIES_MAX = 5

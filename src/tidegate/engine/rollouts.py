@@ -3,16 +3,16 @@
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
-from tidegate.core.journal.facts import Mode
-from tidegate.core.journal.rollout_state import RolloutState
 from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import AnyDesk, Desk
 from tidegate.engine.round import Round, run_round
 from tidegate.engine.telling import Teller
-from tidegate.ports.clock import Clock
-from tidegate.ports.fleet import Fleet
-from tidegate.ports.store import Lease, Store
+from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.fleet import Fleet
+from tidegate.machine.clock import Clock
+from tidegate.store.port import Lease, Store
 
 
 class Rollouts:

@@ -7,18 +7,18 @@ have no outcome, and carries them out under the same keys.
 
 from asyncio import to_thread
 
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Decided, Mode, Outcome
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.acting import ACTOR, Actor, acted, due_tasks, next_retry, overdue_tasks
 from tidegate.engine.desk import RolloutDesk
 from tidegate.engine.kind import Ended
 from tidegate.engine.noticing import notice
 from tidegate.engine.recording import decide_and_record
-from tidegate.ports.clock import Clock
-from tidegate.ports.fleet import Fleet
-from tidegate.ports.store import Lease
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Decided, Mode, Outcome
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.fleet import Fleet
+from tidegate.machine.clock import Clock
+from tidegate.store.port import Lease
 
 
 class Round(Ended, frozen=True, kw_only=True):

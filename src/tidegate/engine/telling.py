@@ -11,16 +11,16 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 
-from tidegate.core.errors import OutsideError
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Mode, Told
-from tidegate.core.why.notices import Happening, Notice, due
 from tidegate.engine.acting import ACTOR
 from tidegate.engine.desk import RolloutDesk
 from tidegate.engine.round import Round
-from tidegate.ports.clock import Clock
-from tidegate.ports.notifier import Notifier
-from tidegate.ports.store import Lease
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Mode, Told
+from tidegate.kinds.rollouts.core.explain.notices import Happening, Notice, due
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError
+from tidegate.notify.port import Notifier
+from tidegate.store.port import Lease
 
 # After nobody took a notice, how long until the next is tried.
 REST_S = 30.0

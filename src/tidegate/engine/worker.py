@@ -17,20 +17,20 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.gates.scope import kind_word
-from tidegate.core.journal.facts import Mode
-from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import AnyDesk
 from tidegate.engine.kind import Ended, Kind, TroubleError
 from tidegate.engine.rollouts import Rollouts
 from tidegate.engine.telling import Teller
-from tidegate.ports.clock import Clock
-from tidegate.ports.fleet import Fleet
-from tidegate.ports.store import Lease, Store
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.scope import kind_word
+from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.fleet import Fleet
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.port import Lease, Store
 
 # A rollout that is missing from the list this often is gone.
 MISSED_MAX = 3

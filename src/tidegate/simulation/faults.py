@@ -15,14 +15,14 @@ from contextlib import contextmanager
 
 import msgspec
 
-from tidegate.core.errors import OutsideError, StaleError
-from tidegate.core.journal.chain import Entry, Note
-from tidegate.core.journal.facts import Task
-from tidegate.core.model.target import Status, Target
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.ports.clock import Clock
-from tidegate.ports.fleet import Fleet, Observation
-from tidegate.ports.store import Claim, Head, Lease, Store
+from tidegate.journal.chain import Entry, Note
+from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.fleet import Fleet, Observation
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.port import Claim, Head, Lease, Store
 
 
 class Fault(enum.Enum):

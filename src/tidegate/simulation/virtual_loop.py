@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from contextvars import Context
 from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
-from tidegate.core.model.time import SECOND, Duration, Instant
+from tidegate.model.time import SECOND, Duration, Instant
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

@@ -15,8 +15,8 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from tidegate.core.model.time import MILLISECOND, SECOND, Instant, format_instant
-from tidegate.ports.clock import Clock
+from tidegate.machine.clock import Clock
+from tidegate.model.time import MILLISECOND, SECOND, Instant, format_instant
 from tidegate.telemetry.lines import Lines, Write
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}

@@ -21,12 +21,12 @@ from prometheus_client import Counter as Total
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from tidegate.core.gates.scope import kind_word
-from tidegate.core.rollout.decide import RolloutPlan
-from tidegate.core.rollout.world import RolloutWorld
-from tidegate.telemetry.counting import Counts, count
+from tidegate.gates.scope import kind_word
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.telemetry.counting import Counts, count
+from tidegate.kinds.upgrades.telemetry.metrics import UpgradeNumbers
 from tidegate.telemetry.metric_table import BUCKETS, GAUGES, HISTOGRAMS, TOTALS, Known
-from tidegate.telemetry.upgrades import UpgradeNumbers
 
 # A second series for every counter, which only says when the process began.
 disable_created_metrics()  # type: ignore[no-untyped-call]

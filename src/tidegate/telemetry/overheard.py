@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import AnyFact
-from tidegate.ports.store import Head, Store
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import AnyFact
+from tidegate.store.port import Head, Store
 
 # Told a partition and a fact once it is written; from any thread.
 Tell = Callable[[str, AnyFact], None]

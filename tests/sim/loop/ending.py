@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from tests.sim.drawing import describe
 from tests.sim.loop.scene import Scene
 from tests.sim.truth import check_end
-from tidegate.core.journal.chain import genesis, verify
-from tidegate.core.journal.replay import replay
-from tidegate.core.journal.rollout_state import RolloutState, fold, world_of
-from tidegate.core.model.target import State, Status
-from tidegate.core.model.time import Instant
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.desk import Desk
+from tidegate.journal.chain import genesis, verify
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.journal.replay import replay
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.target import State, Status
+from tidegate.model.time import Instant
 
 
 @dataclass

@@ -9,13 +9,13 @@ import contextvars
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from tidegate.core.journal.chain import Entry, Note
-from tidegate.core.journal.facts import Task
-from tidegate.core.model.time import SECOND, Duration, Instant
 from tidegate.engine.worker import Worker
-from tidegate.ports.fleet import Fleet, Observation
-from tidegate.ports.store import Head, Lease, Store
+from tidegate.journal.chain import Entry, Note
+from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.fleet import Fleet, Observation
+from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop
+from tidegate.store.port import Head, Lease, Store
 
 # Whose call it is: tasks inherit it from the one that started them.
 CURRENT: contextvars.ContextVar["Life | None"] = contextvars.ContextVar("life", default=None)

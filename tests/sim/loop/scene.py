@@ -9,19 +9,19 @@ import msgspec
 from tests.sim.generator import Dice, make_strategy
 from tests.sim.loop.lives import CURRENT, Life, MortalFleet, MortalStore
 from tests.sim.loop.witness import Partition, Witness
-from tidegate.core.journal.brake_state import PARTITION as BRAKES
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Asked, Braked, Lifted, Task, Verb
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.rollout.strategy import Strategy
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.worker import Settings, Worker
-from tidegate.ports.store import Store
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Braked, Lifted, Task, Verb
+from tidegate.kinds.rollouts.core.strategy import Strategy
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, Temper
+from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.faults import SLOW_S, Fault, Faults, FaultyFleet, FaultyStore
-from tidegate.simulation.port import SimulatedFleet
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
-from tidegate.wire.scenario_doc import Scenario, SimulatedGroup, Temper
+from tidegate.store.port import Store
 
 START = Instant(1_750_000_000 * SECOND)
 GROUPS = ("dev", "stage", "prod", "")

@@ -10,11 +10,11 @@ import msgspec
 from tests.sim.loop.ending import check_partition
 from tests.sim.loop.lives import DeadError
 from tests.sim.loop.scene import START, Scene
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.journal.facts import Verb
-from tidegate.core.model.time import SECOND
-from tidegate.ports.store import Store
+from tidegate.journal.facts import Verb
+from tidegate.model.time import SECOND
 from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Store
 
 # The longest pauses there are: a task is tried again after 5 minutes, a broken partition after 2.
 QUIET_MAX_S = 7200

@@ -9,8 +9,8 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.loop.story import counted, live_through
-from tidegate.ports.store import Store
 from tidegate.simulation.faults import Fault
+from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
 STEPS = 200_000 if IN_CI else 20_000

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 
 from tests.sim.loop.story import live_through
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.journal.rollout_state import world_of
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.verdict import verdict
-from tidegate.core.rollout import decide as deciding
-from tidegate.core.rollout import gates
-from tidegate.core.rollout.budget import Budget
-from tidegate.core.rollout.slots import Slots
 from tidegate.engine import acting, noticing, recording
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.gates.brakes import Brakes
+from tidegate.kinds.rollouts.core import decide as deciding
+from tidegate.kinds.rollouts.core import gates
+from tidegate.kinds.rollouts.core.budget import Budget
+from tidegate.kinds.rollouts.core.journal.state import world_of
+from tidegate.kinds.rollouts.core.slots import Slots
+from tidegate.model.reasons import Reason
+from tidegate.model.verdict import verdict
 
 SEEDS_MAX = 120
 

@@ -11,21 +11,21 @@ import msgspec
 
 from tests.sim.invariants import takes_part
 from tests.sim.loop.lives import Life
-from tidegate.core.journal.facts import Asked, Decided, Mode, Task, Verb
-from tidegate.core.journal.rollout_state import RolloutState, fold, world_of
-from tidegate.core.model.plan import ChangeKind, Event
-from tidegate.core.model.target import State, Status
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.rollout.course import Mode as CourseMode
-from tidegate.core.rollout.decide import RolloutPlan, decide
-from tidegate.core.rollout.strategy import Retry
-from tidegate.core.rollout.world import RolloutWorld
 from tidegate.engine.round import Round
-from tidegate.ports.fleet import Observation
-from tidegate.ports.store import Head, Store
-from tidegate.simulation.fleet import Cluster
-from tidegate.simulation.port import SimulatedFleet
+from tidegate.journal.facts import Asked, Decided, Mode, Task, Verb
+from tidegate.kinds.rollouts.core.course import Mode as CourseMode
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
+from tidegate.kinds.rollouts.core.strategy import Retry
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.kinds.rollouts.simulated.fleet import Cluster
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.model.plan import ChangeKind, Event
+from tidegate.model.target import State, Status
+from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop
+from tidegate.store.port import Head, Store
 
 NEVER = Instant(0)
 HOLDS_A_SLOT = (State.IN_FLIGHT, State.HOLDING)

@@ -6,7 +6,7 @@ from tests.sim.upgrades import owners
 from tests.sim.upgrades.ground import DAY, START_OF_TIME, Asked, Ground
 from tests.sim.upgrades.owners import items, key
 from tests.sim.upgrades.record import Cluster
-from tidegate.core.model.time import Instant
+from tidegate.model.time import Instant
 
 # The lowest versions of another organisation are known from when it was looked at last.
 TOLD = DAY

@@ -5,11 +5,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tests.sim.upgrades.record import Cluster
-from tidegate.core.journal.brake_state import PARTITION as BRAKES
-from tidegate.core.journal.chain import Note
-from tidegate.core.journal.facts import Braked, Lifted
-from tidegate.core.model.time import Instant, format_instant
-from tidegate.ports.store import Store
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Braked, Lifted
+from tidegate.model.time import Instant, format_instant
+from tidegate.store.port import Store
 
 NEVER = Instant(0)
 

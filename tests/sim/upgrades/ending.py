@@ -9,11 +9,11 @@ from tests.sim.upgrades.owners import items, minor
 from tests.sim.upgrades.record import Cluster
 from tests.sim.upgrades.rules import shut_out, wrong_with
 from tests.sim.upgrades.scene import QUIET_EVERY_S, Scene
-from tidegate.core.journal import upgrade_state
-from tidegate.core.journal.chain import genesis, verify
-from tidegate.core.model.time import SECOND, Instant
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.upgrades.ledgers import upgrade_desk
+from tidegate.journal.chain import genesis, verify
+from tidegate.kinds.upgrades.app.ledgers import upgrade_desk
+from tidegate.kinds.upgrades.core.journal import state as upgrade_state
+from tidegate.model.time import SECOND, Instant
 
 # Whoever may start, does within this; a schedule that fires once a week needs a week.
 SOON, WEEKLY = 2 * DAY, 9 * DAY

@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.sim.upgrades.ground import DAY, Gate, Terms
 from tests.sim.upgrades.owners import SCHEDULES, ZONES
-from tidegate.core.model.time import Instant, format_instant, parse_instant
-from tidegate.core.upgrades.service import Registration
-from tidegate.core.upgrades.world import HealthCheck
+from tidegate.kinds.upgrades.core.service import Registration
+from tidegate.kinds.upgrades.core.world import HealthCheck
+from tidegate.model.time import Instant, format_instant, parse_instant
 
 START = parse_instant("2026-03-02T06:00:00Z")
 WORKLOADS = ("pay", "pay", "maps", "pay,maps")

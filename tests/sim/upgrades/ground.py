@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tests.sim.upgrades.brakes import Board
 from tests.sim.upgrades.owners import items
 from tests.sim.upgrades.record import Cluster, Policy, Record
-from tidegate.core.model.time import SECOND, Instant
+from tidegate.model.time import SECOND, Instant
 
 MINUTE = 60 * SECOND
 DAY = 24 * 3600 * SECOND

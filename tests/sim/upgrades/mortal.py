@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from tests.sim.loop.lives import Life
-from tidegate.ports.clock import Clock
-from tidegate.ports.cluster_manager import Reading
-from tidegate.simulation.cluster_manager.faults import Fault, Luck, Troubles
-from tidegate.simulation.cluster_manager.inside import ClustersInside
-from tidegate.simulation.cluster_manager.state import (
+from tidegate.kinds.upgrades.ocm.port import Reading
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     LABELS,
     SUBSCRIPTIONS,
     State,
 )
+from tidegate.machine.clock import Clock
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from tests.sim.upgrades.record import Labels
-from tidegate.core.model.time import SECOND
+from tidegate.model.time import SECOND
 
 ZONES = ("Europe/Berlin", "America/New_York")
 APPROVED = ("api.openshift.com/gate-ocp",)

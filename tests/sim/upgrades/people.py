@@ -12,17 +12,17 @@ from tests.sim.upgrades.brakes import Board, Brake
 from tests.sim.upgrades.ground import MINUTE
 from tests.sim.upgrades.owners import SCHEDULES, ZONES, fires
 from tests.sim.upgrades.record import PREFIX, Cluster, Record
-from tidegate.core.model.time import SECOND, Instant, format_instant
-from tidegate.simulation.cluster_manager.answers import Request
-from tidegate.simulation.cluster_manager.requests import answer
-from tidegate.simulation.cluster_manager.state import (
+from tidegate.kinds.upgrades.ocm.simulated.answers import Request
+from tidegate.kinds.upgrades.ocm.simulated.requests import answer
+from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     ORGANIZATIONS,
     SUBSCRIPTIONS,
     State,
 )
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import OutcomeDoc
+from tidegate.model.time import SECOND, Instant, format_instant
 from tidegate.simulation.virtual_loop import VirtualLoop
-from tidegate.wire.cluster_manager_doc import OutcomeDoc
 
 HOUR = 3600 * SECOND
 

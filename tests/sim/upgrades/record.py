@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from tidegate.core.model.time import Instant, parse_instant
-from tidegate.simulation.cluster_manager.state import (
+from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     ORGANIZATIONS,
     SUBSCRIPTIONS,
     State,
 )
+from tidegate.model.time import Instant, parse_instant
 
 T = TypeVar("T")
 

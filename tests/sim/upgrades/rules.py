@@ -12,7 +12,7 @@ from tests.sim.upgrades.ahead import comes_after_its_sectors, has_soaked
 from tests.sim.upgrades.ground import GRACE, MINUTE, Asked, Ground
 from tests.sim.upgrades.owners import items, key, minor
 from tests.sim.upgrades.record import Cluster
-from tidegate.core.model.time import SECOND, Instant
+from tidegate.model.time import SECOND, Instant
 
 # What people set is heeded at once; an answer of the journal may take so long.
 HEEDED = 45 * SECOND

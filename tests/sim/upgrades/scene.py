@@ -12,23 +12,23 @@ from tests.sim.upgrades.mortal import MortalClusters, Weather
 from tests.sim.upgrades.people import People
 from tests.sim.upgrades.record import Record
 from tests.sim.upgrades.witness import Witness
-from tidegate.cli.upgrade_rehearsal import NoRollouts
-from tidegate.core.errors import OutsideError
-from tidegate.core.model.time import SECOND, Duration, Instant, format_instant
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.upgrades.acting import Hands
-from tidegate.engine.upgrades.rounds import Upgrades
-from tidegate.engine.upgrades.sight import Channel, Pace, Sight
 from tidegate.engine.worker import Settings, Worker
-from tidegate.ports.store import Store
-from tidegate.simulation.cluster_manager.founding import found
-from tidegate.simulation.cluster_manager.state import (
+from tidegate.kinds.upgrades.app.acting import Hands
+from tidegate.kinds.upgrades.app.rounds import Upgrades
+from tidegate.kinds.upgrades.app.sight import Channel, Pace, Sight
+from tidegate.kinds.upgrades.cli.rehearsal import NoRollouts
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.state import (
     State,
 )
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Duration, Instant, format_instant
 from tidegate.simulation.faults import Fault, Faults, FaultyStore
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
-from tidegate.wire.cluster_manager_doc import read_world
+from tidegate.store.port import Store
 
 HOUR = 3600 * SECOND
 # Looked at this often: twice in the two hours in which time counts as watched.

@@ -11,10 +11,10 @@ from tests.sim.loop.lives import DeadError
 from tests.sim.upgrades.ending import check_end, is_at_rest
 from tests.sim.upgrades.fleets import START
 from tests.sim.upgrades.scene import LEASE_TERM, QUIET_EVERY_S, Scene
-from tidegate.adapters.store.memory import MemoryStore
-from tidegate.core.model.time import SECOND, Instant
-from tidegate.ports.store import Store
+from tidegate.model.time import SECOND, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Store
 
 # Long enough for the slowest chain of sectors with a day a week to start on.
 QUIET_MAX_DAYS = 150

@@ -9,7 +9,7 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.upgrades.story import live_through
-from tidegate.ports.store import Store
+from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
 # A story is ten days of trouble, and then as long as it takes.

@@ -7,18 +7,18 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.upgrades.story import live_through
-from tidegate.core.gates.brakes import Brakes
-from tidegate.core.model.reasons import Reason
-from tidegate.core.model.time import SECOND, Duration, Instant
-from tidegate.core.model.verdict import verdict
-from tidegate.core.upgrades.deciding import agreeing, ahead, braking, decide, gates, soak
-from tidegate.core.upgrades.deciding.gates import Asked
-from tidegate.core.upgrades.deciding.locks import Locks
-from tidegate.core.upgrades.deciding.passing import Pass
-from tidegate.core.upgrades.window import fires_after
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.upgrades import acting, telling, worlds
-from tidegate.engine.upgrades.ledgers import Ledgers
+from tidegate.gates.brakes import Brakes
+from tidegate.kinds.upgrades.app import acting, telling, worlds
+from tidegate.kinds.upgrades.app.ledgers import Ledgers
+from tidegate.kinds.upgrades.core.rules import agreeing, ahead, braking, decide, gates, soak
+from tidegate.kinds.upgrades.core.rules.gates import Asked
+from tidegate.kinds.upgrades.core.rules.locks import Locks
+from tidegate.kinds.upgrades.core.rules.passing import Pass
+from tidegate.kinds.upgrades.core.schedule.window import fires_after
+from tidegate.model.reasons import Reason
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.model.verdict import verdict
 
 # Short stories: what is missing shows early, or not at all.
 DAYS = 8

@@ -14,10 +14,10 @@ from tests.sim.upgrades.ground import DAY, GRACE, Asked, Ground
 from tests.sim.upgrades.owners import items, minor
 from tests.sim.upgrades.record import Cluster
 from tests.sim.upgrades.rules import is_held, moments, shut_out, wrong_with
-from tidegate.core.model.time import SECOND, Instant, format_instant, parse_instant
-from tidegate.ports.store import Head
-from tidegate.simulation.cluster_manager.state import ALL_CLUSTERS, CLUSTER_LOGS, State
+from tidegate.kinds.upgrades.ocm.simulated.state import ALL_CLUSTERS, CLUSTER_LOGS, State
+from tidegate.model.time import SECOND, Instant, format_instant, parse_instant
 from tidegate.simulation.virtual_loop import VirtualLoop
+from tidegate.store.port import Head
 
 _POLICY = re.compile(
     rf"{ALL_CLUSTERS}/([^/]+)(?:/control_plane|/node_pools/([^/]+))?/upgrade_policies(?:/([^/]+))?"

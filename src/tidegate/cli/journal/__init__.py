@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import click
 
 from tidegate.cli.shape import LazyGroup
-from tidegate.ports.archive import Archive
+from tidegate.store.archive_port import Archive
 from tidegate.wiring import open_store
 
 _COMMANDS = {
@@ -47,7 +47,7 @@ def known_partition(archive: Archive, name: str) -> str:
     names = archive.partitions()
     if name in names:
         return name
-    from tidegate.core.model.problem import nearest_or_all
+    from tidegate.model.problem import nearest_or_all
 
     hint = nearest_or_all(name, names, "none yet")
     raise click.UsageError(f'no partition "{name}"; {hint}')

@@ -16,9 +16,9 @@ from tidegate.cli.moment import moment
 from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.core.errors import StaleError
-from tidegate.core.gates.scope import kind_word
-from tidegate.core.journal.facts import (
+from tidegate.engine.desk import ROLLOUT, Form
+from tidegate.gates.scope import kind_word
+from tidegate.journal.facts import (
     Acted,
     Asked,
     Bound,
@@ -28,14 +28,14 @@ from tidegate.core.journal.facts import (
     Observed,
     Told,
 )
-from tidegate.core.journal.upgrade_facts import Imported, Planned, Surveyed
-from tidegate.core.model.time import Instant
-from tidegate.core.upgrades.service import PARTITION as UPGRADES
-from tidegate.engine.desk import ROLLOUT, Form
-from tidegate.engine.upgrades.ledgers import UPGRADE
-from tidegate.ports.archive import Archive
-from tidegate.ports.store import Head
-from tidegate.wire.journal_pieces import Chain
+from tidegate.journal.pieces import Chain
+from tidegate.kinds.upgrades.app.ledgers import UPGRADE
+from tidegate.kinds.upgrades.core.journal.facts import Imported, Planned, Surveyed
+from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
+from tidegate.model.errors import StaleError
+from tidegate.model.time import Instant
+from tidegate.store.archive_port import Archive
+from tidegate.store.port import Head
 from tidegate.wiring import clock
 
 S = TypeVar("S")

@@ -9,10 +9,10 @@ import click
 import msgspec
 
 from tidegate.cli.output import FORMATS, emit, terminal_width
-from tidegate.core.journal.chain import Entry
-from tidegate.core.journal.selection import Wanted
-from tidegate.core.model.time import format_instant, format_second
-from tidegate.core.why.fact import fact_line
+from tidegate.explain.fact import fact_line
+from tidegate.journal.chain import Entry
+from tidegate.journal.selection import Wanted
+from tidegate.model.time import format_instant, format_second
 
 __all__ = ("FORMATS", "Row", "Writer", "make_writer")
 

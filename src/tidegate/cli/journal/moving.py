@@ -13,9 +13,9 @@ from tidegate.cli.journal import opened
 from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.core.journal.chain import Entry
-from tidegate.wire.journal_lines import read_lines, write_lines
-from tidegate.wire.journal_pieces import Chain, Piece, check_pieces
+from tidegate.journal.chain import Entry
+from tidegate.journal.lines import read_lines, write_lines
+from tidegate.journal.pieces import Chain, Piece, check_pieces
 from tidegate.wiring import is_database
 
 

@@ -13,11 +13,11 @@ from tidegate.cli.journal.entries import FORMATS, Row, Writer, make_writer
 from tidegate.cli.moment import moment
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.core.journal.facts import AnyFact
-from tidegate.core.journal.selection import Wanted
-from tidegate.core.model.problem import nearest_or_all
-from tidegate.core.model.reasons import Gate
-from tidegate.ports.archive import Archive
+from tidegate.journal.facts import AnyFact
+from tidegate.journal.selection import Wanted
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.reasons import Gate
+from tidegate.store.archive_port import Archive
 from tidegate.wiring import clock
 
 KINDS = tuple(str(fact.__struct_config__.tag) for fact in get_args(AnyFact))

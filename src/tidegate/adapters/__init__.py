@@ -1,1 +1,0 @@
-"""The ports carried out on real systems, the wall clock among them."""

@@ -1,0 +1,60 @@
+"""Serves an application on a socket, in the loop of whoever calls, leaving signals to them."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+
+from tidegate.model.errors import OutsideError
+
+# How long answers under way may take to end.
+CLOSE_S = 2
+# Probes and scrapers are few; whoever opens more connections is not one of them.
+CONNECTIONS_MAX = 200
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens; OutsideError says what is wrong with the address."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        # A number below 0 is a name that cannot be looked up; others the system has words for.
+        number = error.errno or 0
+        what = os.strerror(number) if number > 0 else error.strerror or str(error)
+        text = f"{address(host, port)}: {what.lower()}; choose another address with --listen"
+        raise OutsideError(text) from None
+
+
+def address(host: str, port: int) -> str:
+    """Host and port as people write them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class Server(uvicorn.Server):
+    """A server that stops when it is told to, and not by a signal of its own."""
+
+    def __init__(self, app: Starlette) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                limit_concurrency=CONNECTIONS_MAX,
+                timeout_graceful_shutdown=CLOSE_S,
+                server_header=False,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are for the whole process, which has more than this to stop."""
+        yield
+
+    def stop(self) -> None:
+        """Take no more requests, and end."""
+        self.should_exit = True

@@ -1,0 +1,28 @@
+"""One JSON line as an object whose fields are decoded when somebody asks for them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem, shorten
+
+_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def fields_of(line: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a line, whether it is still text or not."""
+    return parse_line(line) if isinstance(line, bytes) else line
+
+
+def parse_line(raw: bytes) -> dict[str, Any]:
+    """The fields of a line; UserError if it is no JSON object."""
+    try:
+        return _decode(raw)
+    except msgspec.ValidationError:
+        value = shorten(raw.decode(errors="replace").strip())
+        raise UserError((Problem("", f"{value} is not an object", "write {…}"),)) from None
+    except (ValueError, RecursionError) as error:
+        what = str(error).removeprefix("JSON is malformed: ")
+        raise UserError((Problem("", f"not JSON: {what}", "write one object a line"),)) from None

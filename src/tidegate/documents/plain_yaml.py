@@ -1,0 +1,272 @@
+"""The plain part of YAML, line by line: most files are nothing else, and are read far faster.
+
+Fields, lists, texts, numbers and block texts, each on lines of its own. What a value means is asked
+of the strict reader, once for each different text, so that there is one meaning; whatever is not
+plain, or not allowed, is declined, and the strict reader has to read the whole. Hence one law:
+**what is read here is what the strict reader reads**, and it has nothing to say against it.
+"""
+
+import re
+from sys import intern
+from typing import Any
+
+import msgspec
+
+from tidegate.documents.strict_yaml import meaning, read_value
+
+# Lines whose meaning is remembered; more than a large bundle has of those that come again.
+REMEMBERED_MAX = 1 << 15
+# Deeper or more nested than this is not plain; far within what the strict reader takes.
+DEPTH_MAX, BRACKETS_MAX = 20, 20
+
+_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$./-]*")
+# A scalar without quotes beyond doubt: no colon or hash in it starts anything.
+_SCALAR = re.compile(
+    r"(?:--?[A-Za-z0-9]|[A-Za-z0-9/_$+~])[A-Za-z0-9_./@$+-]*(?:[ :][A-Za-z0-9_./@$+(*-]"
+    r"[A-Za-z0-9_./@$+()*,;=-]*)*"
+)
+# A text in quotes without anything that stands for something else.
+_QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
+# What begins something that goes on over lines, or has a meaning only in its document.
+_REFUSED = ("|", ">", "&", "*", "!", "%", "@", "`", "---", "...", "- ", "? ", ": ")
+# No value on this line: it follows on the next ones, or is null.
+_LATER = object()
+_REF = intern("$ref")
+
+
+class DeclinedError(Exception):
+    """Not plain: the strict reader has to look."""
+
+
+class Plain(msgspec.Struct, frozen=True):
+    """A document, and the values of its fields `$ref` by the names of the fields around them."""
+
+    data: dict[str, Any]
+    refs: list[tuple[str, str]]
+
+
+class _Literal:
+    """A block text follows, line for line; what it ends in."""
+
+    def __init__(self, ending: str) -> None:
+        self.ending = ending
+
+
+_LITERALS = {"|": _Literal("\n"), "|-": _Literal("")}
+
+
+# How far a line is indented; how far the fields of its item are (0: it starts none); the name of
+# its field (None: the item is a value); the value; whether that needs more than to be put there.
+_Line = tuple[int, int, str | None, Any, bool]
+
+
+def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
+    """The data of a text that is one plain document of fields; DeclinedError if it is not.
+
+    Whoever asks is told the line of every object and list, by path, `managed[0].spec`; of those in
+    a value on one line, only that of the value.
+
+    Equal values may be one object: nobody changes what was read. The levels that are open are kept
+    on a stack, the innermost in variables: this loop is where a cold start spends its time.
+    """
+    if not text.replace("\n", " ").isprintable() or not text.endswith("\n"):
+        raise DeclinedError
+    lines = text.split("\n")
+    root: dict[str, Any] = {}
+    refs: list[tuple[str, str]] = []
+    stack: list[tuple[int, Any, str]] = []
+    # How far the open level is indented, what it fills, and the field it is the value of.
+    into: Any = root
+    now, name = 0, ""
+    is_list, deepest = False, 0
+    # The field whose value may follow on the next lines.
+    pending: str | None = None
+    skip = _start(lines)
+    for at, line in enumerate(lines):
+        if at < skip:
+            continue
+        known = _lines[line] if line in _lines else _line(line)
+        if known is None:
+            continue
+        indent, inner, key, value, odd = known
+        if inner:
+            if pending is not None and indent >= now:
+                stack.append((now, into, name))
+                items: list[Any] = []
+                into[pending] = items
+                now, into, name, is_list = indent, items, pending, True
+                if lines_of is not None:
+                    lines_of[_path(stack, name)] = at + 1
+            else:
+                while now > indent or not is_list:
+                    if not stack:
+                        raise DeclinedError
+                    now, into, name = stack.pop()
+                    is_list = into.__class__ is list
+                if now != indent:
+                    raise DeclinedError
+            if key is None:
+                into.append(value)
+                pending = None
+                if lines_of is not None:
+                    lines_of[f"{_path(stack, name)}[{len(into) - 1}]"] = at + 1
+                continue
+            fields: dict[str, Any] = {}
+            into.append(fields)
+            stack.append((now, into, name))
+            deepest = max(deepest, len(stack))
+            now, into, name, is_list = inner, fields, "", False
+            if lines_of is not None:
+                lines_of[_path(stack, name)] = at + 1
+        elif indent != now or is_list:
+            if pending is not None and indent > now:
+                stack.append((now, into, name))
+                deepest = max(deepest, len(stack))
+                into[pending] = fields = {}
+                now, into, name = indent, fields, pending
+                if lines_of is not None:
+                    lines_of[_path(stack, name)] = at + 1
+            else:
+                while now > indent or is_list:
+                    if now < indent or not stack:
+                        raise DeclinedError
+                    now, into, name = stack.pop()
+                    is_list = into.__class__ is list
+                if now != indent:
+                    raise DeclinedError
+        if key in into:
+            raise DeclinedError
+        if value is _LATER:
+            into[key], pending = None, key
+            continue
+        pending = None
+        if odd:
+            if value.__class__ is _Literal:
+                value, skip = _literal(lines, at + 1, now, value.ending)
+            elif key is _REF and value.__class__ is str:
+                names = (*(each[2] for each in stack), name)
+                refs.append((".".join(filter(None, names)), value))
+            elif lines_of is not None:
+                lines_of[_path([*stack, (now, into, name)], key or "")] = at + 1
+        into[key] = value
+    if not root or deepest > DEPTH_MAX:
+        raise DeclinedError
+    return Plain(root, refs)
+
+
+def _path(stack: list[tuple[int, Any, str]], name: str) -> str:
+    """The path of what is the value of a field, or the last item of a list, on top of a stack."""
+    text = ""
+    for at, (_, _, step) in enumerate([*stack[1:], (0, None, name)]):
+        if step:
+            text += f".{step}" if text else step
+        elif stack[at][1].__class__ is list:
+            text += f"[{len(stack[at][1]) - 1}]"
+    return text
+
+
+def _start(lines: list[str]) -> int:
+    """Behind the mark a document may start with."""
+    for at, line in enumerate(lines):
+        if line and line[0] != "#":
+            return at + 1 if line == "---" else at
+    raise DeclinedError
+
+
+def _literal(lines: list[str], at: int, indent: int, ending: str) -> tuple[str, int]:
+    """A block text, line for line, and the line behind it."""
+    first = lines[at]
+    inner = len(first) - len(first.lstrip(" "))
+    if inner <= indent or inner == len(first):
+        raise DeclinedError
+    margin, kept = " " * inner, []
+    while at < len(lines) and (not lines[at] or lines[at].startswith(margin)):
+        line = lines[at][inner:]
+        if line.isspace() or (lines[at] and not line):
+            raise DeclinedError
+        kept.append(line)
+        at += 1
+    return "\n".join(kept).rstrip("\n") + ending, at
+
+
+# What lines mean that were seen before; one that says nothing means None.
+_lines: dict[str, _Line | None] = {}
+_keys: set[str] = set()
+
+
+def forget() -> None:
+    """Forget every line that was seen, as if nothing had been read yet."""
+    _lines.clear()
+    _keys.clear()
+
+
+def _line(line: str) -> _Line | None:
+    """What a line says by itself; remembered."""
+    body = line.lstrip(" ")
+    indent = len(line) - len(body)
+    found: _Line | None = None
+    if body and body[0] == "-":
+        rest = body[1:].lstrip(" ")
+        if not rest or body[1] != " " or rest[0] in "#-":
+            raise DeclinedError
+        inner = indent + len(body) - len(rest)
+        if rest[0] not in "\"'[{" and (": " in rest or rest[-1] == ":"):
+            found = _told(indent, inner, *_field(rest))
+        else:
+            found = _told(indent, inner, None, _value(rest))
+            if found[3] is _LATER:
+                raise DeclinedError
+    elif body and body[0] != "#":
+        found = _told(indent, 0, *_field(body))
+    if len(_lines) >= REMEMBERED_MAX:
+        _lines.clear()
+    _lines[line] = found
+    return found
+
+
+def _told(indent: int, inner: int, key: str | None, value: Any) -> _Line:
+    odd = key is _REF or isinstance(value, _Literal | dict | list)
+    return indent, inner, key, value, odd
+
+
+def _field(body: str) -> tuple[str, Any]:
+    """The name and the value of a field."""
+    key, colon, written = body.partition(": ")
+    if not colon:
+        if body[-1] != ":":
+            raise DeclinedError
+        key = body[:-1]
+    if key not in _keys:
+        _note_key(key)
+    if not written:
+        return intern(key), _LATER
+    literal = _LITERALS.get(written)
+    return intern(key), _value(written) if literal is None else literal
+
+
+def _note_key(key: str) -> None:
+    if _KEY.fullmatch(key) is None:
+        raise DeclinedError
+    if len(_keys) >= REMEMBERED_MAX:
+        _keys.clear()
+    _keys.add(key)
+
+
+def _value(written: str) -> Any:
+    """What is written behind a field or a hyphen means."""
+    if _SCALAR.fullmatch(written):
+        known, wrong, _ = meaning(written)
+        if wrong:
+            raise DeclinedError
+        return known
+    if _QUOTED.fullmatch(written):
+        return written[1:-1]
+    text = written.lstrip(" ")
+    if not text or text[0] == "#":
+        return _LATER
+    if text.startswith(_REFUSED) or text.count("[") + text.count("{") > BRACKETS_MAX:
+        raise DeclinedError
+    sound, known = read_value(text)
+    if not sound:
+        raise DeclinedError
+    return known

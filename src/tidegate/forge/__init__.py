@@ -1,0 +1,1 @@
+"""Forges: port, clients, and where a merge request is."""

@@ -1,0 +1,233 @@
+"""A repository on GitHub, over its REST interface."""
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from tidegate.forge.client.asking import Access, Asking, Limits, shortened
+from tidegate.forge.client.marking import is_marked, marked
+from tidegate.forge.client.people import called, told_by_address
+from tidegate.forge.client.vendor import Anything, Said, between, meant, say
+from tidegate.forge.port import MergeRequest, Proposal, RequestState, Status
+
+REMEDY = (
+    "check forgeToken (or GITHUB_TOKEN, GH_TOKEN): it needs to write pull requests, issues and "
+    "commit statuses of the repository"
+)
+VERSION = "2022-11-28"
+# Of a request that names what is not there: an unknown commit, two branches with one request.
+_UNFIT = 422
+_STATUS_TEXT_MAX = 140
+
+
+class _Label(msgspec.Struct):
+    name: str
+
+
+class _Branch(msgspec.Struct):
+    ref: str
+    sha: str
+    # `owner:branch`, whoever's copy of the repository it is in.
+    label: str | None = None
+
+
+class _Request(msgspec.Struct):
+    number: int
+    html_url: str
+    title: str
+    state: str
+    head: _Branch
+    base: _Branch
+    body: str | None = None
+    labels: tuple[_Label, ...] = ()
+    merged_at: str | None = None
+    merge_commit_sha: str | None = None
+
+
+class _User(msgspec.Struct):
+    login: str
+    id: int
+    type: str = ""
+
+
+class _Comment(msgspec.Struct):
+    id: int
+    body: str | None = None
+    user: _User | None = None
+
+
+class _Commit(msgspec.Struct):
+    author: _User | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _Found(msgspec.Struct):
+    items: tuple[_User, ...] = ()
+
+
+class GithubForge:
+    """The pull requests of a repository."""
+
+    def __init__(self, api: str, project: str, token: str, limits: Limits | None = None) -> None:
+        headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self._asking = Asking(Access(api, headers, REMEDY), token, limits or Limits())
+        self._owner, _, name = project.partition("/")
+        self._repo = f"/repos/{quote(self._owner, safe='')}/{quote(name, safe='')}"
+        self._host = (urlsplit(api).hostname or "").removeprefix("api.")
+        # 0: somebody without a name, as a program that is installed there is.
+
+    async def find(
+        self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
+    ) -> tuple[MergeRequest, ...]:
+        """Ask by branch, or go through all of a state, and keep those that are meant."""
+        asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
+        query = {"state": asked, "sort": "created", "direction": "desc"}
+        if source:
+            query["head"] = f"{self._owner}:{source}"
+        pages = self._asking.pages(f"{self._repo}/pulls", _Request, query)
+        own = (_seen(each) async for each in pages if _owner(each.head) == _owner(each.base))
+        return await meant(own, source, title, state)
+
+    async def of_commit(self, sha: str) -> MergeRequest | None:
+        """The first merged request that has a commit."""
+        path = f"{self._repo}/commits/{quote(sha, safe='')}/pulls"
+        answer = await self._asking.ask("GET", path, {"per_page": 100})
+        if answer.status in (404, 409, _UNFIT):
+            return None
+        found = self._asking.read(answer, list[_Request], f"GET {path}")
+        merged = [each for each in found if each.merged_at]
+        merged.sort(key=lambda each: (each.merged_at or "", each.number))
+        return _seen(merged[0]) if merged else None
+
+    async def open(self, proposal: Proposal) -> MergeRequest:
+        """Open one; where one is open between the same branches, that is given these words."""
+        path = f"{self._repo}/pulls"
+        body = {
+            "title": proposal.title,
+            "body": proposal.description,
+            "head": proposal.source,
+            "base": proposal.target,
+        }
+
+        async def make() -> MergeRequest:
+            answer = await self._asking.ask("POST", path, body=body, again=False)
+            if answer.status == _UNFIT and (known := await between(self, proposal)) is not None:
+                return await self.update(known.number, proposal)
+            asked = f"POST {path} for the branch {proposal.source}"
+            return _seen(self._asking.read(answer, _Request, asked))
+
+        made = await self._asking.once(make, lambda: between(self, proposal))
+        return await self._labelled(made, proposal.labels)
+
+    async def update(self, number: int, proposal: Proposal) -> MergeRequest:
+        """Change the words of one, and its target; its labels stay."""
+        body = {
+            "title": proposal.title,
+            "body": proposal.description,
+            "base": proposal.target,
+        }
+        path = f"{self._repo}/pulls/{number}"
+        changed = _seen(await self._asking.send("PATCH", path, body, _Request))
+        return await self._labelled(changed, proposal.labels)
+
+    async def comment(self, number: int, key: str, text: str) -> None:
+        """Say something in one comment."""
+        path = f"{self._repo}/issues/{number}/comments"
+
+        async def ours() -> list[Said]:
+            # A program that is installed may not ask who it is.
+            me = await self._asking.me(untold=(403, 404))
+            return [
+                Said(each.id, each.body or "")
+                async for each in self._asking.pages(path, _Comment, {})
+                if _by(each.user, me) and is_marked(each.body or "", key)
+            ]
+
+        change = ("PATCH", f"{self._repo}/issues/comments")
+        await say(self._asking, ours, marked(key, text), path, change)
+
+    async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
+        """Put labels on one, and take others off."""
+        path = f"{self._repo}/issues/{number}/labels"
+        if add:
+            await self._asking.send("POST", path, {"labels": list(add)}, list[_Label])
+        for name in remove:
+            one = f"{path}/{quote(name, safe='')}"
+            answer = await self._asking.ask("DELETE", one)
+            if answer.status != 404:
+                self._asking.read(answer, list[_Label], f"DELETE {one}")
+
+    async def status(self, sha: str, status: Status) -> None:
+        """Say how a check of a commit stands; the last word of each check counts."""
+        body = {
+            "state": status.state.value,
+            "context": status.name,
+            "description": shortened(status.text, _STATUS_TEXT_MAX),
+        }
+        if status.url:
+            body["target_url"] = status.url
+        path = f"{self._repo}/statuses/{quote(sha, safe='')}"
+        await self._asking.send("POST", path, body, Anything)
+
+    async def mention(self, name: str, email: str) -> str:
+        """Whoever has this address: told by it, by their commits here, or by what they show.
+
+        Names are no help: everybody in the world has an account there.
+        """
+        if account := told_by_address(email, self._host):
+            return f"@{account}"
+        if not email or any(character in email for character in ' "'):
+            return called(name, email)
+        path = f"{self._repo}/commits"
+        answer = await self._asking.ask("GET", path, {"author": email, "per_page": 1})
+        if answer.status == 200:
+            for commit in self._asking.read(answer, list[_Commit], f"GET {path}"):
+                if isinstance(commit.author, _User):
+                    return f"@{commit.author.login}"
+        found = await self._asking.get("/search/users", _Found, {"q": f"{email} in:email"})
+        if found is not None and len(found.items) == 1:
+            return f"@{found.items[0].login}"
+        return called(name, email)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._asking.close()
+
+    async def _labelled(self, request: MergeRequest, labels: Sequence[str]) -> MergeRequest:
+        missing = [label for label in labels if label not in request.labels]
+        if not missing:
+            return request
+        await self.label(request.number, add=missing)
+        return msgspec.structs.replace(request, labels=(*request.labels, *missing))
+
+
+def _by(user: _User | None, me: int) -> bool:
+    """Whether somebody is us; whoever cannot tell who it is has comments of programs only."""
+    if user is None:
+        return False
+    return user.id == me if me else user.type == "Bot"
+
+
+def _owner(branch: _Branch) -> str:
+    return (branch.label or "").partition(":")[0]
+
+
+def _seen(found: _Request) -> MergeRequest:
+    state = RequestState.OPEN if found.state == "open" else RequestState.CLOSED
+    if found.merged_at:
+        state = RequestState.MERGED
+    return MergeRequest(
+        number=found.number,
+        url=found.html_url,
+        title=found.title,
+        description=found.body or "",
+        source=found.head.ref,
+        target=found.base.ref,
+        state=state,
+        labels=tuple(label.name for label in found.labels),
+        head=found.head.sha,
+        # Of one that is open, it is what a merge would be.
+        merged_as=(found.merge_commit_sha or "") if state is RequestState.MERGED else "",
+    )

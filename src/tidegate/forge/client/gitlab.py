@@ -1,0 +1,207 @@
+"""A project on GitLab, over its REST interface (`/api/v4`)."""
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from tidegate.forge.client.asking import Access, Asking, Limits, shortened
+from tidegate.forge.client.marking import is_marked, marked
+from tidegate.forge.client.people import called, told_by_address
+from tidegate.forge.client.vendor import Anything, Said, between, meant, say
+from tidegate.forge.port import MergeRequest, Proposal, RequestState, Status, StatusState
+from tidegate.model.errors import OutsideError
+from tidegate.model.problem import shown
+
+REMEDY = "check forgeToken (or GITLAB_TOKEN): it needs the scope api, and Developer on the project"
+_STATES = {
+    RequestState.OPEN: "opened",
+    RequestState.MERGED: "merged",
+    RequestState.CLOSED: "closed",
+    None: "all",
+}
+# One that is being merged is called locked for a moment.
+_READ = {"merged": RequestState.MERGED, "closed": RequestState.CLOSED}
+_STATUSES = {
+    StatusState.PENDING: "pending",
+    StatusState.SUCCESS: "success",
+    StatusState.FAILURE: "failed",
+    StatusState.ERROR: "failed",
+}
+_STATUS_TEXT_MAX = 255
+
+
+class _Request(msgspec.Struct):
+    iid: int
+    web_url: str
+    title: str
+    source_branch: str
+    target_branch: str
+    state: str
+    description: str | None = None
+    labels: tuple[str, ...] = ()
+    sha: str | None = None
+    merge_commit_sha: str | None = None
+    squash_commit_sha: str | None = None
+    merged_at: str | None = None
+    source_project_id: int | None = None
+    target_project_id: int | None = None
+
+
+class _User(msgspec.Struct):
+    id: int
+    username: str
+    name: str = ""
+
+
+class _Note(msgspec.Struct):
+    id: int
+    body: str
+    author: _User
+    system: bool = False
+
+
+class GitlabForge:
+    """The merge requests of a project."""
+
+    def __init__(self, api: str, project: str, token: str, limits: Limits | None = None) -> None:
+        headers = {"PRIVATE-TOKEN": token} if token else {}
+        self._asking = Asking(Access(api, headers, REMEDY), token, limits or Limits())
+        self._project = f"/projects/{quote(project, safe='')}"
+        self._host = urlsplit(api).hostname or ""
+
+    async def find(
+        self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
+    ) -> tuple[MergeRequest, ...]:
+        """Ask by branch, or for titles with these words, and keep those that are meant."""
+        query = {"state": _STATES[state], "order_by": "created_at", "sort": "desc", "scope": "all"}
+        if source:
+            query["source_branch"] = source
+        elif title:
+            query |= {"search": title, "in": "title"}
+        pages = self._asking.pages(self._requests(), _Request, query)
+        own = (
+            _seen(each) async for each in pages if each.source_project_id == each.target_project_id
+        )
+        return await meant(own, source, title, state)
+
+    async def of_commit(self, sha: str) -> MergeRequest | None:
+        """The first merged request that has a commit."""
+        path = f"{self._project}/repository/commits/{quote(sha, safe='')}/merge_requests"
+        found = await self._asking.get(path, list[_Request], {"per_page": 100})
+        merged = [each for each in found or () if each.state == "merged"]
+        merged.sort(key=lambda each: (each.merged_at or "~", each.iid))
+        return _seen(merged[0]) if merged else None
+
+    async def open(self, proposal: Proposal) -> MergeRequest:
+        """Open one; where one is open between the same branches, that is given these words."""
+        # GitLab would take a branch that nobody pushed.
+        branch = f"{self._project}/repository/branches/{quote(proposal.source, safe='')}"
+        if await self._asking.get(branch, Anything) is None:
+            raise OutsideError(
+                f"{self._host}: no branch {shown(proposal.source)}; push it first, or {REMEDY}"
+            )
+        body = {
+            "source_branch": proposal.source,
+            "target_branch": proposal.target,
+            "title": proposal.title,
+            "description": proposal.description,
+            "labels": ",".join(proposal.labels),
+        }
+
+        async def make() -> MergeRequest:
+            answer = await self._asking.ask("POST", self._requests(), body=body, again=False)
+            if answer.status == 409 and (known := await between(self, proposal)) is not None:
+                return await self.update(known.number, proposal)
+            return _seen(self._asking.read(answer, _Request, f"POST {self._requests()}"))
+
+        return await self._asking.once(make, lambda: between(self, proposal))
+
+    async def update(self, number: int, proposal: Proposal) -> MergeRequest:
+        """Change the words of one, and its target; its labels stay."""
+        body = {
+            "title": proposal.title,
+            "description": proposal.description,
+            "target_branch": proposal.target,
+            "add_labels": ",".join(proposal.labels),
+        }
+        return _seen(await self._asking.send("PUT", self._requests(number), body, _Request))
+
+    async def comment(self, number: int, key: str, text: str) -> None:
+        """Say something in one note."""
+        path = f"{self._requests(number)}/notes"
+
+        async def ours() -> list[Said]:
+            me = await self._asking.me()
+            query = {"sort": "asc", "order_by": "created_at"}
+            return [
+                Said(note.id, note.body)
+                async for note in self._asking.pages(path, _Note, query)
+                if not note.system and note.author.id == me and is_marked(note.body, key)
+            ]
+
+        await say(self._asking, ours, marked(key, text), path, ("PUT", path))
+
+    async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
+        """Put labels on one, and take others off."""
+        if not add and not remove:
+            return
+        body = {"add_labels": ",".join(add), "remove_labels": ",".join(remove)}
+        await self._asking.send("PUT", self._requests(number), body, _Request)
+
+    async def status(self, sha: str, status: Status) -> None:
+        """Say how a check of a commit stands."""
+        path = f"{self._project}/statuses/{quote(sha, safe='')}"
+        body = {
+            "state": _STATUSES[status.state],
+            "name": status.name,
+            "description": shortened(status.text, _STATUS_TEXT_MAX),
+        }
+        if status.url:
+            body["target_url"] = status.url
+        answer = await self._asking.ask("POST", path, body=body)
+        waits = status.state is StatusState.PENDING and b"Cannot transition status" in answer.body
+        if answer.status == 400 and waits:
+            return  # it stands so already
+        self._asking.read(answer, Anything, f"POST {path}")
+
+    async def mention(self, name: str, email: str) -> str:
+        """Whoever has this address, or of the project's members the one with this name."""
+        if account := told_by_address(email, self._host):
+            return f"@{account}"
+        if email:
+            found = await self._asking.get("/users", list[_User], {"search": email})
+            if found is not None and len(found) == 1:
+                return f"@{found[0].username}"
+        if name:
+            path = f"{self._project}/members/all"
+            members = self._asking.pages(path, _User, {"query": name})
+            of_name = {each.username async for each in members if each.name == name}
+            if len(of_name) == 1:
+                return f"@{of_name.pop()}"
+        return called(name, email)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._asking.close()
+
+    def _requests(self, number: int | None = None) -> str:
+        return f"{self._project}/merge_requests" + (f"/{number}" if number is not None else "")
+
+
+def _seen(found: _Request) -> MergeRequest:
+    state = _READ.get(found.state, RequestState.OPEN)
+    # Where branches are merged by fast-forward there is no commit of the merge.
+    merged_as = found.merge_commit_sha or found.squash_commit_sha or found.sha or ""
+    return MergeRequest(
+        number=found.iid,
+        url=found.web_url,
+        title=found.title,
+        description=found.description or "",
+        source=found.source_branch,
+        target=found.target_branch,
+        state=state,
+        labels=found.labels,
+        head=found.sha or "",
+        merged_as=merged_as if state is RequestState.MERGED else "",
+    )

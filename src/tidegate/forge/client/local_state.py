@@ -1,0 +1,183 @@
+"""What a local forge remembers, kept in a repository under one ref that only moves if it is where
+it was read: whoever was second reads again, and nothing anybody wrote is lost.
+
+`refs/tidegate/forge` is a line of commits, one a change, with a file for every merge request and
+for every commit that has statuses: `git log -p refs/tidegate/forge` tells what was done.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from tidegate.forge.port import RequestState, StatusState
+from tidegate.git.client.process import Git, decoded
+from tidegate.model.errors import OutsideError
+
+REF = "refs/tidegate/forge"
+NOTHING = "0" * 40
+_WHO = {"user.name": "Tidegate", "user.email": "tidegate@localhost"}
+T = TypeVar("T")
+_REQUEST = re.compile(r"request-([0-9]+)\.json")
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """A merge request as it is kept."""
+
+    number: int
+    title: str
+    description: str
+    source: str
+    target: str
+    state: RequestState = RequestState.OPEN
+    labels: tuple[str, ...] = ()
+    # Whatever was said, in order: by which key, and what.
+    comments: tuple[tuple[str, str], ...] = ()
+    # Once it is merged or closed: what its branch was at, and what it was merged as.
+    head: str = ""
+    # What its target was at when it was opened; once it is merged, right before.
+    onto: str = ""
+    merged_as: str = ""
+
+
+class KeptStatus(msgspec.Struct, frozen=True):
+    """What a check said of a commit."""
+
+    state: StatusState
+    text: str
+    url: str = ""
+
+
+class State(msgspec.Struct, frozen=True):
+    """Everything, as of one commit."""
+
+    # Empty: nothing was ever kept.
+    commit: str
+    # The identity of each file, by its name.
+    files: Mapping[str, str]
+    requests: Mapping[int, Kept]
+
+
+class Keeping:
+    """The state of a local forge in its repository, through git."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._opened: Git | None = None
+
+    @property
+    def git(self) -> Git:
+        """git in the repository, and in no other that surrounds it."""
+        if self._opened is None:
+            git = Git(self.folder, _WHO)
+            found = git.run("rev-parse", "--absolute-git-dir") if self.folder.is_dir() else None
+            home = decoded(found.stdout).strip() if found is not None else ""
+            inner = self.folder / ".git"
+            if not home or not (inner.is_file() or Path(home) in _places(self.folder, inner)):
+                remedy = "see where the remote is (`git remote -v`)"
+                raise OutsideError(f"{self.folder} is no repository; {remedy}")
+            self._opened = git
+        return self._opened
+
+    def read(self) -> State:
+        """Everything as it is now."""
+        commit = self.tip(REF)
+        if not commit:
+            return State("", {}, {})
+        files: dict[str, str] = {}
+        for entry in decoded(self.git.ask("ls-tree", "-z", commit)).split("\0")[:-1]:
+            about, _, name = entry.partition("\t")
+            files[name] = about.split()[2]
+        wanted = [(name, blob) for name, blob in files.items() if _REQUEST.fullmatch(name)]
+        kept = [_decoded(text, Kept, name) for name, text in self.git.contents(wanted)]
+        return State(commit, files, {each.number: self._arrived(each) for each in kept})
+
+    def _arrived(self, kept: Kept) -> Kept:
+        """Whoever merges with git alone tells no forge: what is in the target is merged."""
+        if kept.state is not RequestState.OPEN:
+            return kept
+        # What was offered, and not what somebody has put on the branch since.
+        offered = self.tip(f"refs/merge-requests/{kept.number}/head")
+        head = offered or self.tip(f"refs/heads/{kept.source}")
+        target = self.tip(f"refs/heads/{kept.target}")
+        if not (head and target and self.holds(head, target)):
+            return kept
+        # Who offered nothing new has nothing that could be merged.
+        if kept.onto and self.holds(head, kept.onto):
+            return kept
+        way = ("rev-list", "--first-parent", "--ancestry-path", "--reverse", f"{head}..{target}")
+        # Merged by moving the target to it, there is no commit of the merge.
+        merged_as = next(iter(self.git.line(*way).splitlines()), head)
+        onto = self.tip(f"{merged_as}^1")
+        return msgspec.structs.replace(
+            kept, state=RequestState.MERGED, head=head, onto=onto, merged_as=merged_as
+        )
+
+    def statuses(self, state: State, sha: str) -> dict[str, KeptStatus]:
+        """What checks said of a commit, by their names."""
+        name = status_file(sha)
+        if name not in state.files:
+            return {}
+        text = self.git.ask("cat-file", "blob", state.files[name])
+        return _decoded(text, dict[str, KeptStatus], name)
+
+    def write(
+        self, state: State, name: str, value: object, why: str, moves: Iterable[str] = ()
+    ) -> bool:
+        """Put one file beside the others of a state, and move refs with it, all or nothing.
+
+        False: somebody wrote meanwhile, and nothing was done. A move is a line of `update-ref`.
+        """
+        pretty = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+        files = {**state.files, name: self.made("hash-object", "-w", "--stdin", given=pretty)}
+        listed = "".join(f"100644 blob {files[each]}\t{each}\0" for each in sorted(files))
+        tree = self.made("mktree", "-z", given=listed.encode())
+        parent = ("-p", state.commit) if state.commit else ()
+        commit = self.made("commit-tree", tree, *parent, given=f"{why}\n".encode())
+        return self._move([f"update {REF} {commit} {state.commit or NOTHING}", *moves])
+
+    def made(self, *arguments: str, given: bytes) -> str:
+        """The name of an object that git makes."""
+        return decoded(self.git.ask(*arguments, given=given)).strip()
+
+    def tip(self, ref: str) -> str:
+        """The commit a ref is at; empty: there is no such ref."""
+        asked = ("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        return self.git.line("rev-parse", *asked)
+
+    def holds(self, old: str, new: str) -> bool:
+        """Whether a commit is another one, or came before it; not so for one that is not there."""
+        return self.git.run("merge-base", "--is-ancestor", old, new).returncode == 0
+
+    def _move(self, lines: Iterable[str]) -> bool:
+        """Move refs together; False: one of them was not where it should have been."""
+        given = "".join(f"{line}\n" for line in lines).encode()
+        done = self.git.run("update-ref", "--stdin", given=given)
+        if done.returncode == 0:
+            return True
+        if b"cannot lock ref" in done.stderr:
+            return False
+        raise OutsideError(f"{self.folder}: git update-ref: {self.git.said(done)}")
+
+
+def _places(*folders: Path) -> list[Path]:
+    return [folder.resolve() for folder in folders]
+
+
+def _decoded(text: bytes, kind: type[T], name: str) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.MsgspecError as error:
+        raise OutsideError(f"{name} in {REF}: {error}") from None
+
+
+def request_file(number: int) -> str:
+    """The file of a merge request."""
+    return f"request-{number}.json"
+
+
+def status_file(sha: str) -> str:
+    """The file of a commit's statuses."""
+    return f"status-{sha}.json"

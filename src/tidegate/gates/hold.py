@@ -1,0 +1,38 @@
+"""A hold stops everything it covers now, until it is lifted or expires.
+
+Nothing starts inside one. What is under way goes on, and says that a hold is on.
+"""
+
+from collections.abc import Iterable
+
+from tidegate.gates.scope import Brake, in_force
+from tidegate.model.reasons import Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict, verdict
+
+NO_HOLD = verdict(Reason.NoHold)
+
+
+class Hold(Brake, frozen=True, kw_only=True):
+    """Stop now."""
+
+
+def hold_verdicts(holds: Iterable[Hold], now: Instant) -> list[Verdict]:
+    """What the holds that cover a target say: one verdict each, or that there is none."""
+    shut = [_held(hold) for hold in holds if in_force(hold, now)]
+    return shut or [NO_HOLD]
+
+
+def _held(hold: Hold) -> Verdict:
+    if hold.expires_at is None:
+        return verdict(Reason.Held, hold.name, hold.why, hold.owner)
+    return verdict(Reason.HeldUntil, hold.name, hold.why, hold.owner, until=hold.expires_at)
+
+
+def holds_that_spare(holds: Iterable[Hold], now: Instant) -> list[Verdict]:
+    """What the same holds say of a target that is under way already."""
+    return [
+        verdict(Reason.HoldSpares, hold.name, hold.owner, until=hold.expires_at)
+        for hold in holds
+        if in_force(hold, now)
+    ]

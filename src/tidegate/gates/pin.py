@@ -1,0 +1,30 @@
+"""A pin keeps a target where it is.
+
+It neither starts nor returns, and counts neither way: no group waits for it, no percentage is taken
+of it, and the rollout can be completed without it.
+"""
+
+from collections.abc import Iterable
+
+from tidegate.gates.scope import Brake, in_force
+from tidegate.model.reasons import Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict, verdict
+
+NOT_PINNED = verdict(Reason.NotPinned)
+
+
+class Pin(Brake, frozen=True, kw_only=True):
+    """Stay where you are."""
+
+
+def pin_verdicts(pins: Iterable[Pin], now: Instant) -> list[Verdict]:
+    """What the pins that cover a target say: one verdict each, or that there is none."""
+    shut = [_pinned(pin) for pin in pins if in_force(pin, now)]
+    return shut or [NOT_PINNED]
+
+
+def _pinned(pin: Pin) -> Verdict:
+    if pin.expires_at is None:
+        return verdict(Reason.Pinned, pin.name, pin.why, pin.owner)
+    return verdict(Reason.PinnedUntil, pin.name, pin.why, pin.owner, until=pin.expires_at)

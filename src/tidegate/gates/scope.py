@@ -1,0 +1,96 @@
+"""Whom a brake covers: everything, some kinds of change, whoever has certain labels, or some names.
+
+Three answers, because a label nobody told us about is not a label that is missing: where labels or
+the kind are unknown, a brake that asks for them covers the target *perhaps*, and doubt holds.
+"""
+
+import enum
+from collections.abc import Mapping
+
+import msgspec
+
+from tidegate.model.selector import Selector
+from tidegate.model.time import Instant
+
+
+class KindOfChange(enum.Enum):
+    """The four kinds of change Tidegate lets into a fleet, and the rehearsal of one."""
+
+    INTEGRATIONS = "integrations"
+    POLICIES = "policies"
+    UPGRADES = "upgrades"
+    PROMOTIONS = "promotions"
+    SIMULATED = "simulated"
+
+
+def kind_word(partition: str) -> str:
+    """The kind a rollout is of, as its name has it: what stands before the first slash."""
+    return partition.partition("/")[0]
+
+
+def kind_of(partition: str) -> KindOfChange | None:
+    """The kind a rollout is of; None: no kind."""
+    return _KINDS.get(kind_word(partition))
+
+
+_KINDS = {kind.value: kind for kind in KindOfChange}
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Whom a brake covers; by default everything."""
+
+    # Empty: every kind.
+    kinds: frozenset[KindOfChange] = frozenset()
+    # None: not by name.
+    targets: frozenset[str] | None = None
+    # None: not by labels.
+    selector: Selector | None = None
+
+
+class Cover(enum.Enum):
+    """Whether a scope covers a target."""
+
+    YES = "yes"
+    NO = "no"
+    UNSURE = "unsure"
+
+
+EVERYTHING = Scope()
+
+
+class Brake(msgspec.Struct, frozen=True, kw_only=True):
+    """What every brake has: a name, whom it covers, who put it on, and why."""
+
+    name: str
+    scope: Scope
+    owner: str
+    why: str
+    # None: until somebody lifts it.
+    expires_at: Instant | None = None
+
+
+def in_force(brake: Brake, now: Instant) -> bool:
+    """Whether a brake binds now; exactly at its expiry it does no more."""
+    return brake.expires_at is None or now < brake.expires_at
+
+
+def cover(
+    scope: Scope, kind: KindOfChange | None, name: str, labels: Mapping[str, str] | None
+) -> Cover:
+    """Whether a scope covers a target. None as its kind or its labels: not known."""
+    if scope.kinds and kind is not None and kind not in scope.kinds:
+        return Cover.NO
+    covered = _covers(scope, name, labels)
+    if covered is Cover.YES and scope.kinds and kind is None:
+        return Cover.UNSURE
+    return covered
+
+
+def _covers(scope: Scope, name: str, labels: Mapping[str, str] | None) -> Cover:
+    if scope.targets is not None:
+        return Cover.YES if name in scope.targets else Cover.NO
+    if scope.selector is None or not scope.selector.requirements:
+        return Cover.YES
+    if labels is None:
+        return Cover.UNSURE
+    return Cover.YES if scope.selector.matches(labels) else Cover.NO

@@ -1,0 +1,1 @@
+"""Git repositories: ports, client, trees of files."""

@@ -1,0 +1,319 @@
+"""A repository through `git`: a clone that somebody has, or a bare mirror that is ours.
+
+A clone is read as it is and never deepened: where its history is cut off, ancestry is unknown and
+lists of commits are refused. Content that a partial clone left at its remote is fetched at once
+for all that is asked, not file by file.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from tidegate.forge.remote_url import is_path, without_login
+from tidegate.git.client import history
+from tidegate.git.client.committing import commit_files
+from tidegate.git.client.listing import Entry, listing
+from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
+from tidegate.git.client.reverting import undoing
+from tidegate.git.port import Ancestry, Commit
+from tidegate.model.errors import OutsideError, StaleError, UserError
+from tidegate.model.problem import Problem, nearest_or_all
+
+# Listings kept: a change is worked out of one commit and held against another.
+LISTINGS_KEPT = 4
+_FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+class GitRepository:
+    """One repository on this machine, and the remote it belongs to."""
+
+    def __init__(self, git: Git, remote: str, *, ours: bool = False, prefix: str = "") -> None:
+        self._git = git
+        self._prefix = prefix
+        # Empty: there is none.
+        self._remote = remote
+        # A mirror's names are those of its remote; a clone's are first of all somebody's own.
+        self._ours = ours
+        self._listings: dict[str, dict[str, Entry]] = {}
+        self._address = git.line("remote", "get-url", remote) if remote else ""
+        # Whoever pushes elsewhere is asked there what it has.
+        elsewhere = git.line("config", f"remote.{remote}.pushurl") if remote else ""
+        self._asked = elsewhere or remote
+        git.hidden |= {self._address, elsewhere} - {""}
+
+    @property
+    def url(self) -> str:
+        """Where it is fetched from, without credentials; a path is one from anywhere."""
+        if self._address and is_path(self._address):
+            return str((self._git.folder / self._address).resolve())
+        return without_login(self._address)
+
+    @property
+    def user(self) -> str:
+        """What git's settings say."""
+        return self._git.line("config", "user.email")
+
+    @property
+    def prefix(self) -> str:
+        """The folder it was opened at, seen from its root."""
+        return self._prefix
+
+    def fetch(self) -> None:
+        """Fetch what the settings of the remote say; somebody's own branches stay as they are."""
+        if self._remote:
+            more = ("--prune",) if self._ours else ()
+            self._fetch(*more, self._remote)
+
+    def branch(self) -> str:
+        """What the remote's HEAD leads to, as known here or asked for; here without a remote."""
+        if self._remote:
+            tracked = f"refs/remotes/{self._remote}/"
+            known = self._git.line("symbolic-ref", "--quiet", f"{tracked}HEAD")
+            name = known.removeprefix(tracked) if self._name(known) else ""
+            name = name or default_branch(self._git, self._remote)[0]
+        else:
+            name = self._head()
+        if not name:
+            where = self.url or str(self._git.folder)
+            raise _wrong(where, "has no branch that changes are merged into", "name one: --target")
+        return name
+
+    def tip(self, branch: str = "") -> str:
+        """Where a branch of the remote was when it was last fetched; where it is if none ever was.
+
+        Clones of one branch only, as CI systems make them, fetch no other.
+        """
+        name = branch or self.branch()
+        folder = f"refs/remotes/{self._remote}" if self._remote else "refs/heads"
+        found = self._name(f"{folder}/{name}") or (self.pushed(name) if self._remote else "")
+        if found:
+            return found
+        asked = self._git.ask("for-each-ref", "--format=%(refname:lstrip=2)", folder)
+        known = decoded(asked).split()
+        names = {each.removeprefix(f"{self._remote}/") for each in known} - {"HEAD"}
+        raise _wrong(name, f"no branch of {self.url or 'this repository'}", _offered(name, names))
+
+    def resolve(self, revision: str) -> str:
+        """A clone's own names come before its remote's, as for git; in a mirror the remote's."""
+        there = f"refs/remotes/{self._remote}/{revision}" if self._remote else ""
+        tried = (there, revision) if self._ours else (revision, there)
+        if found := next(filter(None, (self._name(each) for each in tried if each)), ""):
+            return found
+        where = f"no commit of {self.url or self._git.folder}"
+        raise _wrong(revision, where, "name a branch, a tag or a commit of it")
+
+    def files(self, commit: str) -> Mapping[str, str]:
+        """Every regular file; links and other repositories are none."""
+        return {path: each.blob for path, each in self._listed(commit).items() if each.regular}
+
+    def read(self, commit: str, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Contents by one process; whatever is missing is fetched before it starts."""
+        files = self.files(commit)
+        wanted = list(paths)
+        if missing := next((path for path in wanted if path not in files), None):
+            raise _wrong(missing, f"no file in {commit[:10]}", _offered(missing, files))
+        self._complete(commit, {files[path] for path in wanted})
+        yield from self._git.contents((path, files[path]) for path in wanted)
+
+    def holding(self, commit: str, *texts: str, under: str = "") -> tuple[str, ...]:
+        """What `git grep` finds, without a checkout."""
+        regular = self.files(commit)
+        self._complete(commit, None)
+        below = ("--", f":(literal){under}") if under else ()
+        plainly = ("--no-color", "--full-name", "-l", "-z", "-I", "-F")
+        wanted = (part for text in texts for part in ("-e", text))
+        done = self._git.run("grep", *plainly, *wanted, commit, *below)
+        if done.returncode > 1:
+            raise OutsideError(f"git grep: {self._git.said(done)}")
+        found = decoded(done.stdout).split("\0")[:-1]
+        names = (each.removeprefix(f"{commit}:") for each in found)
+        return tuple(sorted(each for each in names if each in regular))
+
+    def ancestry(self, old: str, new: str) -> Ancestry:
+        """What the commit graph says; in a shallow clone only what it can know."""
+        if not (self._name(old) and self._name(new)):
+            return Ancestry.UNKNOWN
+        if old == new:
+            return Ancestry.SAME
+        for first, second, how in ((old, new, Ancestry.AHEAD), (new, old, Ancestry.BEHIND)):
+            if self._git.run("merge-base", "--is-ancestor", first, second).returncode == 0:
+                return how
+        return Ancestry.UNKNOWN if self._shallow else Ancestry.APART
+
+    def show(self, commit: str) -> Commit:
+        """What `git log` says of it."""
+        return history.one(self._git, commit, commit)
+
+    def between(self, old: str, new: str) -> tuple[Commit, ...]:
+        """`old..new`; refused where history is cut off, since it would be wrong and look right."""
+        if self._shallow and self.ancestry(old, new) is not Ancestry.SAME:
+            remedy = "run `git fetch --unshallow` in it"
+            raise _wrong(str(self._git.folder), "a shallow clone, whose history is cut off", remedy)
+        return history.between(self._git, old, new)
+
+    def last_change(self, commit: str, path: str, line: int) -> Commit:
+        """What `git blame` says of one line; a shallow clone blames where it is cut off."""
+        place = f"{line},{line}"
+        there = path in self._listed(commit)
+        done = self._git.run("blame", "--porcelain", "-L", place, commit, "--", path)
+        if done.returncode or not there:
+            raise _wrong(f"{path}:{line}", f"not in {commit[:10]}", "name a file and a line of it")
+        sha = decoded(done.stdout).split(" ", 1)[0]
+        return history.one(self._git, sha, commit)
+
+    def commit(
+        self, branch: str, parent: str, files: Mapping[str, bytes | None], message: str
+    ) -> str:
+        """Through fast-import, into a branch that nobody works on."""
+        self._check_branch(branch)
+        entries, now = self._listed(parent), self.here(branch)
+        return commit_files(self._git, branch, (parent, entries), files, message, now)
+
+    def reverted(self, commit: str, onto: str) -> Mapping[str, bytes | None]:
+        """What undoes a commit, merged in memory."""
+        return undoing(self._git, commit, onto)
+
+    def here(self, branch: str) -> str:
+        """A branch of this repository itself."""
+        return self._name(f"refs/heads/{branch}")
+
+    def push(self, branch: str, commit: str, expected: str) -> None:
+        """As the user's git pushes, hooks and all, with a lease on what is expected there."""
+        self._check_remote()
+        there = f"refs/heads/{branch}"
+        done = self._git.run(
+            *("push", "--quiet", "--no-follow-tags", f"--force-with-lease={there}:{expected}"),
+            *(self._remote, f"{commit}:{there}"),
+            timeout_s=NETWORK_S,
+        )
+        if not done.returncode:
+            return
+        # Why it was refused is told in many words; what is there now is told in one.
+        if (now := self.pushed(branch)) == commit:
+            return
+        if now != expected:
+            at = f"is at {now[:10]}" if now else "is gone"
+            raise StaleError(f"{branch} at {self.url} {at}: somebody pushed meanwhile; look again")
+        raise OutsideError(f"git push: {self._git.said(done)}")
+
+    def pushed(self, branch: str) -> str:
+        """Ask the remote, and fetch that commit if it is not here."""
+        ref = f"refs/heads/{branch}"
+        self._check_remote()
+        told = decoded(self._git.ask("ls-remote", self._asked, ref, timeout_s=NETWORK_S))
+        found = next((line.split("\t")[0] for line in told.splitlines() if line.endswith(ref)), "")
+        if found and not self._name(found):
+            self._fetch(self._asked, ref)
+        return found
+
+    def _check_remote(self) -> None:
+        if not self._remote:
+            where = str(self._git.folder)
+            raise _wrong(where, "has no remote", "run `git remote add origin ADDRESS` in it")
+
+    def _check_branch(self, branch: str) -> None:
+        if self._git.run("check-ref-format", f"refs/heads/{branch}").returncode:
+            raise _wrong(branch, "no name of a branch", "write letters, digits, `-` and `/`")
+        if branch == self.branch():
+            raise _wrong(
+                branch, "is what changes are merged into", "name another branch with --branch"
+            )
+        using = self._git.line("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}")
+        if using or (not self._ours and branch == self._head()):
+            raise _wrong(
+                branch, "is checked out", "switch to another branch, or name one with --branch"
+            )
+
+    def _head(self) -> str:
+        return self._git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
+
+    @cached_property
+    def _shallow(self) -> bool:
+        return self._git.line("rev-parse", "--is-shallow-repository") == "true"
+
+    @cached_property
+    def _partial(self) -> bool:
+        return self._git.line("config", f"remote.{self._remote}.promisor") == "true"
+
+    def _name(self, revision: str) -> str:
+        """The full name of a commit; empty if there is none."""
+        asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        return self._git.line("rev-parse", *asked)
+
+    def _listed(self, commit: str) -> dict[str, Entry]:
+        """The listing of a commit, kept for the next who asks: a commit never changes."""
+        if commit in self._listings:
+            return self._listings[commit]
+        found = None if commit.startswith("-") else listing(self._git, commit)
+        if found is None:
+            raise _wrong(commit, f"no commit of {self.url or self._git.folder}", "fetch it first")
+        if _FULL.fullmatch(commit):
+            for oldest in list(self._listings)[: 1 - LISTINGS_KEPT]:
+                del self._listings[oldest]
+            self._listings[commit] = found
+        return found
+
+    def _fetch(self, *what: str, given: str = "") -> None:
+        self._git.ask(
+            *("fetch", "--quiet", "--no-write-fetch-head", "--no-recurse-submodules", *what),
+            given=given.encode(),
+            timeout_s=NETWORK_S,
+        )
+
+    def _complete(self, commit: str, blobs: set[str] | None) -> None:
+        """Have the contents of a commit here, some or all, if a partial clone left them there."""
+        if not self._partial:
+            return
+        walk = ("rev-list", "--objects", "--no-walk", "--missing=print", commit)
+        told = decoded(self._git.ask(*walk)).splitlines()
+        missing = [line[1:] for line in told if line.startswith("?")]
+        wanted = [each for each in missing if blobs is None or each in blobs]
+        if wanted:
+            given = "".join(f"{each}\n" for each in wanted)
+            self._fetch("--no-tags", "--filter=blob:none", "--stdin", self._remote, given=given)
+
+
+def open_repository(folder: Path) -> GitRepository:
+    """The repository that a folder is in, with the remote of its branch, or `origin`."""
+    if not folder.is_dir():
+        raise _wrong(str(folder), "no such directory", "name the folder of a clone")
+    inside = Git(folder)
+    found = inside.run("rev-parse", "--absolute-git-dir")
+    if found.returncode:
+        what = OUTSIDE if inside.outside(found) else inside.said(found)
+        raise _wrong(str(folder), what, "name the folder of a clone")
+    top = inside.line("rev-parse", "--show-toplevel") or decoded(found.stdout).rstrip("\n")
+    git = Git(Path(top))
+    return GitRepository(git, _remote_of(git), prefix=inside.line("rev-parse", "--show-prefix"))
+
+
+def _remote_of(git: Git) -> str:
+    # One that nothing is fetched from into names of its own, as in a bare clone, tells us nothing.
+    every = git.line("remote").splitlines()
+    remotes = [each for each in every if git.line("config", f"remote.{each}.fetch")]
+    head = git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
+    upstream = git.line("config", f"branch.{head}.remote") if head else ""
+    for each in (upstream, "origin"):
+        if each in remotes:
+            return each
+    return remotes[0] if len(remotes) == 1 else ""
+
+
+def default_branch(git: Git, address: str) -> tuple[str, str]:
+    """The branch that a remote's HEAD leads to, and its commit; empty if the remote has none."""
+    told = decoded(git.ask("ls-remote", "--symref", address, "HEAD", timeout_s=NETWORK_S))
+    lines = [line.split("\t")[0] for line in told.splitlines() if line.endswith("\tHEAD")]
+    ref = next((line[5:] for line in lines if line.startswith("ref: ")), "")
+    commit = next((line for line in lines if not line.startswith("ref: ")), "")
+    return ref.removeprefix("refs/heads/"), commit
+
+
+def _offered(name: str, known: Iterable[str]) -> str:
+    """What may have been meant; of many not all are listed."""
+    every = list(known)
+    return nearest_or_all(name, every) if len(every) < 50 else "name one that is there"
+
+
+def _wrong(where: str, what: str, remedy: str) -> UserError:
+    return UserError((Problem(where, what, remedy),))

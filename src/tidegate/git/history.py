@@ -1,0 +1,30 @@
+"""The history of a repository as far as it matters here: commits, and how two of them stand."""
+
+import enum
+
+import msgspec
+
+from tidegate.model.time import Instant
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """One commit, and whose work it is."""
+
+    sha: str
+    author: str
+    email: str
+    # When it was written into the branch, which is what people mean by "merged".
+    at: Instant
+    subject: str
+    # The text below the subject, for lines like `Co-authored-by:`.
+    body: str = ""
+
+
+class Ancestry(enum.Enum):
+    """How one commit stands to another."""
+
+    SAME = "same"
+    AHEAD = "ahead"  # the new one descends from the old one
+    BEHIND = "behind"  # the old one descends from the new one
+    APART = "apart"  # neither
+    UNKNOWN = "unknown"  # one of them is not in this repository

@@ -1,0 +1,1 @@
+"""Integrations: sharded reconcile loops, rendered to Kubernetes workloads."""

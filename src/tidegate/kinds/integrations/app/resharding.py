@@ -1,0 +1,176 @@
+"""Carries resharding out: the old set ends, and nobody of the new one starts before it has."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from tidegate.journal.facts import Task
+from tidegate.kinds.integrations.app.giving import give
+from tidegate.kinds.integrations.app.sight import Sight, Sights, where_of
+from tidegate.kinds.integrations.core.waves.reshaping import (
+    Owner,
+    Reshape,
+    declared_of,
+    drain_target,
+    drained_workload,
+    image_in,
+    owners_of,
+    reshapes_of,
+    share_of,
+    share_of_workload,
+    still_there,
+)
+from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.plan import ChangeKind
+from tidegate.model.target import Status, Target
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.registry.image import revision_of
+
+# A resharding that is over is listed for a while yet, so that its end is written down.
+LISTED_AFTER = Duration(60 * SECOND)
+
+
+class Resharding:
+    """The reshardings under way, as this process has seen them begin."""
+
+    def __init__(self, sights: Sights, clock: Clock) -> None:
+        self._sights = sights
+        self._clock = clock
+        self._known: dict[str, Reshape] = {}
+        self._over_at: dict[str, Instant] = {}
+
+    def see(self, place: Place, sight: Sight) -> None:
+        """Take note of what is split otherwise than it is to be."""
+        wanted = {share_of(shard) for shard in place.shards}
+        for partition, known in list(self._known.items()):
+            shares = {share_of(shard) for unit in known.units for shard in unit.shards}
+            if known.place.name == place.name and not shares <= wanted:
+                # The bundle wants something else by now: whatever is there is looked at anew.
+                del self._known[partition]
+                self._over_at.pop(partition, None)
+        for each in reshapes_of(place, _owners(place, sight)):
+            known_one = self._known.get(each.partition)
+            if known_one is not None:
+                # Whoever is drained already is of the old set all the same.
+                old = tuple(sorted({*known_one.old, *each.old}))
+                each = msgspec.structs.replace(known_one, old=old, place=place)
+            self._known[each.partition] = each
+            self._over_at.pop(each.partition, None)
+
+    def under_way(self, place: Place) -> Iterator[Reshape]:
+        """Those of a place that are not over."""
+        for partition, each in self._known.items():
+            if each.place.name == place.name and partition not in self._over_at:
+                yield each
+
+    def partitions(self) -> list[str]:
+        """Their rollouts."""
+        now = self._clock.now()
+        for partition, at in list(self._over_at.items()):
+            if now - at > LISTED_AFTER:
+                del self._over_at[partition], self._known[partition]
+        return sorted(self._known)
+
+    def of(self, partition: str) -> Reshape | None:
+        """The resharding of a rollout; None: it is none's."""
+        return self._known.get(partition)
+
+    async def observe(self, reshape: Reshape) -> Observation:
+        """Who has ended, and who has begun."""
+        sight = await self._sights.of(where_of(reshape.place))
+        left = still_there(reshape, sight.workloads, sight.pods)
+        # Whoever is not seen may be there all the same, unless all of it is seen.
+        reports = [
+            _drained(name, left.get(name), reshape.revision)
+            for name in reshape.old
+            if sight.complete or name in left
+        ]
+        begun = (_begun(unit, reshape.revision, sight) for unit in reshape.units)
+        reports += (each for each in begun if sight.complete or each.status is Status.Succeeded)
+        if all(each.status is Status.Succeeded for each in reports) and sight.complete:
+            self._over_at.setdefault(reshape.partition, self._clock.now())
+        return Observation(declared_of(reshape), tuple(reports), sight.complete, dated=False)
+
+    async def act(self, estate: Estate, reshape: Reshape, task: Task) -> str:
+        """End a workload of the old set, or begin a unit of the new one."""
+        if task.change.kind is ChangeKind.REMOVE:
+            return "nothing to remove"
+        where = where_of(reshape.place)
+        sight = await self._sights.anew(where)
+        if not sight.complete:
+            raise OutsideError(f"{where[0]}: {where[1]}: not all of it can be read")
+        left = still_there(reshape, sight.workloads, sight.pods)
+        try:
+            name = drained_workload(task.target)
+            if name is not None:
+                return await self._drain(reshape, sight, name, left)
+            return await self._start(estate, reshape, task, left)
+        finally:
+            self._sights.forget(where)
+
+    async def _drain(self, reshape: Reshape, sight: Sight, name: str, left: dict[str, str]) -> str:
+        found = sight.objects.get(name)
+        if left.get(name) != "runs" or found is None:
+            return "ended already"
+        cluster = self._sights.find(where_of(reshape.place)[0])
+        await cluster.delete(found)
+        return "deleted"
+
+    async def _start(
+        self, estate: Estate, reshape: Reshape, task: Task, left: dict[str, str]
+    ) -> str:
+        # Decided on what was seen then; two sets at once must not be, whatever was decided.
+        if left:
+            who = ", ".join(f"{name} ({how})" for name, how in left.items())
+            raise StaleError(f"the old shards are not gone: {who}")
+        unit = next((each for each in reshape.units if each.name == task.target), None)
+        if unit is None or task.change.revision is None:
+            raise StaleError(f"{task.target} is not in the bundle any more")
+        place = reshape.place
+        revision = revision_of(image_in(task.change.revision), place.repository)
+        cluster = self._sights.find(place.managed.namespace.cluster)
+        await give(cluster, estate.site, place, unit, revision)
+        return f"{len(unit.shards)} started"
+
+
+def _owners(place: Place, sight: Sight) -> Iterator[Owner]:
+    """Whoever owns something of this integration here, as far as it is ours to end."""
+    name = place.integration.name
+    others = {
+        each.name
+        for each in sight.workloads.values()
+        if each.integration == name and not sight.objects[each.name].ours
+    }
+    workloads = (each for each in sight.workloads.values() if each.integration == name)
+    pods = (
+        pod
+        for some in sight.pods.values()
+        for pod in some
+        if pod.env.get("INTEGRATION_NAME") == name
+    )
+    return (each for each in owners_of(workloads, pods) if each.workload not in others)
+
+
+def _drained(name: str, how: str | None, revision: str) -> Target:
+    target = drain_target(name)
+    if how is None:
+        return Target(target, Status.Succeeded, revision=revision)
+    if how == "runs":
+        return Target(target)
+    return Target(target, Status.Progressing, revision=revision, detail=how)
+
+
+def _begun(unit: Unit, revision: str, sight: Sight) -> Target:
+    found = [sight.workloads.get(shard.workload) for shard in unit.shards]
+    there = [
+        each
+        for each, shard in zip(found, unit.shards, strict=True)
+        if each is not None and share_of_workload(each) == share_of(shard)
+    ]
+    if len(there) < len(unit.shards):
+        return Target(unit.name)
+    # Whether its image is any good is the business of the rollout of images.
+    return Target(unit.name, Status.Succeeded, revision=revision)

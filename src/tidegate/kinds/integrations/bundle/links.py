@@ -1,0 +1,80 @@
+"""Files that are named in other files: each must be there, and be what is asked for."""
+
+from collections.abc import Iterator, Mapping
+from posixpath import basename, dirname
+
+from tidegate.kinds.integrations.bundle.finding import Fault
+from tidegate.kinds.integrations.bundle.leaf import Leaf, refs_in
+from tidegate.kinds.integrations.bundle.places import Place, Places
+from tidegate.kinds.integrations.bundle.schemas import KINDS
+from tidegate.model.problem import nearest, shown
+
+# Past so many, hints cost more than they help: something else is wrong.
+HINTS_MAX = 50
+_ANYTHING = "something else"
+
+
+def link_faults(leaves: Mapping[str, Leaf], places: Places) -> Iterator[tuple[Place, Fault]]:
+    """Every name of a file that leads nowhere, or to the wrong thing."""
+    hints = _Hints(leaves)
+    kinds = {f"/{path}": _kind(leaf) for path, leaf in leaves.items()}
+    wrong: dict[tuple[str, str], tuple[str, str]] = {}
+    for path, leaf in leaves.items():
+        for at, doc in enumerate(leaf.docs):
+            for ref, kind in doc.refs:
+                found = kinds.get(ref)
+                if found is not None and (not kind or found in (kind, None, "?")):
+                    continue
+                if (ref, kind) not in wrong:
+                    wrong[ref, kind] = (
+                        (f"no file {shown(ref)}", hints.nearest(ref, kind))
+                        if found is None
+                        else _other(ref, found, kind, hints)
+                    )
+                yield from _standing(Place(path, at), ref, wrong[ref, kind], places)
+
+
+def _kind(leaf: Leaf) -> str:
+    """What a file is; `?` where that cannot be told because of what is wrong in it."""
+    if len(leaf.docs) == 1:
+        return leaf.docs[0].kind or _ANYTHING
+    return "?" if any(each.severity == "error" for each in leaf.findings) else _ANYTHING
+
+
+def _other(ref: str, found: str, wanted: str, hints: "_Hints") -> tuple[str, str]:
+    noun = KINDS[found].noun if found in KINDS else "no document we read"
+    message = f"{shown(ref)} is {noun}, not {KINDS[wanted].noun}"
+    return message, hints.nearest(ref, wanted) or f"name {KINDS[wanted].noun}"
+
+
+def _standing(
+    place: Place, ref: str, said: tuple[str, str], places: Places
+) -> Iterator[tuple[Place, Fault]]:
+    """The same fault everywhere in a document the name stands."""
+    message, remedy = said
+    for path, each in refs_in(places.document(place).data):
+        if each == ref:
+            fault = Fault(
+                path=path, message=message, rule="reference", remedy=remedy, value=shown(ref)
+            )
+            yield place, fault
+
+
+class _Hints:
+    """The file that was probably meant."""
+
+    def __init__(self, leaves: Mapping[str, Leaf]) -> None:
+        self._leaves = leaves
+        self._left = HINTS_MAX
+
+    def nearest(self, ref: str, kind: str = "") -> str:
+        """Among files of the same name or folder first: of those people mistype one part."""
+        if self._left == 0:
+            return "write the path of a file of the bundle"
+        self._left -= 1
+        folder, name = dirname(ref), basename(ref)
+        every = [
+            f"/{path}" for path, leaf in self._leaves.items() if not kind or _kind(leaf) == kind
+        ]
+        beside = [each for each in every if dirname(each) == folder or basename(each) == name]
+        return nearest(ref, beside) or nearest(ref, every) or "write the path of a file"

@@ -1,0 +1,45 @@
+"""Where things stand in the files of a bundle; a file is read again only if somebody asks."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tidegate.documents.strict_yaml import Document, read_documents
+from tidegate.kinds.integrations.bundle.finding import Fault, Finding, Path, path_text
+from tidegate.kinds.integrations.bundle.leaf import Doc, placed
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A document of a file."""
+
+    file: str
+    at: int = 0
+
+    def where(self, doc: Doc, path: Path) -> str:
+        """`file:line` of a path, or of what it is in, as noted when the file was read."""
+        while path and path_text(path) not in doc.lines:
+            path = path[:-1]
+        return f"{self.file}:{doc.lines.get(path_text(path), 1)}"
+
+
+class Places:
+    """Documents with their lines."""
+
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self._read = read
+        self._documents: dict[str, list[Document]] = {}
+
+    def document(self, place: Place) -> Document:
+        """A document as it stands in its file."""
+        if place.file not in self._documents:
+            text = self._read(place.file).decode(errors="replace")
+            every = [document for document, _ in read_documents(place.file, text)]
+            # Numbered as a leaf numbers them: what is no object is none of its documents.
+            kept = [each for each in every if isinstance(each.data, dict)]
+            self._documents[place.file] = kept
+        documents = self._documents[place.file]
+        return documents[place.at] if place.at < len(documents) else Document("", None, None)
+
+    def found(self, place: Place, fault: Fault) -> Finding:
+        """A fault with its line."""
+        return placed(fault, self.document(place), place.file)

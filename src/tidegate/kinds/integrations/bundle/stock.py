@@ -1,0 +1,175 @@
+"""What integrations refer to: inventories, namespaces, and the shard an override is for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tidegate.kinds.integrations.bundle.finding import Fault
+from tidegate.kinds.integrations.bundle.leaf import Leaf
+from tidegate.kinds.integrations.bundle.managers import managers
+from tidegate.kinds.integrations.bundle.places import Place
+from tidegate.kinds.integrations.bundle.schemas import KINDS
+from tidegate.kinds.integrations.core.sharding.model import Key, Namespace
+from tidegate.kinds.integrations.core.sharding.strategies import STATIC, STRATEGIES, key_of
+from tidegate.model.problem import nearest, shown
+
+# The kind of document that the items of an inventory are.
+INVENTORY_OF = {
+    "aws-account": "per-aws-account",
+    "cluster": "per-openshift-cluster",
+    "ocm-organization": "per-ocm-organization",
+    "cloudflare-zone": "per-cloudflare-zone",
+}
+
+
+class Named(msgspec.Struct, frozen=True):
+    """The shard an override is for; None where it is for none, and why."""
+
+    name: str | None
+    fault: Fault | None = None
+
+
+class Stock:
+    """Everything of a bundle that others name."""
+
+    def __init__(self, leaves: Mapping[str, Leaf]) -> None:
+        self.faults: list[tuple[Place, Fault]] = []
+        # The only document of each file that has one, by the name others use for the file.
+        self._files = {
+            f"/{path}": leaf.docs[0] for path, leaf in leaves.items() if len(leaf.docs) == 1
+        }
+        self._managers = managers(
+            (doc for leaf in leaves.values() for doc in leaf.docs), self._data
+        )
+        # Items by the file they stand in.
+        self._items: dict[str, tuple[str, Key]] = {}
+        listed: dict[str, dict[str, Key]] = {strategy: {} for strategy in STRATEGIES}
+        for path, leaf in leaves.items():
+            for at, doc in enumerate(leaf.docs):
+                strategy = INVENTORY_OF.get(doc.kind)
+                if strategy is not None and doc.data is not None:
+                    self._list(Place(path, at), doc.data, strategy, listed[strategy])
+        self.inventories: dict[str, tuple[Key, ...]] = {
+            STRATEGIES[strategy].inventory: tuple(keys.values())
+            for strategy, keys in listed.items()
+        }
+
+    def _list(
+        self, place: Place, data: dict[str, Any], strategy: str, into: dict[str, Key]
+    ) -> None:
+        row = STRATEGIES[strategy]
+        alone = f"/{place.file}" in self._files
+        made = key_of(row, self._resolved(data))
+        key = msgspec.structs.replace(made, file=place.file, alone=alone)
+        if key.name in into:
+            fault = Fault(
+                path=("name",) if "name" in data else ("identifier",),
+                message=f"another {row.noun} is called {shown(key.name)}",
+                rule="duplicate",
+                remedy="give it another name",
+                value=shown(key.name),
+            )
+            self.faults.append((place, fault))
+            return
+        into[key.name] = key
+        if alone:
+            self._items[f"/{place.file}"] = strategy, key
+
+    def _resolved(self, data: dict[str, Any]) -> dict[str, Any]:
+        """An item with what it takes from other files written into it."""
+        item = dict(data)
+        disable = data.get("disable") or {}
+        integrations = disable.get("integrations")
+        if isinstance(integrations, dict):
+            shared = self._data(integrations).get("integrations")
+            item["disable"] = {"integrations": shared or []}
+        account = data.get("account")
+        if isinstance(account, dict) and "$ref" in account:
+            item["account"] = {"name": self._data(account).get("name") or ""}
+        return item
+
+    def _data(self, reference: Mapping[str, Any]) -> dict[str, Any]:
+        doc = self._files.get(str(reference.get("$ref")))
+        return (doc.data if doc is not None else None) or {}
+
+    def namespace(self, path: str) -> Namespace | None:
+        """A namespace by its file; None if it is none, or lacks what it names."""
+        doc = self._files.get(path)
+        if doc is None or doc.kind != "namespace" or doc.data is None:
+            return None
+        data = doc.data
+        cluster, environment = (self._data(data[name]) for name in ("cluster", "environment"))
+        # Without them it is told that they are missing, and nothing can run there.
+        if "name" not in cluster or "name" not in environment:
+            return None
+        return Namespace(
+            path=path,
+            name=data["name"],
+            cluster=cluster["name"],
+            environment=environment["name"],
+            parameters={
+                **(environment.get("parameters") or {}),
+                **self._tag(data["environment"], data["cluster"]),
+            },
+            phase=environment.get("servicePhase") or "",
+            labels={**(environment.get("labels") or {}), **(data.get("labels") or {})},
+        )
+
+    def _tag(self, environment: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, str]:
+        """The image that whoever manages an environment hands on to all that runs there."""
+        here, there = str(environment.get("$ref")), str(cluster.get("$ref"))
+        on_cluster = {tag for at, of, tag in self._managers if (at, of) == (here, there)}
+        tags = on_cluster or {tag for at, _, tag in self._managers if at == here}
+        return {"IMAGE_TAG": tags.pop()} if len(tags) == 1 else {}
+
+    def shard(self, written: Any, strategy: str) -> Named:
+        """The shard that is meant by a name, a number or the file of what it is a shard of."""
+        if isinstance(written, dict):
+            return self._by_file(str(written["$ref"]), strategy)
+        if strategy == STATIC or strategy not in STRATEGIES:
+            return Named(str(written))
+        every = self.inventories[STRATEGIES[strategy].inventory]
+        text = str(written)
+        named = [key for key in every if key.name == text]
+        keyed = [key for key in every if key.key == text]
+        if named and keyed and named != keyed:
+            one, other = named[0], keyed[0]
+            message = f"{shown(text)} is the name of one and the id of another ({other.name})"
+            remedy = "write {$ref: …} of the one you mean"
+            return Named(
+                None,
+                Fault(
+                    path=("shard",),
+                    message=message,
+                    rule="spelling",
+                    remedy=remedy,
+                    value=shown(one.name),
+                ),
+            )
+        found = named or keyed
+        # One that is not there is told when the shards are worked out.
+        return Named(found[0].name if found else text)
+
+    def _by_file(self, ref: str, strategy: str) -> Named:
+        item = self._items.get(ref)
+        if item is not None and item[0] == strategy:
+            return Named(item[1].name)
+        doc = self._files.get(ref)
+        if doc is None or (doc.kind and doc.data is None):
+            # Not there, or unusable: told where names of files are looked up, or in that file.
+            return Named(None)
+        wanted = next((k for k, of in INVENTORY_OF.items() if of == strategy), None)
+        if wanted is None:
+            message, remedy = "static shards have no file", "write the number of the shard"
+            if strategy != STATIC:
+                message = f"no strategy {shown(strategy)}"
+                remedy = nearest(strategy, STRATEGIES) or f"write one of {', '.join(STRATEGIES)}"
+        else:
+            is_a = KINDS[doc.kind].noun if doc.kind else "no document we read"
+            message = f"{shown(ref)} is {is_a}, and {strategy} splits by {KINDS[wanted].noun}"
+            remedy = f"name {KINDS[wanted].noun}"
+        fault = Fault(
+            path=("shard",), message=message, rule="reference", remedy=remedy, value=shown(ref)
+        )
+        return Named(None, fault)

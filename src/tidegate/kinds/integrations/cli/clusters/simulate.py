@@ -1,0 +1,158 @@
+"""`tidegate clusters simulate`: the clusters of a bundle, simulated, behind a kubeconfig."""
+
+import asyncio
+import signal
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tidegate.cli.shape import Command
+
+if TYPE_CHECKING:
+    from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
+    from tidegate.kubernetes.simulated.server.hosting import Host
+
+# By its first line a file is known to be ours, and may be written over.
+_OURS = "# Written by tidegate clusters simulate; it is gone when that ends."
+SPEED_MAX = 100_000
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate clusters simulate examples/app-interface --kubeconfig rehearsal.kubeconfig
+    tidegate clusters simulate . --kubeconfig k --behaviour examples/behaviour.yaml --speed 600
+    tidegate clusters simulate . --kubeconfig k --down appsrep05ue1        one that nobody reaches
+    tidegate diff examples/app-interface --kubeconfig rehearsal.kubeconfig in another terminal
+    """,
+)
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option(
+    "--kubeconfig",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Written for as long as it runs; its contexts are called like the clusters.",
+)
+@click.option("--listen", default="127.0.0.1:0", show_default=True, help="Port 0 takes a free one.")
+@click.option(
+    "--speed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, SPEED_MAX),
+    help="600: what takes ten minutes takes a second.",
+)
+@click.option("--behaviour", metavar="FILE", help="What images do, and on which shards.")
+@click.option("--down", multiple=True, metavar="CLUSTER", help="Does not answer; repeatable.")
+def simulate(
+    bundle: Path, kubeconfig: Path, listen: str, speed: int, behaviour: str | None, down: list[str]
+) -> None:
+    """Serve every cluster that a managed integration of BUNDLE runs on, until stopped.
+
+    They begin empty, with the namespaces of the bundle. What is applied to them runs: pods get
+    ready, fail, tell their numbers and write logs as the behaviour file says. What is served is
+    printed on stdout, a line a cluster. All of it is forgotten in the end.
+    """
+    from tidegate.kubernetes.simulated.server.hosting import Host
+    from tidegate.model.problem import nearest_or_all
+    from tidegate.settings.setting_reader import split_address
+    from tidegate.wiring import clock
+
+    address = split_address(listen)
+    if address is None:
+        raise click.UsageError(f"--listen {listen}: no address; write 127.0.0.1:0")
+    spaces = _namespaces(bundle)
+    for name in down:
+        if name not in spaces:
+            raise click.UsageError(f"--down {name}: {nearest_or_all(name, spaces)}")
+    _check_ours(kubeconfig)
+    host = Host(spaces, clock(), read_behaviour_file(behaviour), speed, down)
+    with _listening(address) as ear:
+        asyncio.run(_serve(host, ear, address[0], kubeconfig))
+
+
+def _namespaces(folder: Path) -> dict[str, set[str]]:
+    """The clusters of managed integrations, and the namespaces those run in."""
+    from tidegate import wiring
+    from tidegate.cli.progress import Progress
+    from tidegate.kinds.integrations.bundle.reading import read_bundle
+
+    tree = wiring.open_tree(folder)
+    with Progress("reading files", quiet_s=1.0) as progress:
+        bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+    if bundle.errors:
+        what = f"{bundle.errors} errors in the bundle; `tidegate validate {folder}` shows them"
+        click.echo(f"warning: {what}", err=True)
+    spaces: dict[str, set[str]] = {}
+    for integration in bundle.integrations:
+        for managed in integration.managed:
+            namespace = managed.namespace
+            spaces.setdefault(namespace.cluster, set()).add(namespace.name)
+    if not spaces:
+        raise click.UsageError(f"{folder}: no managed integration; name the directory of a bundle")
+    return dict(sorted(spaces.items()))
+
+
+def read_behaviour_file(file: str | None) -> "Behaviour | None":
+    """What images do, as a file says it; None: no file says anything."""
+    from tidegate.cli.documents import located, read_document
+    from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
+    from tidegate.model.errors import UserError
+
+    if file is None:
+        return None
+    document = read_document(file)
+    try:
+        return read_behaviour(document.data)
+    except UserError as error:
+        raise located(document, error) from None
+
+
+def _check_ours(path: Path) -> None:
+    """A kubeconfig that somebody needs is not written over."""
+    if path.exists() and not path.read_text(errors="replace").startswith(_OURS):
+        raise click.UsageError(f"--kubeconfig {path}: it is there already, and not ours")
+
+
+def _listening(address: tuple[str, int]) -> socket.socket:
+    host, port = address
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server(address, family=family)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise click.ClickException(f"--listen {host}:{port}: {why}") from None
+
+
+async def _serve(host: "Host", ear: socket.socket, address: str, kubeconfig: Path) -> None:
+    import msgspec
+
+    shown = f"[{address}]" if ":" in address else address
+    document = host.kubeconfig(f"http://{shown}:{ear.getsockname()[1]}")
+    text = f"{_OURS}\n{msgspec.json.format(msgspec.json.encode(document), indent=2).decode()}\n"
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, _stop, host, each)
+    await asyncio.to_thread(_write, kubeconfig, text)
+    try:
+        for line in host.lines():
+            click.echo(line)
+        click.echo(f"try: tidegate diff … --kubeconfig {kubeconfig}", err=True)
+        await host.run(ear)
+    finally:
+        await asyncio.to_thread(kubeconfig.unlink, missing_ok=True)
+
+
+def _stop(host: "Host", by: signal.Signals) -> None:
+    # First: whoever would read why may be gone already.
+    host.stop()
+    click.echo(f"stopped by {by.name}", err=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Nobody else may read it: there are tokens in it."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(text)

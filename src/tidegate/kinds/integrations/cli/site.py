@@ -1,0 +1,91 @@
+"""What a site's settings say of integrations: parameters, overlay, clusters, registries."""
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from tidegate import wiring
+from tidegate.cli.documents import read_document
+from tidegate.kinds.integrations.app.digests import Digests
+from tidegate.kinds.integrations.core.workloads.estate import Estate, Site
+from tidegate.kubernetes.port import Cluster
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.problem import Problems
+from tidegate.settings.settings import Settings
+
+
+def site_of(settings: Settings) -> Site:
+    """What is laid over everything, and what is said by hand."""
+    given = dict(_pairs("--parameter", settings.parameters, "NAME=VALUE"))
+    if settings.image:
+        given["IMAGE"] = settings.image
+    overlay = None
+    if settings.overlay:
+        overlay = read_document(settings.overlay).data
+        if not isinstance(overlay, dict):
+            raise click.UsageError(f"{settings.overlay}: a patch is a mapping: spec: …")
+    return Site(parameters=given, overlay=overlay)
+
+
+def settled(settings: Settings, estate: Estate, problems: Problems) -> Estate:
+    """An estate with the digests its tags have, where a registry is named that knows them."""
+    registry = wiring.registry(settings.registry, settings.registry_auth)
+    if registry is None:
+        return estate
+
+    async def ask() -> Estate:
+        digests = Digests(registry)
+        try:
+            return await digests.settle(estate, problems)
+        finally:
+            await digests.close()
+
+    found = asyncio.run(ask())
+    for warning in problems.warnings:
+        click.echo(f"warning: {warning.text()}", err=True)
+    return found
+
+
+class Clusters:
+    """The clusters of a bundle by their names, each opened when somebody asks for it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._contexts = dict(_pairs("--context-of", settings.contexts, "CLUSTER=CONTEXT"))
+        self._kubeconfig = settings.kubeconfig or None
+        self._inside = settings.pods == "direct"
+        self._opened: dict[str, Cluster] = {}
+
+    def find(self, name: str) -> Cluster:
+        """A cluster by its name; OutsideError if there is no way to it."""
+        if name not in self._opened:
+            context = self._contexts.get(name, name)
+            try:
+                opened = wiring.cluster(context, self._kubeconfig, inside=self._inside)
+            except UserError as error:
+                message = f"{name}: {error}; or write --context-of {name}=CONTEXT"
+                raise OutsideError(message) from None
+            self._opened[name] = opened
+        return self._opened[name]
+
+    async def close(self) -> None:
+        """Let go of all of them."""
+        for cluster in self._opened.values():
+            await cluster.close()
+        self._opened.clear()
+
+
+def bundle_folder(settings: Settings, folder: Path | None = None) -> Path:
+    """Where the bundle is."""
+    return folder or Path(settings.bundle)
+
+
+def _pairs(flag: str, texts: Iterable[str], form: str) -> list[tuple[str, str]]:
+    found = []
+    for text in texts:
+        name, joint, value = text.partition("=")
+        if not name or not joint:
+            raise click.UsageError(f'{flag} "{text}": write {form}')
+        found.append((name, value))
+    return found

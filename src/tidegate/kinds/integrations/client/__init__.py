@@ -1,0 +1,1 @@
+"""Clients of the systems that only integrations use."""

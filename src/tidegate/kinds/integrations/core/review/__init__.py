@@ -1,0 +1,1 @@
+"""What a change of a bundle affects, and how it is proved; pure."""

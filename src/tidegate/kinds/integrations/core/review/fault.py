@@ -1,0 +1,111 @@
+"""Whose fault it is that a dry run failed: the change's, nobody's that is known, or ours.
+
+A run that failed is tried again. What fails with the change and works without it is the change's.
+What fails the same without it is not. What failed once and then worked is a flake. Where the other
+side could not be run, nobody knows, and somebody must try again.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from tidegate.kinds.integrations.core.waves.rehearsal import Difference, compare
+
+
+class End(StrEnum):
+    """How a run ended."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed out"
+    OUTSIDE = "could not be run"  # an image, a cluster: it may be there later
+    MISSING = "no runner"  # whoever set the runner up must act
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, and what it said."""
+
+    end: End
+    code: int = 0
+    lines: tuple[str, ...] = ()
+    # Why it could not be run.
+    words: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it ended well."""
+        return self.end is End.EXITED and self.code == 0
+
+    @property
+    def told(self) -> str:
+        """How it ended, in words."""
+        if self.end is not End.EXITED:
+            return self.words or self.end.value
+        return f"exit code {self.code}"
+
+
+class Fault(StrEnum):
+    """Who must act."""
+
+    NOBODY = "ok"
+    BASE = "fails without the change, too"
+    CHANGE = "failed"
+    FLAKE = "flake"
+    OUTSIDE = "unknown"
+    OURS = "not run"
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What came out of trying one shard on both sides."""
+
+    fault: Fault
+    # What there is to say of it; empty: nothing.
+    words: str = ""
+    difference: Difference = Difference()
+
+
+def judge(head: tuple[Attempt, ...], base: tuple[Attempt, ...]) -> Judgement:
+    """Whose fault it is, from all tries of both sides; no try of the base: there is none."""
+    last, other = head[-1], base[-1] if base else None
+    for attempt in (last, other):
+        if attempt is not None and attempt.end is End.MISSING:
+            return Judgement(fault=Fault.OURS, words=attempt.told)
+    if last.end is End.OUTSIDE:
+        return Judgement(fault=Fault.OUTSIDE, words=last.told)
+    comparable = other is not None and other.end is End.EXITED
+    difference = compare(other.lines, last.lines) if other and comparable else Difference()
+    if last.passed:
+        return _passed(head, other, difference)
+    return _failed(last, other, difference)
+
+
+def _passed(head: tuple[Attempt, ...], other: Attempt | None, difference: Difference) -> Judgement:
+    if len(head) > 1:
+        words = f"{head[0].told} at first, then it worked"
+        return Judgement(fault=Fault.FLAKE, words=words, difference=difference)
+    words = ""
+    if other is None:
+        words = "new: nothing to compare it with"
+    elif other.end is not End.EXITED:
+        words = f"nothing to compare it with: without the change, {other.told}"
+    elif not other.passed:
+        words = f"mended: {other.told} without the change"
+    return Judgement(fault=Fault.NOBODY, words=words, difference=difference)
+
+
+def _failed(last: Attempt, other: Attempt | None, difference: Difference) -> Judgement:
+    if other is None:
+        words = f"{last.told}; it is new, so there is nothing to compare it with"
+        return Judgement(fault=Fault.CHANGE, words=words)
+    if other.passed:
+        words = f"{last.told}; without the change it works"
+        return Judgement(fault=Fault.CHANGE, words=words, difference=difference)
+    if other.end is End.OUTSIDE:
+        words = f"{last.told}; nobody knows whether it is the change: {other.told}"
+        return Judgement(fault=Fault.OUTSIDE, words=words)
+    if last.end is End.TIMED_OUT and other.end is End.TIMED_OUT:
+        words = f"{last.told}, with the change and without it"
+        return Judgement(fault=Fault.OUTSIDE, words=words)
+    if (last.end, last.code) == (other.end, other.code) and difference.count == 0:
+        return Judgement(fault=Fault.BASE, words=f"{last.told} on both sides, saying the same")
+    words = f"{last.told}; without the change it fails in another way: {other.told}"
+    return Judgement(fault=Fault.CHANGE, words=words, difference=difference)

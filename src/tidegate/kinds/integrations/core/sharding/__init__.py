@@ -1,0 +1,1 @@
+"""Which shards an integration has; pure."""

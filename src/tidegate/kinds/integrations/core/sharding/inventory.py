@@ -1,0 +1,139 @@
+"""The inventory: what every shard wants, what it runs and since when, and why the two differ."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from tidegate.kinds.integrations.core.waves.standing import revisions_in
+from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
+from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.model.time import Instant
+from tidegate.registry.image import digest_of, is_same
+
+MIXED = "mixed"
+_ID_MARK = "sha256:"
+
+
+class Past(msgspec.Struct, frozen=True):
+    """The images a place was to run, oldest first, and since when each."""
+
+    revisions: tuple[tuple[str, Instant], ...] = ()
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One shard, with its sub-shards."""
+
+    shard: str
+    integration: str
+    environment: str
+    cluster: str
+    namespace: str
+    kind: str
+    wants: str
+    # Empty: nothing is there; `mixed`: its sub-shards differ.
+    runs: str = ""
+    # Of what was pulled, as the nodes say it.
+    digest: str = ""
+    since: Instant | None = None
+    # Where an image of its own is written.
+    pinned_by: str = ""
+    ready: int = 0
+    of: int = 0
+    # How its last run ended, and how many there were; None: nobody says.
+    last_run: Run | None = None
+    # How many images newer than the one it runs there are for its place, and since when.
+    behind: int = 0
+    behind_since: Instant | None = None
+    # Why it does not run what it wants; or that it is not ours.
+    note: str = ""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it runs what it wants."""
+        return self.runs != "" and not self.note
+
+
+def row_of(
+    place: Place,
+    unit: Unit,
+    kind: str,
+    workloads: Mapping[str, Workload],
+    pods: Mapping[str, Sequence[Pod]],
+    runs: Mapping[str, Run],
+    *,
+    ours: bool = True,
+    moved_by: str = "",
+    past: Past | None = None,
+) -> Row:
+    """What there is to say of a unit; runs by the pod's uid.
+
+    `moved_by` is the rollout that moves its image; empty: nobody but whoever applies it.
+    """
+    namespace = place.managed.namespace
+    found = [workloads[s.workload] for s in unit.shards if s.workload in workloads]
+    its = [pod for s in unit.shards for pod in pods.get(s.workload, ()) if not pod.ending]
+    wants = place.wanted(unit)
+    revisions = revisions_in(unit, workloads, pods, wants, place.repository)
+    running = revisions.pop() if len(revisions) == 1 else ""
+    shown = running or (MIXED if found else "")
+    late, since = behind(place.revision, running, past or Past())
+    return Row(
+        shard=unit.name,
+        integration=place.integration.name,
+        environment=namespace.environment,
+        cluster=namespace.cluster,
+        namespace=namespace.name,
+        kind=kind,
+        wants=wants,
+        runs=shown,
+        digest=_digest(found, its),
+        since=min((pod.started_at for pod in its if pod.started_at is not None), default=None),
+        pinned_by=unit.pinned_by,
+        ready=sum(pod.ready for pod in its),
+        of=0 if unit.stopped or kind == "CronJob" else len(unit.shards),
+        last_run=_worst(runs[pod.uid] for pod in its if pod.uid in runs),
+        behind=late,
+        behind_since=since,
+        note=_note(unit, found, wants, shown, ours=ours, moved_by=moved_by),
+    )
+
+
+def _note(
+    unit: Unit, found: Sequence[Workload], wants: str, runs: str, *, ours: bool, moved_by: str
+) -> str:
+    if not found:
+        return "not applied yet"
+    if not ours:
+        return "not Tidegate's"
+    if len(found) < len(unit.shards):
+        return f"{len(unit.shards) - len(found)} of its workloads are not applied yet"
+    if is_same(wants, runs):
+        return ""
+    if moved_by and not unit.pinned_by:
+        return f"Git wants {wants}; held at {runs} by {moved_by}"
+    return "`tidegate apply` moves it"
+
+
+def _digest(found: Iterable[Workload], pods: Iterable[Pod]) -> str:
+    """The digest all of it runs; empty where they differ or nobody says."""
+    told = {
+        _ID_MARK + pod.image_id.rpartition(_ID_MARK)[2] for pod in pods if _ID_MARK in pod.image_id
+    } or {digest_of(each.image) for each in found}
+    return told.pop() if len(told) == 1 else ""
+
+
+def _worst(runs: Iterable[Run]) -> Run | None:
+    """Of several sub-shards the one that failed, or the one with the fewest runs, tells more."""
+    return min(runs, key=lambda run: (run.status == 0, run.completed), default=None)
+
+
+def behind(wanted: str, running: str, past: Past) -> tuple[int, Instant | None]:
+    """How many images newer than the one somebody runs there are for a place, and since when."""
+    if not running or is_same(wanted, running):
+        return 0, None
+    names = [name for name, _ in past.revisions]
+    if running not in names:
+        return 1, next((at for name, at in past.revisions if name == wanted), None)
+    newer = past.revisions[len(names) - names[::-1].index(running) :]
+    return max(1, len(newer)), newer[0][1] if newer else None

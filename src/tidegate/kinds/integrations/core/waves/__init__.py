@@ -1,0 +1,1 @@
+"""Images of shards as a rollout; pure."""

@@ -1,0 +1,105 @@
+"""A change to one object of a cluster: what is done, why, what differs and whether pods restart."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from tidegate.kinds.integrations.core.workloads.difference import Difference
+from tidegate.kinds.integrations.core.workloads.workloads import Manifest
+
+Key = tuple[str, str, str, str]
+
+
+class Verb(StrEnum):
+    """What becomes of an object."""
+
+    CREATE = "create"
+    CONFIGURE = "configure"
+    ADOPT = "adopt"  # it is there and not ours: with consent it will be
+    REMOVE = "remove"
+    UNCHANGED = "unchanged"
+    HELD = "held"  # only its image differs, and that is its rollout's to move
+    RESHARD = "reshard"  # two would own a key: the engine lets the old ones end first
+    CONFLICT = "conflict"  # it, or a field of it, is somebody else's
+    REFUSED = "refused"  # the server will not have it
+    KEPT = "kept"  # nobody asks for it any more, and it is not removed now
+    UNREAD = "unread"  # nobody knows what is there
+
+
+# What a cluster is told; whatever else is only said.
+ACTING = frozenset((Verb.CREATE, Verb.CONFIGURE, Verb.ADOPT, Verb.REMOVE))
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One object as it was read."""
+
+    cluster: str
+    namespace: str
+    kind: str
+    name: str
+    # Tidegate applied it, and still owns some of its fields.
+    ours: bool
+    document: Mapping[str, Any]
+
+    @property
+    def key(self) -> Key:
+        """What tells it from all others."""
+        return self.cluster, self.namespace, self.kind, self.name
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of one cluster."""
+
+    found: tuple[Found, ...] = ()
+    # What could not be read, in words, by namespace; "" is everywhere else.
+    gaps: Mapping[str, str] = {}
+    # Why nothing could be read; empty: something was.
+    error: str = ""
+    # The digest all pods of a workload say they run, where somebody asked them.
+    pulled: Mapping[Key, str] = {}
+    # What whoever looks should know; it stops nothing.
+    notes: tuple[str, ...] = ()
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one object, and why."""
+
+    verb: Verb
+    cluster: str
+    namespace: str
+    kind: str
+    name: str
+    reason: str = ""
+    integration: str = ""
+    # As a target is named: `terraform-resources/ter-int-dev`; empty: it is for the namespace.
+    shard: str = ""
+    # What it is to be; None: nothing.
+    manifest: Manifest | None = None
+    differences: tuple[Difference, ...] = ()
+    restarts: bool = False
+    # It was made from this very manifest and changed since: what is put back was ours.
+    drifted: bool = False
+    # Which image it keeps although another is wanted, and why; empty: it has the wanted one.
+    held: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What tells it from all others."""
+        return self.cluster, self.namespace, self.kind, self.name
+
+    @property
+    def where(self) -> str:
+        """`deployment/name`."""
+        return f"{self.kind.lower()}/{self.name}"
+
+
+# Within a namespace: what is called before what calls it, and the old only once the new is there.
+_RANK = {"Service": 0}
+
+
+def rank(change: Change) -> tuple[int, str, str]:
+    """Where a change comes in its namespace."""
+    last = 2 if change.verb in (Verb.REMOVE, Verb.KEPT) else _RANK.get(change.kind, 1)
+    return last, change.kind, change.name

@@ -1,0 +1,19 @@
+"""What pods say of the runs of their loop."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kubernetes.port import Cluster, Object
+
+
+class Runs(Protocol):
+    """Whoever can tell how the runs of pods ended."""
+
+    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, Run]:
+        """By the pod's uid; one that gives no answer is left out. Never raises OutsideError."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of whatever it holds open."""
+        ...

@@ -1,0 +1,1 @@
+"""Documents and lines of integrations; pure."""

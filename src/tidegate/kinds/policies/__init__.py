@@ -1,0 +1,1 @@
+"""Policies of Open Cluster Management: groups of clusters from placements."""

@@ -1,0 +1,1 @@
+"""Promotions: versions across environments, by commits and merge requests."""

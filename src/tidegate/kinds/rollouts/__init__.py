@@ -1,0 +1,1 @@
+"""Rollouts: a revision over ordered groups of targets."""

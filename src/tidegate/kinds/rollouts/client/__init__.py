@@ -1,0 +1,1 @@
+"""Clients of fleets in other processes."""

@@ -1,0 +1,1 @@
+"""The rollout library of Open Cluster Management, decision for decision; frozen."""

@@ -1,0 +1,89 @@
+"""The course of a rollout: which revision goes out now, and under which rules.
+
+Three courses, told apart before any target is looked at:
+
+    FORWARD   the revision goes out, gate by gate
+    REVERT    the declared revision is the last good one again: touched targets return at once
+    SETTLED   the rollout is completed: whoever joins later gets the last good revision at once
+
+and, decided from the failures found on the way, the rollback of rollback.py.
+"""
+
+import enum
+
+import msgspec
+
+from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+
+
+class Mode(enum.Enum):
+    """Which rules bind."""
+
+    FORWARD = "forward"
+    REVERT = "revert"
+    SETTLED = "settled"
+
+
+class Course(msgspec.Struct, frozen=True):
+    """What goes out, and what of the past still counts."""
+
+    mode: Mode
+    revision: str | None
+    # What approvals must be given for.
+    version: str | None
+    # Whether a status without a revision speaks of this one.
+    vouched: bool = True
+    retry: Retry = Retry.NOTHING
+    paused: bool = False
+    aborted: bool = False
+
+
+def course_under_way(world: RolloutWorld) -> Course:
+    """The course of the rollout that is remembered."""
+    rollout = world.rollout
+    revision = world.revision if rollout.revision is None else rollout.revision
+    # The version goes with the declared revision; an earlier one has no name but its own.
+    is_declared = revision == world.revision
+    version = rollout.version if is_declared and rollout.version is not None else revision
+    retried = rollout.retry is not Retry.NOTHING
+    settled = rollout.completed and not retried
+    mode = Mode.SETTLED if settled else _forward_or_revert(revision, rollout)
+    if settled and rollout.last_good is not None:
+        revision = rollout.last_good
+    return Course(
+        mode,
+        revision,
+        version,
+        retry=rollout.retry,
+        paused=rollout.paused,
+        aborted=rollout.aborted and not retried,
+    )
+
+
+def course_of_newest(world: RolloutWorld) -> Course:
+    """The course of a newer revision that takes the place of the one under way.
+
+    What is remembered of the old one (completed, aborted, retried) does not bind it; a pause does,
+    because whoever paused wanted nothing to move.
+    """
+    rollout = world.rollout
+    return Course(
+        Mode.REVERT if _is_last_good(world.revision, rollout) else Mode.FORWARD,
+        world.revision,
+        rollout.version if rollout.version is not None else world.revision,
+        vouched=False,
+        paused=rollout.paused,
+    )
+
+
+def _forward_or_revert(revision: str | None, rollout: Rollout) -> Mode:
+    # A retry of a completed rollout opens it again, in order: it is no revert.
+    reopened = rollout.completed and rollout.retry is not Retry.NOTHING
+    restarted = rollout.restarted or reopened or rollout.retry is Retry.EVERYTHING
+    reverts = _is_last_good(revision, rollout) and not restarted
+    return Mode.REVERT if reverts else Mode.FORWARD
+
+
+def _is_last_good(revision: str | None, rollout: Rollout) -> bool:
+    return revision is not None and revision == rollout.last_good

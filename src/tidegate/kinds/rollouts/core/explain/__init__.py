@@ -1,0 +1,1 @@
+"""A plan of a rollout as a table, a tree and notices; pure."""

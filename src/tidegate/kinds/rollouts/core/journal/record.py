@@ -1,0 +1,106 @@
+"""From a plan to what is written down of it: tasks with keys, verdicts that changed, and a digest.
+
+A key names the decision a task comes from, so that the same task of the same decision has the same
+key, whoever carries it out and however often it is tried.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from tidegate.gates.ask import Purpose
+from tidegate.journal.facts import Bound, Decided, Mode, Stand, Task
+from tidegate.kinds.rollouts.core.braking import PURPOSES
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.core.remember import forgotten, remember
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import Action, ChangeKind
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict
+
+Verdicts = tuple[tuple[str, str, str, Instant | None], ...]
+
+
+def minutes(
+    partition: str,
+    seq: int,
+    state: RolloutState,
+    world: RolloutWorld,
+    plan: RolloutPlan,
+    now: Instant,
+    mode: Mode,
+) -> Decided:
+    """What is written down of a plan, as entry number `seq` of its partition."""
+    stands = list(stands_of(world, plan))
+    changed = tuple(
+        stand
+        for stand in stands
+        if (known := state.stands.get(stand.target)) is None or known.verdicts != stand.verdicts
+    )
+    tasks = tuple(_task(partition, seq, plan, action) for action in plan.actions)
+    acting = mode is Mode.ACT
+    return Decided(
+        now=now,
+        mode=mode,
+        summary=plan.summary,
+        tasks=tasks,
+        changed=changed,
+        events=plan.events,
+        # What only would have been done has not become true of the rollout.
+        rollout=remember(world, plan, f"r{seq}") if acting else world.rollout,
+        forgotten=tuple(world.targets[i].name for i in forgotten(world, plan)) if acting else (),
+        recheck_at=plan.recheck_at,
+        digest=digest(stands, tasks),
+    )
+
+
+def bound(state: RolloutState, world: RolloutWorld) -> Bound | None:
+    """The brakes of a decision, where they are not those of the one before; else None."""
+    return None if world.brakes == state.brakes else Bound(brakes=world.brakes)
+
+
+def _task(partition: str, seq: int, plan: RolloutPlan, action: Action) -> Task:
+    purpose = _PURPOSES.get(action.change.kind, PURPOSES[plan.course.mode])
+    return Task(f"{partition}#{seq}/{action.target}", action.target, action.change, purpose)
+
+
+_PURPOSES = {ChangeKind.RETURN: Purpose.RETURN, ChangeKind.REMOVE: Purpose.REMOVE}
+
+
+def target_of(partition: str, key: str) -> str:
+    """Whom a task is for: the end of its key."""
+    return key[len(partition) + 1 :].partition("/")[2]
+
+
+def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[Stand]:
+    """Where every target stands, over all its options."""
+    known: dict[int, Verdicts] = {}
+    names = [target.name for target in world.targets + world.departed]
+    by_target: dict[int, Verdicts] = {}
+    for option in plan.options:
+        verdicts, i = option.verdicts, option.target
+        marks = known.get(id(verdicts))
+        if marks is None:
+            marks = known[id(verdicts)] = tuple([_mark(each) for each in verdicts])
+        before = by_target.get(i)
+        by_target[i] = marks if before is None else before + marks
+    return [Stand(names[i], marks) for i, marks in by_target.items()]
+
+
+def _mark(verdict: Verdict) -> tuple[str, str, str, Instant | None]:
+    return (verdict.gate.value, verdict.outcome.value, verdict.reason.value, verdict.until)
+
+
+def digest(stands: Iterable[Stand], tasks: Iterable[Task]) -> str:
+    """One number for a whole plan: two plans that decide and explain the same have the same."""
+    texts: dict[int, str] = {}  # what many share is written out once
+    said: list[str] = []
+    for stand in stands:
+        verdicts = stand.verdicts
+        text = texts.get(id(verdicts))
+        if text is None:
+            text = texts[id(verdicts)] = repr(verdicts)
+        said.append(stand.target)
+        said.append(text)
+    said += [f"{one.target}|{one.change.kind.value}|{one.change.revision}" for one in tasks]
+    return blake2b("\n".join(said).encode(), digest_size=16).hexdigest()

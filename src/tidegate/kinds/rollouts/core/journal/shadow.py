@@ -1,0 +1,82 @@
+"""Ours beside theirs: what would have been decided, against what the existing system really did.
+
+Every target that was started by somebody else is one decision to compare. It is equal if, when it
+was started, all our gates were open for it; different if one was shut, and that gate says why. A
+target we would have started and nobody did is told at the end.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tidegate.journal.chain import Entry
+from tidegate.journal.facts import Decided, Observed
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
+from tidegate.model.target import Status, Target
+from tidegate.model.time import Instant
+
+_STARTED = frozenset((Status.Progressing, Status.Succeeded, Status.Failed, Status.TimeOut))
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """One decision of the existing system, beside ours."""
+
+    target: str
+    at: Instant
+    # The gates that were shut for us; empty: we would have done the same.
+    shut: tuple[str, ...] = ()
+
+
+class Shadow(msgspec.Struct, frozen=True):
+    """What a period of shadowing shows."""
+
+    compared: tuple[Compared, ...]
+    # Targets we would have started that nobody started, and since when.
+    ours_only: dict[str, Instant]
+    began_at: Instant | None = None
+    ended_at: Instant | None = None
+
+    @property
+    def differ(self) -> tuple[Compared, ...]:
+        """The decisions in which the two part ways."""
+        return tuple(each for each in self.compared if each.shut)
+
+
+def shadow(entries: Iterable[Entry]) -> Shadow:
+    """Compare a partition's observations with what was decided before each of them."""
+    state = RolloutState()
+    compared: list[Compared] = []
+    would: dict[str, Instant] = {}
+    began: Instant | None = None
+    ended: Instant | None = None
+    for entry in entries:
+        fact = entry.fact()
+        began = entry.at if began is None else began
+        ended = entry.at
+        if isinstance(fact, Observed):
+            for report in fact.reports:
+                if _is_start(state, report):
+                    would.pop(report.name, None)
+                    compared.append(Compared(report.name, entry.at, _shut(state, report.name)))
+        elif isinstance(fact, Decided):
+            would = {task.target: would.get(task.target, entry.at) for task in fact.tasks}
+        state = fold(state, entry.at, fact, entry.actor)
+    return Shadow(tuple(compared), would, began, ended)
+
+
+def _is_start(state: RolloutState, report: Target) -> bool:
+    """Whether a report says that somebody gave the target the declared revision."""
+    if state.declared is None or report.revision != state.declared.revision:
+        return False
+    known = state.reports.get(report.name)
+    return report.status in _STARTED and (known is None or known.revision != report.revision)
+
+
+def _shut(state: RolloutState, name: str) -> tuple[str, ...]:
+    """The gates that were shut for a target when we last decided."""
+    stand = state.stands.get(name)
+    if stand is None:
+        return ("not known to us",)
+    return tuple(
+        f"{gate} {reason}" for gate, outcome, reason, _ in stand.verdicts if outcome != "pass"
+    )

@@ -1,0 +1,300 @@
+"""The state of one rollout: a fold over its facts, from which its world is built.
+
+Nothing here is stored as truth: drop it, fold again, and it is the same. Soak, attempts and
+approvals all follow from facts.
+
+A task that was decided and has no outcome yet counts as in flight: whatever happened to whoever
+decided it, nobody starts it a second time.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec.structs import replace
+
+from tidegate.gates.approval import Response
+from tidegate.gates.brakes import Brakes, concerning
+from tidegate.gates.pin import Pin
+from tidegate.gates.scope import Scope
+from tidegate.journal.facts import (
+    Acted,
+    AnyFact,
+    Asked,
+    Bound,
+    Decided,
+    Declared,
+    Folded,
+    Mode,
+    Observed,
+    Outcome,
+    Stand,
+    Task,
+    Told,
+    Verb,
+)
+from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import RolloutWorld, build_world
+from tidegate.model.plan import ChangeKind
+from tidegate.model.problem import Problems
+from tidegate.model.target import Status, Target
+from tidegate.model.time import Instant
+
+# Who pins what is declared to stay where it is.
+DECLARED = "the bundle"
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A task without an outcome: when it was decided, and how trying it went."""
+
+    task: Task
+    at: Instant
+    tries: int = 0
+    tried_at: Instant | None = None
+    detail: str = ""
+
+
+class RolloutState(msgspec.Struct):
+    """What is known of one rollout. Mutable: a fold over many facts makes one, not many."""
+
+    declared: Declared | None = None
+    reports: dict[str, Target] = {}
+    complete: bool = True
+    rollout: Rollout = Rollout()
+    # Decided and without an outcome, by target.
+    pending: dict[str, Pending] = {}
+    # Reports up to this moment are void: a retry was taken up.
+    void: dict[str, Instant] = {}
+    stands: dict[str, Stand] = {}
+    summary: Summary = Summary.WAITING
+    recheck_at: Instant | None = None
+    decided_at: Instant | None = None
+    # When the revision under way was first given to anybody; None: not yet.
+    began_at: Instant | None = None
+    # The brakes of the decision recorded last.
+    brakes: Brakes | None = None
+    # What people were told of it, by key, and when.
+    told: dict[str, Instant] = {}
+    # What people said at approval gates, by gate.
+    responses: dict[str, tuple[Response, ...]] = {}
+
+
+def fold(state: RolloutState, at: Instant, fact: AnyFact, actor: str) -> RolloutState:
+    """Take one fact into account; facts that are not about rollouts change nothing."""
+    if isinstance(fact, Folded):
+        return msgspec.json.decode(fact.state, type=RolloutState)
+    if isinstance(fact, Asked):
+        _asked(state, at, actor, fact)
+        return state
+    step = _STEPS.get(type(fact))
+    if step is not None:
+        step(state, at, fact)
+    return state
+
+
+def _declared(state: RolloutState, _: Instant, fact: Declared) -> None:
+    state.declared = fact
+
+
+def _observed(state: RolloutState, _: Instant, fact: Observed) -> None:
+    state.complete = fact.complete
+    for name in fact.gone:
+        state.reports.pop(name, None)
+    for report in fact.reports:
+        if is_void(state, report):
+            continue
+        state.void.pop(report.name, None)
+        state.reports[report.name] = report
+        pending = state.pending.get(report.name)
+        if pending is not None and _speaks_of(report, pending.task):
+            del state.pending[report.name]
+
+
+def _speaks_of(report: Target, task: Task) -> bool:
+    """Whether a target itself says what came of a task: it has it, whoever lost the answer."""
+    if report.status in (Status.ToApply, Status.NewCluster):
+        return False
+    return report.revision is not None and report.revision == task.change.revision
+
+
+def is_void(state: RolloutState, report: Target) -> bool:
+    """Whether a report is from before a retry was taken up, and so says nothing any more."""
+    since = state.void.get(report.name)
+    return since is not None and (report.since is None or report.since <= since)
+
+
+def _asked(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
+    if fact.gates:
+        _answered(state, at, actor, fact)
+    if fact.groups or not fact.gates:
+        state.rollout = _ASKED[fact.verb](state.rollout, fact)
+
+
+def _answered(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
+    """Somebody spoke at approval gates; taking one's word back is saying nothing any more."""
+    for gate in fact.gates:
+        others = tuple(
+            each
+            for each in state.responses.get(gate, ())
+            if (each.who, each.revision) != (actor, fact.version)
+        )
+        mine = Response(
+            who=actor,
+            at=at,
+            revision=fact.version or "",
+            why=fact.reason,
+            rejects=fact.verb is Verb.REJECT,
+            expires_at=fact.expires_at,
+        )
+        state.responses[gate] = others if fact.verb is Verb.REVOKE else (*others, mine)
+
+
+def _bound(state: RolloutState, _: Instant, fact: Bound) -> None:
+    state.brakes = fact.brakes
+
+
+def _told(state: RolloutState, at: Instant, fact: Told) -> None:
+    for key in fact.retired:
+        state.told.pop(key, None)
+    for key in fact.keys:
+        state.told[key] = at
+
+
+def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
+    if fact.rollout.revision != state.rollout.revision or fact.rollout.uid != state.rollout.uid:
+        state.began_at = None
+    if fact.tasks and fact.mode is Mode.ACT and state.began_at is None:
+        state.began_at = at
+    state.rollout = fact.rollout
+    state.summary, state.recheck_at, state.decided_at = fact.summary, fact.recheck_at, at
+    for stand in fact.changed:
+        state.stands[stand.target] = stand
+    for name in fact.forgotten:
+        # By the target's own clock, where it said when: ours may be ahead of it.
+        known = state.reports.pop(name, None)
+        state.void[name] = at if known is None or known.since is None else known.since
+    if fact.mode is Mode.ACT:
+        for task in fact.tasks:
+            state.pending[task.target] = Pending(task, at)
+
+
+def _acted(state: RolloutState, at: Instant, fact: Acted) -> None:
+    """A task that failed stays pending, under the same key; anything else ends it."""
+    known = state.pending.get(fact.target)
+    if known is None or known.task.key != fact.key:
+        return
+    if fact.outcome is Outcome.FAILED:
+        again = Pending(known.task, known.at, known.tries + 1, at, fact.detail)
+        state.pending[fact.target] = again
+        return
+    del state.pending[fact.target]
+    if fact.outcome is Outcome.DONE:
+        _done(state, at, known.task)
+
+
+def _done(state: RolloutState, at: Instant, task: Task) -> None:
+    """It was applied: until the target reports itself, it is in flight on that revision."""
+    if task.change.kind is ChangeKind.REMOVE:
+        state.reports.pop(task.target, None)
+        state.stands.pop(task.target, None)
+        return
+    known = state.reports.get(task.target)
+    # Not before what it said last, whatever our clock says: else that would pass for newer.
+    since = at if known is None or known.since is None else max(at, known.since)
+    state.reports[task.target] = Target(
+        task.target, Status.Progressing, since, task.change.revision
+    )
+
+
+_STEPS: dict[type, Callable[[RolloutState, Instant, AnyFact], None]] = {
+    Declared: _declared,  # type: ignore[dict-item]
+    Observed: _observed,  # type: ignore[dict-item]
+    Bound: _bound,  # type: ignore[dict-item]
+    Told: _told,  # type: ignore[dict-item]
+    Decided: _decided,  # type: ignore[dict-item]
+    Acted: _acted,  # type: ignore[dict-item]
+}
+
+
+def _approve(rollout: Rollout, fact: Asked) -> Rollout:
+    given = rollout.approvals
+    # An approval for another version starts the list anew: the old ones do not count for it.
+    same = given.for_version == fact.version
+    known = given if same else Approvals(for_version=fact.version)
+    named = frozenset(fact.groups) - {"ungrouped"}
+    ungrouped = known.ungrouped or "ungrouped" in fact.groups
+    return replace(rollout, approvals=Approvals(known.groups | named, ungrouped, fact.version))
+
+
+def _revoke(rollout: Rollout, fact: Asked) -> Rollout:
+    given = rollout.approvals
+    ungrouped = given.ungrouped and "ungrouped" not in fact.groups
+    left = given.groups - frozenset(fact.groups)
+    return replace(rollout, approvals=Approvals(left, ungrouped, given.for_version))
+
+
+_ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
+    Verb.APPROVE: _approve,
+    Verb.REJECT: _revoke,  # a group has no quorum: a no takes the yes away
+    Verb.REVOKE: _revoke,
+    Verb.PAUSE: lambda rollout, _: replace(rollout, paused=True),
+    Verb.RESUME: lambda rollout, _: replace(rollout, paused=False),
+    Verb.ABORT: lambda rollout, _: replace(rollout, aborted=True),
+    Verb.RETRY: lambda rollout, _: replace(rollout, retry=Retry.EVERYTHING),
+    Verb.RETRY_FAILED: lambda rollout, _: replace(rollout, retry=Retry.FAILED),
+}
+
+
+def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
+    """The world as the facts have it, under brakes; None while nothing is declared."""
+    declared = state.declared
+    if declared is None:
+        return None
+    reports = dict(state.reports)
+    rollout = state.rollout
+    if rollout.last_good is None and declared.last_good is not None:
+        rollout = replace(rollout, last_good=declared.last_good)
+    for one in state.pending.values():
+        task = one.task
+        if task.change.kind is ChangeKind.REMOVE:
+            reports.pop(task.target, None)  # it is being removed: that is not decided again
+        else:
+            # Nobody has told it yet, so its time to answer has not begun: it is in flight, undated.
+            reports[task.target] = Target(
+                task.target, Status.Progressing, None, task.change.revision
+            )
+    return build_world(
+        declared.strategy,
+        declared.groups,
+        reports.values(),
+        problems=Problems(),
+        labels=declared.labels,
+        revision=declared.revision,
+        rollout=rollout,
+        complete=state.complete,
+        brakes=_concerning(_with_pins(brakes, declared), declared, reports),
+    )
+
+
+def _with_pins(brakes: Brakes | None, declared: Declared) -> Brakes | None:
+    """The brakes, and the pins that are declared with the rollout itself."""
+    if not declared.pinned:
+        return brakes
+    known = brakes or Brakes()
+    there = {pin.name for pin in known.pins}
+    mine = (
+        Pin(name=name, scope=Scope(targets=frozenset((name,))), owner=DECLARED, why=where)
+        for name, where in sorted(declared.pinned.items())
+        if name not in there
+    )
+    return replace(known, pins=(*known.pins, *mine))
+
+
+def _concerning(
+    brakes: Brakes | None, declared: Declared, reports: dict[str, Target]
+) -> Brakes | None:
+    """The brakes that concern this rollout: others must not fill its journal."""
+    if brakes is None:
+        return None
+    names = {name for group in declared.groups for name in group.clusters} | reports.keys()
+    return concerning(brakes, sorted(names), declared.labels)

@@ -1,0 +1,66 @@
+"""What a plan makes true of the rollout itself, folded into what is remembered of it.
+
+Whoever carries a plan out records this together with the plan, before acting: that a breach became
+an abort must survive, or the rollout would start again once the failed targets have returned.
+"""
+
+from msgspec.structs import replace
+
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import Event
+from tidegate.model.target import State, Status, Target
+
+_FRESH = frozenset((State.WAITING, State.JOINED))
+
+
+def remember(world: RolloutWorld, plan: RolloutPlan, new_uid: str) -> Rollout:
+    """The rollout as it is to be remembered once the plan is recorded."""
+    rollout = world.rollout
+    if rollout.revision is None:  # from now on it is known which one is under way
+        rollout = replace(rollout, revision=world.revision)
+    for event in plan.events:
+        rollout = replace(rollout, **_changes(event, world, rollout, new_uid))
+    return rollout
+
+
+def _changes(
+    event: Event, world: RolloutWorld, rollout: Rollout, new_uid: str
+) -> dict[str, object]:
+    """What one event changes."""
+    match event:
+        case Event.RESTARTED:
+            fresh = {"uid": new_uid, "restarted": True}
+            return fresh | {"retry": Retry.NOTHING, "aborted": False, "completed": False}
+        case Event.RETRIED:
+            reopened = rollout.restarted or rollout.completed
+            fresh = {"retry": Retry.NOTHING, "restarted": reopened}
+            return fresh | {"aborted": False, "completed": False}
+        case Event.ABORTED:
+            return {"aborted": True}
+        case Event.COMPLETED:
+            return {"completed": True, "restarted": False, "last_good": rollout.revision}
+        case Event.SUPERSEDED:
+            fresh = {"uid": new_uid, "revision": world.revision, "retry": Retry.NOTHING}
+            return fresh | {"completed": False, "aborted": False, "restarted": False}
+
+
+def forgotten(world: RolloutWorld, plan: RolloutPlan) -> list[int]:
+    """Positions of targets whose report a retry makes void: they wait, whatever they said.
+
+    Only what was said of the revision that is retried: an older success still says what is there.
+    """
+    if not {Event.RESTARTED, Event.RETRIED} & set(plan.events):
+        return []
+    return [
+        i
+        for i, (target, state) in enumerate(zip(world.targets, plan.states, strict=True))
+        if state in _FRESH and target.status is not Status.ToApply and _is_fresh(target, plan)
+    ]
+
+
+def _is_fresh(target: Target, plan: RolloutPlan) -> bool:
+    if target.revision is None:
+        return plan.course.vouched
+    return target.revision == plan.course.revision

@@ -1,0 +1,69 @@
+"""The fleet as the engine sees it: what is declared and reported, and a way to change a target."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from tidegate.journal.facts import Declared, Task
+from tidegate.model.target import Target
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One consistent reading of a partition's part of the fleet."""
+
+    declared: Declared
+    reports: tuple[Target, ...]
+    # False: some reports may be missing; nothing is concluded from absence.
+    complete: bool = True
+    # False: the fleet cannot tell since when anything is so; whoever sees it first dates it.
+    dated: bool = True
+
+
+class Fleet(Protocol):
+    """Somebody's system. Every call may take long, fail with OutsideError, or be told twice."""
+
+    async def partitions(self) -> list[str]:
+        """The rollouts there are, by name: `kind/name`."""
+        ...
+
+    async def observe(self, partition: str) -> Observation:
+        """Read what is declared and what every target reports.
+
+        A member that is not mentioned is believed to be as it last was: one that has lost what it
+        had is reported as ToApply.
+        """
+        ...
+
+    async def act(self, partition: str, task: Task) -> str:
+        """Carry a task out, once a key however often it is called; what to note about it.
+
+        StaleError if the target is no longer as the task supposes.
+        """
+        ...
+
+    def changes(self) -> AsyncIterator[str]:
+        """Names of rollouts that may have changed, as it happens.
+
+        It need not tell everything: every rollout is looked at now and then anyway. It may end, or
+        fail with OutsideError; then it is asked again, later.
+        """
+        ...
+
+
+@runtime_checkable
+class ManySystems(Fleet, Protocol):
+    """A fleet of several outside systems: one that is ill keeps nobody from the others."""
+
+    def system_of(self, partition: str) -> str:
+        """The system a rollout is carried out on."""
+        ...
+
+
+@runtime_checkable
+class ClosableFleet(Fleet, Protocol):
+    """A fleet that holds something open."""
+
+    async def close(self) -> None:
+        """Let go of it."""
+        ...

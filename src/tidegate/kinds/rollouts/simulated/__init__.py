@@ -1,0 +1,1 @@
+"""Simulated fleets for rollouts, in virtual time."""

@@ -1,0 +1,190 @@
+"""When each target gets the change: the present world, run ahead in virtual time by the same rules.
+
+Dates follow from order, slots, soak and whatever else the rules know, on the assumption that every
+change takes its usual time and succeeds. What no clock opens (an approval, a pause) has no date,
+and is named instead.
+"""
+
+import copy
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from tidegate.explain.sentence import sentence
+from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.explain.table import first_shut
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, world_of
+from tidegate.kinds.rollouts.core.remember import remember
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import ChangeKind
+from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.target import State, Status, Target
+from tidegate.model.time import Duration, Instant
+from tidegate.model.verdict import Verdict
+
+# Steps ahead; a rollout that needs more has no date worth giving.
+STEPS_MAX = 2_000
+# What people put in the way of a target whose turn it is.
+_BRAKES = frozenset((
+    Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.APPROVAL, Gate.SHARED_BUDGET, Gate.MUTEX, Gate.HEALTH,
+))  # fmt: skip
+
+
+class Collision(msgspec.Struct, frozen=True):
+    """A brake, and nothing else, keeps a target from starting when its turn has come."""
+
+    at: Instant
+    verdict: Verdict
+
+
+class Expected(msgspec.Struct):
+    """When one target is expected to start and to be done, and what that depends on."""
+
+    target: str
+    group: str
+    starts_at: Instant | None = None
+    done_at: Instant | None = None
+    # What it gets then: not what is declared, if another rollout goes first and nothing follows.
+    revision: str | None = None
+    # Every gate it waits at on the way, in order.
+    depends_on: list[str] = []
+    # What no clock opens; empty if there is a date.
+    held_by: str = ""
+    # Every brake that is on when its turn has come, once each.
+    collisions: list[Collision] = []
+
+
+def forecast(
+    state: RolloutState, now: Instant, apply_times: Mapping[str, Duration], usual: Duration
+) -> list[Expected]:
+    """Run a rollout ahead; one line a target, in group, then rank order."""
+    ahead = copy.deepcopy(state)
+    if ahead.brakes is not None:  # our own places are told by who is under way, as that changes
+        own = ahead.brakes.partition
+        others = tuple(each for each in ahead.brakes.claims if each.partition != own)
+        ahead.brakes = replace(ahead.brakes, claims=others)
+    ends = _ends(ahead, now, apply_times, usual)
+    found: dict[str, Expected] = {}
+    plan: RolloutPlan | None = None
+    for _ in range(STEPS_MAX):
+        _settle(ahead, ends, now)
+        world = world_of(ahead, ahead.brakes)
+        if world is None:
+            return []
+        plan = decide(world, now)
+        _note(found, world, plan, now)
+        ahead.rollout = remember(world, plan, "ahead")
+        for action in plan.actions:
+            if action.change.kind is ChangeKind.REMOVE:
+                ahead.reports.pop(action.target, None)
+                continue
+            report = Target(action.target, Status.Progressing, now, action.change.revision)
+            ahead.reports[action.target] = report
+            ends[action.target] = Instant(now + apply_times.get(action.target, usual))
+        # Where nothing was done and nothing became true, the same would be decided again.
+        idle = not plan.actions and not plan.events
+        moment = _next(ahead, ends, now, plan if idle else None)
+        if moment is None:
+            break
+        now = moment
+    return list(found.values())
+
+
+def _ends(
+    state: RolloutState, now: Instant, apply_times: Mapping[str, Duration], usual: Duration
+) -> dict[str, Instant]:
+    """When what is in flight now is expected to end: after its usual time, or any moment."""
+    for one in state.pending.values():
+        name = one.task.target
+        state.reports[name] = Target(name, Status.Progressing, one.at, one.task.change.revision)
+    state.pending.clear()
+    return {
+        name: Instant(max(now + 1, (report.since or now) + apply_times.get(name, usual)))
+        for name, report in state.reports.items()
+        if report.status is Status.Progressing
+    }
+
+
+def _settle(state: RolloutState, ends: dict[str, Instant], now: Instant) -> None:
+    for name in [name for name, end in ends.items() if end <= now]:
+        known = state.reports[name]
+        state.reports[name] = replace(known, status=Status.Succeeded, since=ends.pop(name))
+
+
+def _next(
+    state: RolloutState, ends: dict[str, Instant], now: Instant, plan: RolloutPlan | None
+) -> Instant | None:
+    if plan is None:
+        world = world_of(state, state.brakes)
+        plan = decide(world, now) if world is not None else None
+    again = plan.recheck_at if plan is not None else None
+    later = [moment for moment in (again, *ends.values()) if moment is not None and moment > now]
+    return min(later, default=None)
+
+
+def _note(found: dict[str, Expected], world: RolloutWorld, plan: RolloutPlan, now: Instant) -> None:
+    starting = set(plan.started)
+    # Targets share their verdicts: what follows from them is worked out once.
+    said: dict[int, _Said] = {}
+    for group in world.groups:
+        for i in range(group.first, group.last):
+            target, state = world.targets[i], plan.states[i]
+            expected = found.setdefault(target.name, Expected(target.name, group.label))
+            if i in starting:
+                expected.starts_at, expected.done_at, expected.held_by = now, None, ""
+                expected.revision = plan.course.revision
+                continue
+            if state is State.DONE and expected.done_at is None:
+                # Done before we looked: since it succeeded, as far as it says.
+                was_done = expected.starts_at is None and not expected.depends_on
+                expected.done_at = target.since if was_done and target.since is not None else now
+                expected.held_by, expected.revision = "", plan.course.revision
+                continue
+            verdicts = plan.options[i].verdicts
+            told = said.get(id(verdicts))
+            if told is None:
+                told = said[id(verdicts)] = _said(verdicts)
+            _collide(expected.collisions, told.brakes, now)
+            if told.gate and state is not State.DONE:
+                expected.held_by = told.words
+                if told.gate not in expected.depends_on:
+                    expected.depends_on.append(told.gate)
+
+
+class _Said(msgspec.Struct):
+    """What some verdicts come to for whoever waits."""
+
+    # The gate that says most, and what it says; empty: all are open.
+    gate: str
+    words: str
+    # The brakes that are on, if nothing else is in the way.
+    brakes: list[Verdict]
+
+
+def _said(verdicts: tuple[Verdict, ...]) -> _Said:
+    shut = [each for each in verdicts if each.outcome is not Outcome.PASS]
+    first = first_shut(verdicts)
+    if first is None:
+        return _Said("", "", [])
+    alone = all(each.gate in _BRAKES for each in shut)
+    return _Said(first.gate.value, sentence(first), shut if alone else [])
+
+
+def _collide(found: list[Collision], brakes: list[Verdict], now: Instant) -> None:
+    """Note brakes that were not met before."""
+    if brakes:
+        known = {likeness(each.verdict) for each in found}
+        found += (Collision(now, each) for each in brakes if likeness(each) not in known)
+
+
+def likeness(one: Verdict) -> tuple[object, ...]:
+    """What makes two verdicts of one brake the same: a freeze again is another one."""
+    return one.gate, one.facts[:1], one.until
+
+
+def usual_time(durations: list[Duration], otherwise: Duration) -> Duration:
+    """The median of what changes took; the assumption where nothing is known."""
+    if not durations:
+        return otherwise
+    return sorted(durations)[len(durations) // 2]

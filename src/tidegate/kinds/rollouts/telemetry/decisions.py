@@ -1,0 +1,76 @@
+"""From a round to the lines about it: one for every target whose decision changed.
+
+A target that is not acted on has its gate, the reason not to act, the sentence and the moment.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tidegate.explain.sentence import opens, sentence
+from tidegate.journal.facts import Acted, Decided, Mode, Outcome
+from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.explain.table import first_shut, headline
+from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.plan import Change, ChangeKind, Event
+from tidegate.model.time import Instant, format_instant
+from tidegate.model.verdict import Verdict
+from tidegate.telemetry.log import Record
+
+_EVENTS = {
+    Event.RESTARTED: "the rollout starts anew",
+    Event.RETRIED: "what failed is tried again",
+    Event.ABORTED: "the rollout failed and goes back",
+    Event.SUPERSEDED: "a newer revision takes its place",
+    Event.COMPLETED: "everybody has it",
+}
+_LEVELS = {Outcome.DONE: "info", Outcome.DROPPED: "info", Outcome.FAILED: "warning"}
+
+
+def decision_records(
+    rollout: str, decided: Decided, world: RolloutWorld, plan: RolloutPlan
+) -> Iterator[Record]:
+    """The lines of one round: what became true of the rollout, then target by target."""
+    for event in decided.events:
+        msg = f"{_EVENTS[event]}: {headline(world, plan)}"
+        yield "info", msg, {"rollout": rollout, "what": event.value, "at": decided.now}
+    names = [target.name for target in world.targets + world.departed]
+    shut: dict[str, Verdict | None] = {}
+    for option in plan.options:
+        verdict, name = first_shut(option.verdicts), names[option.target]
+        # Whoever is on the way back is not told once more that the way on is shut.
+        if name not in shut or (verdict is not None and option.change.kind is ChangeKind.RETURN):
+            shut[name] = verdict
+    changes = {task.target: task.change for task in decided.tasks}
+    for stand in decided.changed:
+        keys: dict[str, Any] = {"rollout": rollout, "target": stand.target, "what": "decision"}
+        keys["at"] = decided.now
+        change = changes.get(stand.target)
+        held = shut.get(stand.target)
+        if change is not None:
+            yield "info", _does(decided.mode, change), keys | {"action": change.kind.value}
+        elif held is not None:
+            yield "info", sentence(held), keys | why_not(held)
+
+
+def acted_record(rollout: str, at: Instant, fact: Acted) -> Record:
+    """What came of one action."""
+    detail = f": {fact.detail}" if fact.detail else ""
+    keys: dict[str, Any] = {"rollout": rollout, "target": fact.target, "what": "acted", "at": at}
+    keys |= {"outcome": fact.outcome.value, "key": fact.key}
+    return _LEVELS[fact.outcome], f"{fact.outcome.value}{detail}", keys
+
+
+def _does(mode: Mode, change: Change) -> str:
+    would = "would " if mode is Mode.OBSERVE else ""
+    to = f" {change.revision}" if change.revision is not None else ""
+    return f"{would}{change.kind.value}{to}"
+
+
+def why_not(verdict: Verdict) -> dict[str, str]:
+    """What a line says of a gate that is shut, beside its sentence."""
+    keys = {"gate": verdict.gate.value, "outcome": verdict.outcome.value}
+    keys["reason"] = verdict.reason.value
+    if verdict.until is not None:
+        keys["until"] = format_instant(verdict.until)
+    remedy = opens(verdict)
+    return keys | ({"opens": remedy} if remedy else {})

@@ -1,0 +1,1 @@
+"""Upgrades: OpenShift versions across clusters, declared by labels."""

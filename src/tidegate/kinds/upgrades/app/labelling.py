@@ -1,0 +1,110 @@
+"""Labels read and written for their owner: all of one organisation, many clusters at once.
+
+The labels of one cluster are written one after the other, and where one fails the rest of them is
+left; other clusters go on. What was written stays written, and whoever asks again completes it.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from tidegate.kinds.upgrades.app.survey import PREFIX, Details, Survey
+from tidegate.kinds.upgrades.core.labels.label_edit import ORGANISATION, Change, Edit, Holder
+from tidegate.kinds.upgrades.core.labels.labelling import full_key
+from tidegate.kinds.upgrades.ocm.port import LabelType, ManagedClusters, Owner, Reading
+from tidegate.model.errors import OutsideError, StaleError
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What became of one edit."""
+
+    holder: Holder
+    edit: Edit
+    # Why it was not written, or why nobody knows; empty: it was.
+    why: str = ""
+    # Whether it was not even tried, for an earlier one of its holder failed.
+    untried: bool = False
+
+
+Tell = Callable[[Written], None]
+
+
+async def read_declared(manager: ManagedClusters, org: str) -> Survey:
+    """All labels of an organisation and its clusters, those without any too; nothing else of them.
+
+    OutsideError if a list cannot be had, or is not known to be whole.
+    """
+    subscriptions, of_org, of_clusters = await asyncio.gather(
+        manager.subscriptions(organizations=[org]),
+        manager.labels(PREFIX, LabelType.ORGANIZATION, [org]),
+        manager.labels(PREFIX, LabelType.SUBSCRIPTION),
+    )
+    ours = {each.id for each in subscriptions.items}
+    clusters = await manager.clusters(sorted(ours))
+    readings: tuple[Reading[Any], ...] = (subscriptions, of_org, of_clusters, clusters)
+    if not all(each.complete for each in readings):
+        raise OutsideError(f"organisation {org}: lists changed while they were read; ask again")
+    mine = tuple(each for each in of_clusters.items if each.subscription_id in ours)
+    return Survey(
+        labels=(*of_org.items, *mine),
+        subscriptions=subscriptions.items,
+        clusters=clusters.items,
+        details={each.id: Details() for each in clusters.items},
+        channels={},
+        gates=(),
+        versions=(),
+        set_aside=tuple(each for reading in readings for each in reading.set_aside),
+        complete=True,
+    )
+
+
+def check_fresh(survey: Survey, changes: Iterable[Change]) -> None:
+    """StaleError if a label that is to change is no longer what it was."""
+    there = {
+        (each.subscription_id or each.organization_id, each.key.removeprefix(PREFIX)): each.value
+        for each in survey.labels
+    }
+    for change in changes:
+        for edit in change.edits:
+            if there.get((change.holder.id, edit.label)) != edit.before:
+                raise StaleError(
+                    f"{change.holder.text()}: somebody changed {edit.label} meanwhile;"
+                    " nothing was written, run it again"
+                )
+
+
+async def write(
+    manager: ManagedClusters, changes: Iterable[Change], tell: Tell
+) -> tuple[Written, ...]:
+    """Carry changes out; what became of each edit is told as soon as it is known."""
+    several = await asyncio.gather(*(_write_one(manager, each, tell) for each in changes))
+    return tuple(each for found in several for each in found)
+
+
+async def _write_one(manager: ManagedClusters, change: Change, tell: Tell) -> list[Written]:
+    holder = change.holder
+    type_ = LabelType.ORGANIZATION if holder.kind == ORGANISATION else LabelType.SUBSCRIPTION
+    owner = Owner(type_, holder.id)
+    found: list[Written] = []
+    for edit in change.edits:
+        if found and found[-1].why:
+            done = Written(holder, edit, "not tried", untried=True)
+        else:
+            done = Written(holder, edit, await _try(manager, owner, edit))
+        found.append(done)
+        tell(done)
+    return found
+
+
+async def _try(manager: ManagedClusters, owner: Owner, edit: Edit) -> str:
+    """Why an edit could not be written; empty: it was."""
+    try:
+        if edit.after is None:
+            await manager.delete_label(owner, full_key(edit.label))
+        else:
+            await manager.set_label(owner, full_key(edit.label), edit.after)
+    except OutsideError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,83 @@
+"""Telling owners, in the service logs of their clusters: a mistake once a day, in the same words.
+
+Whether the same was told within a day is asked of OpenShift Cluster Manager itself, so that two
+services that say the same say it once; what we told is remembered besides, so that it is not asked
+in every round.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from tidegate.engine.acting import ACTOR
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Told
+from tidegate.kinds.upgrades.app.acting import UpgradeDesk
+from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
+from tidegate.kinds.upgrades.core.rules.plan import Telling
+from tidegate.kinds.upgrades.ocm.documents import LogEntry
+from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.port import Lease
+
+AGAIN = Duration(24 * 3600 * SECOND)
+
+
+def key_of(telling: Telling) -> str:
+    """What makes two tellings the same."""
+    text = "\0".join((telling.uuid, telling.summary, telling.description))
+    return blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+async def tell(
+    desk: UpgradeDesk,
+    manager: ManagedClusters,
+    clock: Clock,
+    lease: Lease,
+    tellings: Iterable[Telling],
+) -> dict[str, str]:
+    """Tell what was not told within a day; why something could not be, by whom it is for."""
+    now = clock.now()
+    known = desk.state.told
+    due = {
+        key: each
+        for each in tellings
+        if (key := key_of(each)) not in known or now - known[key] > AGAIN
+    }
+    if not due:
+        return {}
+    # Nobody else tells while the lease is ours; whoever may follow asks what was told, and not
+    # what somebody is about to tell.
+    await asyncio.to_thread(desk.confirm, lease.token)
+    left_s = (lease.until - clock.now()) / SECOND
+    if left_s <= 0:
+        return {}
+    answers = await asyncio.gather(*(_one(manager, each, now, left_s) for each in due.values()))
+    keys = tuple(sorted(key for key, answer in zip(due, answers, strict=True) if answer is None))
+    if keys:
+        note = Note(clock.now(), ACTOR, Told(keys=keys))
+        await asyncio.to_thread(desk.write, [note], token=lease.token)
+    told = zip(due.values(), answers, strict=True)
+    return {f"service log {each.uuid}": answer for each, answer in told if answer}
+
+
+async def _one(
+    manager: ManagedClusters, telling: Telling, now: Instant, left_s: float
+) -> str | None:
+    """Tell one owner; why not, if it could not be told; nothing, if somebody else told it."""
+    entry = LogEntry(
+        cluster_uuid=telling.uuid,
+        service_name=SERVICE,
+        summary=telling.summary,
+        description=telling.description,
+        severity=telling.severity,
+    )
+    try:
+        async with asyncio.timeout(left_s):
+            told = await manager.tell(entry, Instant(now - AGAIN))
+    except (OutsideError, TimeoutError, OSError) as error:
+        return str(error) or "no answer in time"
+    # What somebody else told is asked again next time: their day ends before ours would.
+    return None if told is not None else ""

@@ -1,0 +1,111 @@
+"""`tidegate expedite`: a version that skips soak and windows, with who, why, and an end.
+
+Kept beside the brakes, and lifting none of them.
+"""
+
+from typing import Any
+
+import click
+
+from tidegate.cli.brakes import remover, scope_of
+from tidegate.cli.braking import common, known_as, read_one, scope_options, set_down
+from tidegate.cli.live import confirmed, opened
+from tidegate.cli.setting_options import database_option
+from tidegate.cli.shape import Command, LazyGroup
+from tidegate.explain.counted import counted
+from tidegate.kinds.upgrades.cli.look.view import NAMES_MAX
+from tidegate.kinds.upgrades.cli.reach import Hurried, clusters_hurried
+from tidegate.wiring import clock
+
+_STANDS = "mutexes, sectors, holds, freezes, blocks and agreements stand"
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name={
+        "add": (
+            "tidegate.kinds.upgrades.cli.expedite:add_expedite",
+            "Let a version skip soak and windows",
+        ),
+        "remove": (
+            "tidegate.kinds.upgrades.cli.expedite:remove_expedite",
+            "Let versions wait again",
+        ),
+    },
+    examples="""
+    tidegate expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
+    tidegate get expedites
+    tidegate expedite remove 4.21.3
+    """,
+)
+def expedite() -> None:
+    """This version now: clusters go to it without soak, whatever their schedule."""
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
+    tidegate expedite add "4.21.*" --target stage-1 --reason "a customer waits" --until 6h
+    """,
+)
+@click.argument("version")
+@click.option("--name", help="What to call it; the version, if left out.")
+@click.option("--until", required=True, metavar="WHEN", help="A time, or from now on: 2h, 3d.")
+@click.option("--reason", required=True, help="Why; everybody it is about reads it.")
+@click.option("--owner", help="Whom to ask about it; you, if left out.")
+@click.option("--replace", is_flag=True, help="Set it anew if there is one of this name.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@scope_options
+@database_option
+def add_expedite(
+    version: str, name: str | None, until: str, reason: str, owner: str | None, **rest: Any
+) -> None:
+    """Let a version skip soak and windows in its scope; * and ? stand for any text.
+
+    Clusters are chosen by name, or by their labels without prefix, beside org and env.
+    """
+    now = clock().now()
+    document = common(name or version, scope_of(rest), reason, owner, until, now, option="--until")
+    document["version"] = version
+    brakes = read_one("expedite", document, now)
+    with opened(rest["database"], writes=True) as store:
+        known = known_as(store, "expedite", document, now, replace=rest["replace"])
+        where = _whom(clusters_hurried(store, brakes, now))
+        confirmed(f"{version} skips soak and windows{where}; {_STANDS}", 1, rest["yes"], free=0)
+        set_down(store, "expedite", document, now, anew=known is not None)
+
+
+def _whom(hurried: list[Hurried]) -> str:
+    """Say which clusters start at once and what the others wait for; how many there are."""
+    for each in hurried:
+        starting = [f"{name} ({version})" for name, version in sorted(each.starting.items())]
+        if starting:
+            click.echo(f"{each.partition}: starts at once on {_some(starting)}", err=True)
+        for why, names in _by_reason(each.waiting):
+            waits = "waits" if len(names) == 1 else "wait"
+            click.echo(f"{each.partition}: {_some(names)} still {waits}: {why}", err=True)
+    if not hurried:
+        return " nowhere yet: no cluster known here is offered it in this scope"
+    at_once = sum(len(each.starting) for each in hurried)
+    total = at_once + sum(len(each.waiting) for each in hurried)
+    return f" on {counted(total, 'cluster')}, {at_once} at once"
+
+
+def _by_reason(waiting: dict[str, str]) -> list[tuple[str, list[str]]]:
+    found: dict[str, list[str]] = {}
+    for name, why in sorted(waiting.items()):
+        found.setdefault(why, []).append(name)
+    return sorted(found.items(), key=lambda each: each[1])
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMES_MAX} more" if len(names) > NAMES_MAX else ""
+    return ", ".join(names[:NAMES_MAX]) + more
+
+
+remove_expedite = remover(
+    "expedite",
+    "Let versions wait again for soak and windows; what was asked for already goes on.",
+    "tidegate expedite remove 4.21.3",
+)

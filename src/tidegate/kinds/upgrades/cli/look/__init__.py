@@ -1,0 +1,1 @@
+"""The world that the commands on upgrades read."""

@@ -1,0 +1,215 @@
+"""Ways to OpenShift Cluster Managers: as whoever is served wants it, or with a token of one's own.
+
+Whoever has the same credentials at the same address shares one client, with its token and its
+connections. Secrets are fetched from where they are when a client is opened, and kept nowhere.
+"""
+
+import base64
+import binascii
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import click
+import msgspec
+
+from tidegate import wiring
+from tidegate.kinds.upgrades.core.labels.bundled import Bundled
+from tidegate.kinds.upgrades.core.service import Credentials, Environment, Registration, Service
+from tidegate.kinds.upgrades.health_port import ClusterHealth
+from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+from tidegate.kinds.upgrades.wire.service_doc import is_exposed
+from tidegate.kinds.upgrades.wire.service_file import read_service_file
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem, nearest_or_all, shown
+from tidegate.prometheus.probe import url_trouble
+from tidegate.settings.prometheus_file import read_servers
+from tidegate.settings.settings import Settings, revealed
+
+OCM_URL = "https://api.openshift.com"
+SIGN_ON = "https://sso.redhat.com/auth/realms/redhat-external/protocol/openid-connect/token"
+"""Where tokens for the public OpenShift Cluster Manager are exchanged."""
+TOKEN_VARIABLE = "OCM_TOKEN"  # where other tools look for it, too
+OWN = "ocm"
+"""What an environment is called that nobody named."""
+
+
+class Managers:
+    """OpenShift Cluster Managers, each opened when somebody asks for it."""
+
+    def __init__(self, env: Mapping[str, str] | None = None) -> None:
+        self._env = os.environ if env is None else env
+        self._opened: dict[tuple[str, str, int, tuple[str, ...]], ManagedClusters] = {}
+
+    def of(self, environment: Environment, of: Registration | None = None) -> ManagedClusters:
+        """The one of an environment, as ourselves or as an organisation served with its own.
+
+        UserError says which credentials are missing. Nobody is asked yet.
+        """
+        where = f"environment {environment.name}"
+        credentials = environment.credentials
+        if of is not None and of.credentials is not None:
+            where, credentials = f"organization {of.id}", of.credentials
+        known = self._revealed(where, credentials, environment)
+        key = (environment.url, environment.token_url, environment.addons, known)
+        if key not in self._opened:
+            client_id, client_secret, token = known
+            self._opened[key] = wiring.cluster_manager(
+                environment.url,
+                environment.token_url,
+                client_id,
+                client_secret,
+                token,
+                environment.addons,
+            )
+        return self._opened[key]
+
+    def calls(self) -> dict[tuple[str, str], int]:
+        """Calls so far, by verb and by whom they were made; who has a token has no name."""
+        found: Counter[tuple[str, str]] = Counter()
+        for (_, _, _, (client_id, *_)), manager in list(self._opened.items()):
+            for verb, number in manager.calls().items():
+                found[verb, client_id or "token"] += number
+        return found
+
+    async def close(self) -> None:
+        """Let go of all of them."""
+        for manager in self._opened.values():
+            await manager.close()
+        self._opened.clear()
+
+    async def __aenter__(self) -> Self:
+        """Closed at the end, whatever happens."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of all of them."""
+        await self.close()
+
+    def _revealed(
+        self, where: str, credentials: Credentials, environment: Environment
+    ) -> tuple[str, str, str]:
+        if credentials.token:
+            return "", "", revealed(credentials.token, self._env, f"{where}: token")
+        if not credentials.client_id or not credentials.client_secret:
+            remedy = "write clientId and clientSecret, or token, there or in its environment"
+            raise UserError((Problem(where, "no credentials", remedy),))
+        if not environment.token_url:
+            problem = Problem(where, "no address where a client gets tokens", "write tokenUrl")
+            raise UserError((problem,))
+        secret = revealed(credentials.client_secret, self._env, f"{where}: clientSecret")
+        return credentials.client_id, secret, ""
+
+
+def service_of(settings: Settings) -> Service:
+    """Who the settings say is served; UserError if they do not. Warnings go to stderr."""
+    if not settings.upgrades:
+        remedy = "write --upgrades FILE, or --ocm-url and --token for an organisation of your own"
+        raise UserError((Problem("upgrades", "nobody is served", remedy),))
+    read = read_service_file(Path(settings.upgrades), lambda folder: bundled_of(settings, folder))
+    for warning in read.warnings:
+        click.echo(f"warning: {warning.text()}", err=True)
+    return read.service
+
+
+def bundled_of(settings: Settings, folder: str = "") -> Bundled:
+    """What a bundle declares of upgrades: that of a directory, or of the settings."""
+    from tidegate.kinds.integrations.bundle.reading import read_bundle
+
+    path = Path(folder or settings.bundle)
+    tree = wiring.open_tree(path, settings.revision or None)
+    bundle = read_bundle(tree, wiring.bundle_cache())
+    if not bundle.files:
+        remedy = "name the directory of a bundle"
+        raise UserError((Problem("bundle", f"{path}: no YAML file", remedy),))
+    return bundle.upgrades
+
+
+def health_of(settings: Settings, environment: Environment) -> ClusterHealth | None:
+    """Whoever knows how the clusters of an environment are; None: nobody is named.
+
+    UserError if who is named is not in the files of the setting `prometheus`.
+    """
+    if not environment.prometheus:
+        return None
+    servers = [each for name in settings.prometheus for each in read_servers(Path(name))]
+    names = [each.name for each in servers]
+    if environment.prometheus not in names:
+        wrong = f"no Prometheus {shown(environment.prometheus)}"
+        none = "none; name a file of servers with --prometheus"
+        hint = nearest_or_all(environment.prometheus, names, none)
+        raise UserError((Problem(f"environment {environment.name}: prometheus", wrong, hint),))
+    return wiring.cluster_health(servers, environment.prometheus)
+
+
+def is_own(settings: Settings) -> bool:
+    """Whether somebody asks with a token of his own, and not for all who are served."""
+    return bool(settings.ocm_url or settings.ocm_token or not settings.upgrades)
+
+
+def own_environment(settings: Settings, env: Mapping[str, str] | None = None) -> Environment:
+    """The OpenShift Cluster Manager somebody may ask with a token of his own.
+
+    No document is needed: `--token` or OCM_TOKEN will do. UserError says what is missing.
+    """
+    env = os.environ if env is None else env
+    url = _safe(settings.ocm_url or OCM_URL, "--ocm-url")
+    token_url = _safe(settings.ocm_token_url, "--token-url") if settings.ocm_token_url else ""
+    written = settings.ocm_token or (f"env:{TOKEN_VARIABLE}" if env.get(TOKEN_VARIABLE) else "")
+    if not written:
+        remedy = f"write --token env:NAME or file:PATH, or set {TOKEN_VARIABLE}"
+        raise UserError((Problem("--token", "missing", remedy),))
+    token = revealed(written, env, "--token")
+    return Environment(
+        name=OWN,
+        url=url,
+        token_url=_exchanged_at(token, token_url, url),
+        credentials=Credentials(token=token),
+        severity="info",
+    )
+
+
+def _safe(url: str, flag: str) -> str:
+    wrong = url_trouble(url)
+    if not wrong and is_exposed(url):
+        wrong = f"{shown(url)} would carry your token over plain HTTP"
+    if wrong:
+        raise UserError((Problem(flag, wrong, "write https://…"),))
+    return url.rstrip("/")
+
+
+def _exchanged_at(token: str, token_url: str, url: str) -> str:
+    """Where a token is exchanged; empty: it is used as it is, as one that says so must be."""
+    match _kind(token):
+        case "bearer":
+            return ""
+        case "offline" | "refresh" if not token_url:
+            if url == OCM_URL:
+                return SIGN_ON
+            remedy = "write --token-url, or a token of `ocm token`"
+            raise UserError((Problem("--token", "one that is exchanged for others", remedy),))
+    return token_url
+
+
+class _Claims(msgspec.Struct, frozen=True):
+    typ: str = ""
+
+
+def _kind(token: str) -> str:
+    """What a token says it is; empty: it does not say. Nothing of it is believed but this."""
+    parts = token.split(".")
+    if len(parts) < 2:
+        return ""
+    try:
+        body = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+        return msgspec.json.decode(body, type=_Claims).typ.lower()
+    except (binascii.Error, ValueError, msgspec.DecodeError):
+        return ""

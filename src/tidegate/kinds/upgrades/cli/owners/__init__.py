@@ -1,0 +1,1 @@
+"""Commands for owners of clusters and organisations."""

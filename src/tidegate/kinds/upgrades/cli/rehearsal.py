@@ -1,0 +1,232 @@
+"""Upgrades in virtual time: the real engine, a simulated OpenShift Cluster Manager a environment.
+
+Everything is in this process, the journal included; a fortnight takes seconds. Whoever tells the
+story hears of every round.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from tidegate import wiring
+from tidegate.engine.acting import Actor, Limits
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brake_source import Written
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.worker import Report, Settings, Worker
+from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+from tidegate.kinds.upgrades.app.acting import Hands
+from tidegate.kinds.upgrades.app.ledgers import upgrade_desk
+from tidegate.kinds.upgrades.app.reading import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.rounds import Upgrades
+from tidegate.kinds.upgrades.app.sight import Channel, Pace, Sight, Watched
+from tidegate.kinds.upgrades.cli.look.ground import Ground, Looked
+from tidegate.kinds.upgrades.cli.look.journal import Journal
+from tidegate.kinds.upgrades.core.journal.state import UpgradeState
+from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
+from tidegate.kinds.upgrades.core.world import HealthCheck, World
+from tidegate.kinds.upgrades.health_port import Alerts
+from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+from tidegate.kinds.upgrades.ocm.simulated import world_doc as cluster_manager_doc
+from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
+from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.state import State
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
+from tidegate.store.port import Store
+
+T = TypeVar("T")
+
+# How often is looked; between looks nothing is decided, so it takes as long as there are looks.
+LOOK = Duration(3600 * SECOND)
+REST_S = 30.0
+# A worker has its lease for so many looks, and renews it with each.
+LEASE_LOOKS = 3
+
+
+class NoRollouts(SimulatedFleet):
+    """A fleet nobody has to poll."""
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Nothing, ever."""
+        await asyncio.Event().wait()
+        yield ""
+
+
+class _Standing:
+    """Brakes that stand in the document of a world, and stay as they are."""
+
+    def __init__(self, world: cluster_manager_doc.World) -> None:
+        self._written = (Written("world", world.brakes),) if world.brakes else ()
+
+    def read(self) -> tuple[Written, ...]:
+        """All of them."""
+        return self._written
+
+
+def everybody(world: cluster_manager_doc.World) -> tuple[Registration, ...]:
+    """Who is served where nobody keeps a list: every organisation that is not said not to be."""
+    return tuple(
+        Registration(
+            id=each.id,
+            name=each.name or each.id,
+            environment=each.env,
+            health_checks=tuple(msgspec.convert(each.health_checks, list[HealthCheck])),
+            disabled=tuple(each.disabled),
+            quarantine_after=each.quarantine_after,
+            addons=each.addons,
+        )
+        for each in world.orgs
+        if each.registered
+    )
+
+
+class Rehearsal:
+    """Simulated OpenShift Cluster Managers, a journal, and workers."""
+
+    def __init__(
+        self,
+        world: cluster_manager_doc.World,
+        served: Sequence[Registration] = (),
+        *,
+        luck: Luck | None = None,
+        store: Store | None = None,
+        look: Duration = LOOK,
+        hear: Report | None = None,
+    ) -> None:
+        # What time it is between two plays.
+        self.at = world.now
+        self._loop: VirtualLoop | None = None
+        self.served = tuple(served) or everybody(world)
+        names = dict.fromkeys(each.env for each in world.orgs)
+        self.states: dict[str, State] = {name: found(narrowed(world, name)) for name in names}
+        self.luck = luck
+        self.store = store if store is not None else wiring.open_store("memory:")
+        self._sources = (_Standing(world),)
+        self._look_s = look / SECOND
+        self.hear = hear
+        # Who hears of looks; None: nobody does.
+        self.watch: Callable[[Watched], None] | None = None
+        self._alerts = _alerts(world)
+        # Who is asked for alerts; None: nobody can be.
+        self.ask: AskAlerts | None = self._ask_alerts
+
+    def now(self) -> Instant:
+        """What time it is here."""
+        return self.at if self._loop is None else self._loop.now()
+
+    def way(self, environment: str) -> ClustersInside:
+        """A way into one of them."""
+        return ClustersInside(self.states[environment], self, self.luck)
+
+    def worker(
+        self,
+        holder: str = "rehearsal",
+        act: tuple[str, ...] = ("*",),
+        store: Store | None = None,
+        manager: ManagedClusters | None = None,
+        alerts: AskAlerts | None = None,
+    ) -> Worker:
+        """One more worker; it sees the journal and the clusters through these, if any are given."""
+        given = store if store is not None else self.store
+        channels = tuple(
+            Channel(name, manager or self.way(name), mine)
+            for name in self.states
+            if (mine := tuple(each for each in self.served if each.environment == name))
+        )
+        asked = alerts or self.ask
+        pace = Pace(every_s=self._look_s, rest_s=min(REST_S, self._look_s))
+        sight = Sight(channels, self, pace, dict.fromkeys(self.states, asked) if asked else {})
+        if self.watch is not None:
+            sight.heard = self.watch
+        return Worker(
+            given,
+            NoRollouts(self),
+            self,
+            Actor(Limits(), Breaker()),
+            Settings(
+                holder=holder,
+                act=act,
+                lease_term=Duration(round(LEASE_LOOKS * self._look_s) * SECOND),
+                listen_s=self._look_s,
+                resync_s=self._look_s,
+                discover_s=self._look_s,
+            ),
+            self.hear,
+            BrakeBook(given, self._sources),
+            kinds=(Upgrades(sight, Hands()),),
+        )
+
+    async def _ask_alerts(self, org: str) -> Alerts:
+        return self._alerts.get(org, {})
+
+    def live(self, hours: float, *workers: Worker) -> None:
+        """Let time pass with these workers at work; one, if none is named."""
+
+        async def run() -> None:
+            some = workers or (self.worker(),)
+            tasks = [asyncio.create_task(each.run()) for each in some]
+            await asyncio.wait(tasks, timeout=hours * 3600, return_when=asyncio.FIRST_EXCEPTION)
+            for each in some:
+                each.stop()
+            await asyncio.gather(*tasks)
+
+        self.play(run)
+
+    def play(self, story: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a story in this rehearsal's time."""
+
+        async def main(loop: VirtualLoop) -> T:
+            self._loop = loop
+            try:
+                return await story()
+            finally:
+                self.at, self._loop = loop.now(), None
+
+        return run_virtually(main, self.at)
+
+    def known(self, partition: str) -> UpgradeState:
+        """What the journal knows of an organisation."""
+        return upgrade_desk(self.store, partition, BrakeBook(self.store)).state
+
+    def looked(self) -> Looked:
+        """Everybody who is served, as it is now, with what the journal knows; no look fails."""
+        found = self.play(self._read)
+        journal = Journal(self.store, BrakeBook(self.store, self._sources))
+        return Looked(
+            tuple(
+                Ground(
+                    world=msgspec.structs.replace(
+                        journal.known_of(each.partition, world), read_at=self.at
+                    ),
+                    service=Service((Environment(name=each.environment, url=""),), (each,)),
+                    where="simulated",
+                    read_at=self.at,
+                )
+                for each, world in found
+            )
+        )
+
+    async def _read(self) -> list[tuple[Registration, World]]:
+        ways = {name: ClustersInside(state, self) for name, state in self.states.items()}
+        found: list[tuple[Registration, World]] = []
+        for name, way in ways.items():
+            mine = [each for each in self.served if each.environment == name]
+            others = publishing(ways)
+            read = await read_organisations(way, mine, self.now(), others, self._ask_alerts)
+            found += zip(mine, read.worlds, strict=True)
+        return found
+
+
+def _alerts(world: cluster_manager_doc.World) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The alerts that clusters have from beginning to end, by organisation and external id."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for each in world.clusters:
+        if each.alerts:
+            names = tuple(str(one) for one in each.alerts)
+            found.setdefault(each.org, {})[each.external_id or f"{each.name}-uuid"] = names
+    return found

@@ -1,0 +1,170 @@
+"""`tidegate simulate ocm`: an OpenShift Cluster Manager to rehearse with, over HTTP."""
+
+import asyncio
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+import click
+
+from tidegate.cli.shape import Command
+
+if TYPE_CHECKING:
+    from tidegate.kinds.upgrades.ocm.simulated.faults import Troubles
+    from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
+    from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
+
+SPEED_MAX = 100_000
+FAULT_MAX = 1000
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate simulate ocm examples/ocm.yaml --port 8710
+    tidegate simulate ocm examples/ocm.yaml --from-now                 beside `tidegate run`
+    tidegate simulate ocm examples/ocm.yaml --speed 1440               a day a minute
+    tidegate simulate ocm examples/ocm.yaml --latency 20ms --fault 429=20 --fault lost=5
+    curl -X POST localhost:8710/simulation -d '{"skip": "6h"}'         let time pass at once
+    """,
+)
+@click.argument("world")
+@click.option("--port", default=0, show_default=True, help="Of 127.0.0.1; 0 takes a free one.")
+@click.option(
+    "--speed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, SPEED_MAX),
+    help="600: what takes ten minutes takes a second.",
+)
+@click.option("--from-now", is_flag=True, help="Its clock starts now; all dates move with it.")
+@click.option("--environment", metavar="NAME", help="Only organisations of this environment.")
+@click.option("--latency", default="0s", show_default=True, help="How long an answer takes.")
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="WHAT=N",
+    help="429, 500, cut or lost, for N of a thousand calls; repeatable.",
+)
+@click.option("--retry-after", default=1, show_default=True, help="Seconds a 429 asks for.")
+@click.option("--rate", default=0, help="Calls a second; 429 beyond. 0: any number.")
+@click.option("--token-lasts", default="15m", show_default=True, help="Until a token expires.")
+@click.option("--seed", default=0, show_default=True, help="What faults follow.")
+def ocm(
+    world: str,
+    port: int,
+    speed: int,
+    from_now: bool,
+    environment: str | None,
+    latency: str,
+    faults: tuple[str, ...],
+    retry_after: int,
+    rate: int,
+    token_lasts: str,
+    seed: int,
+) -> None:
+    """Serve a simulated OpenShift Cluster Manager until stopped.
+
+    WORLD is a document with organisations, clusters, versions and gates ("-" reads stdin). The
+    address is printed on stdout; tokens are at /token. Clusters upgrade when a policy says so,
+    by the clock of the simulation, which starts when the world says, or, with --from-now, when
+    ours is, so that `tidegate run --upgrades` makes sense beside it. GET /simulation tells its time
+    and what was written.
+    """
+    from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
+    from tidegate.kinds.upgrades.ocm.simulated.founding import found
+    from tidegate.kinds.upgrades.ocm.simulated.moving import moved
+    from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
+    from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+    from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
+    from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
+    from tidegate.model.time import SECOND, Instant
+    from tidegate.wiring import clock
+
+    troubles = troubles_of(faults, _seconds("--latency", latency), retry_after, rate)
+    lasts_s = _seconds("--token-lasts", token_lasts)
+    read = narrowed(read_world_file(world), environment) if environment else read_world_file(world)
+    if from_now:
+        read = moved(read, Instant(clock().now() // SECOND * SECOND))
+    state = found(read)
+
+    async def serve() -> None:
+        server = ManagerServer(
+            state,
+            OwnClock(clock(), read.now, speed),
+            Tokens(read.credentials, lasts_s),
+            Luck(troubles, seed),
+        )
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, server.stop)
+        with _listening(port) as ear:
+            click.echo(f"http://127.0.0.1:{ear.getsockname()[1]}")
+            _introduce(server, read, speed)
+            await server.serve(ear)
+
+    asyncio.run(serve())
+
+
+def read_world_file(file: str) -> "World":
+    """The world in a file; UserError says where it is wrong."""
+    from tidegate.cli.documents import located, read_document
+    from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+    from tidegate.model.errors import UserError
+
+    document = read_document(file)
+    try:
+        return read_world(document.data)
+    except UserError as error:
+        raise located(document, error) from None
+
+
+def _seconds(option: str, text: str) -> float:
+    from tidegate.model.time import SECOND, parse_duration
+
+    try:
+        return parse_duration(text) / SECOND
+    except ValueError as error:
+        raise click.UsageError(f"{option} {text}: {error}; write 20ms") from None
+
+
+def troubles_of(
+    faults: tuple[str, ...], latency_s: float = 0.0, retry_after: int = 1, rate: int = 0
+) -> "Troubles":
+    """What goes wrong with calls, as flags say it."""
+    from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Troubles
+    from tidegate.model.problem import nearest_or_all
+
+    known = {each.value: each for each in Fault}
+    shares: dict[Fault, int] = {}
+    for text in faults:
+        name, _, share = text.partition("=")
+        if name not in known:
+            raise click.UsageError(f"--fault {text}: {nearest_or_all(name, known)}")
+        if not share.isascii() or not share.isdigit() or int(share) > FAULT_MAX:
+            raise click.UsageError(f"--fault {text}: no number of a thousand; write {name}=20")
+        shares[known[name]] = int(share)
+    if sum(shares.values()) > FAULT_MAX:
+        raise click.UsageError("--fault: more than a thousand of a thousand; write smaller numbers")
+    return Troubles(shares, latency_s, retry_after, rate)
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise click.ClickException(f"--port {port}: {why}") from None
+
+
+def _introduce(server: "ManagerServer", world: "World", speed: int) -> None:
+    """What is simulated, for people."""
+    from tidegate.model.time import format_instant
+
+    counts = f"{len(world.clusters)} clusters of {len(world.orgs)} organisations"
+    start = format_instant(server.state.now)
+    pace = f", {speed} times as fast as ours" if speed > 1 else ""
+    click.echo(f"{counts}, simulated; its clock starts at {start}{pace}", err=True)
+    if not world.credentials:
+        click.echo("client tidegate, secret simulated; tokens are at /token", err=True)

@@ -1,0 +1,176 @@
+"""A rehearsal of upgrades told as it goes, and where everybody stands in the end: text or lines."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import click
+import msgspec
+
+from tidegate.cli.output import say, terminal_width
+from tidegate.engine.kind import Ended
+from tidegate.engine.worker import Led
+from tidegate.explain.counted import counted
+from tidegate.explain.names import ranged
+from tidegate.kinds.upgrades.app.rounds import UpgradeRound
+from tidegate.kinds.upgrades.cli.cluster_list import cluster_item, cluster_lines
+from tidegate.kinds.upgrades.cli.look.ground import Looked
+from tidegate.kinds.upgrades.cli.look.view import View, views
+from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
+from tidegate.kinds.upgrades.core.explain.stand import Stand
+from tidegate.kinds.upgrades.core.explain.table import org_words, why_cell, word_of
+from tidegate.kinds.upgrades.ocm.simulated.happenings import What
+from tidegate.kinds.upgrades.ocm.simulated.lives import live
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
+from tidegate.kinds.upgrades.simulated.events import SILENT, Event, Watch, of_happening
+from tidegate.kinds.upgrades.simulated.story import Story
+from tidegate.model.time import SECOND, Instant, format_age, format_instant
+from tidegate.simulation.folding import folded
+
+STORY, TABLE, JSON = "story", "table", "json"
+# A story is read more easily in lines that are not too long.
+WIDTH, WIDTH_MAX = 80, 100
+# With less room than this beside the names, why goes on beneath them.
+LEAST = 30
+_UP_TO_DATE = "up to date"
+_MARKS = {
+    _UP_TO_DATE: "✓",
+    "start now": "▶",
+    "under way": "▶",
+    "waiting": "…",
+    "failed": "✗",
+    "set aside": "✗",
+}
+_ORDER = "✓▶…✗"
+
+
+Outcome = Ended | Led | Exception | None
+
+
+class Ear:
+    """Hears of every round of a rehearsal, and knows what happened since the last."""
+
+    def __init__(self) -> None:
+        self._watch = Watch()
+
+    def events(self, rehearsal: Rehearsal, outcome: Outcome) -> list[Event]:
+        """What happened up to now: in every environment, and in what was decided."""
+        now = rehearsal.now()
+        found = list(_happened(rehearsal, now))
+        if isinstance(outcome, Exception):
+            found.append(Event(at=now, event=SILENT, text=str(outcome)))
+        elif isinstance(outcome, UpgradeRound) and outcome.plan is not None:
+            agreeing = () if outcome.agreeing is None else (outcome.agreeing,)
+            found += self._watch.news(now, (outcome.plan, *agreeing))
+        return found
+
+
+class Teller:
+    """Tells what is new in a rehearsal, as it goes."""
+
+    def __init__(self, world: World, output: str, colour: bool, pace: float | None) -> None:
+        self._world = world
+        self._output = output
+        self._colour = colour
+        # Only where somebody is watching.
+        self._pace = pace if sys.stdout.isatty() else None
+        self._width = min(terminal_width() or WIDTH, WIDTH_MAX)
+        self._story = Story({each.id: each.name or each.id for each in world.orgs}, self._width)
+        self._ear = Ear()
+        self._began_s = time.monotonic()
+        self.counts: Counter[str] = Counter()
+
+    def open(self, served: int, days: int) -> None:
+        """What it is about, on a line."""
+        if self._output == STORY:
+            clusters = counted(len(self._world.clusters), "cluster")
+            orgs = counted(served, "organisation")
+            begin = format_instant(self._world.now)[:10]
+            pace = f" · 1 s = {format_age(round(self._pace) * SECOND)}" if self._pace else ""
+            lasts = f"{counted(days, 'day')} from {begin}"
+            say(f"{clusters} of {orgs}, simulated · {lasts}{pace}", self._colour)
+
+    def hear(self, rehearsal: Rehearsal, outcome: Outcome) -> None:
+        """A round is over, or nothing more comes: tell what happened up to now."""
+        events = self._ear.events(rehearsal, outcome)
+        self.counts.update(each.event for each in events)
+        self._tell(events, rehearsal.now() if outcome is not None else None)
+
+    def _tell(self, events: list[Event], now: Instant | None) -> None:
+        if self._output == JSON:
+            for each in sorted(events, key=lambda one: one.at):
+                click.echo(msgspec.json.encode(each.document()))
+        elif self._output == STORY:
+            for at, line in self._story.add(events, now):
+                self._wait(at)
+                say(line, self._colour)
+
+    def _wait(self, at: Instant) -> None:
+        """Let somebody who watches see the time pass."""
+        if self._pace:
+            due_s = self._began_s + (at - self._world.now) / SECOND / self._pace
+            time.sleep(max(0.0, due_s - time.monotonic()))
+
+    def close(self, looked: Looked, days: int) -> None:
+        """Where everybody stands."""
+        some = views(looked)
+        found = [(view, stand) for view in some for stand in view.stands]
+        if self._output == JSON:
+            for view, stand in found:
+                head = {"at": format_instant(view.ground.now), "event": "stands"}
+                click.echo(msgspec.json.encode(head | cluster_item(view, stand)))
+            return
+        lines = (
+            cluster_lines(found, TABLE, no_headers=False, one_org=False)
+            if self._output == TABLE
+            else ["", self._tally(days), *_standing(some, self._width)]
+        )
+        for line in lines:
+            say(line, self._colour)
+
+    def _tally(self, days: int) -> str:
+        asked, done = self.counts[What.ASKED.value], self.counts[What.DONE.value]
+        failed, told = self.counts[What.FAILED.value], self.counts[What.TOLD.value]
+        parts = [f"{counted(asked, 'upgrade')} asked for", f"{done} done", f"{failed} failed"]
+        parts += [counted(told, "service log")] if told else []
+        silent = self.counts[SILENT]
+        parts += [f"{counted(silent, 'look')} failed"] if silent else []
+        return f"After {counted(days, 'day')}: {' · '.join(parts)}"
+
+
+def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[Event]:
+    """What happened in all environments up to now, as they themselves tell it."""
+    for state in rehearsal.states.values():
+        live(state, now)
+        while state.happened:
+            yield of_happening(state, state.happened.popleft())
+
+
+def _standing(some: Iterable[View], width: int) -> Iterator[str]:
+    """Organisation by organisation, the clusters that stand alike together, and why they wait."""
+    shown = [(fleet, mine, _alike(mine)) for view in some for fleet, mine in view.by_fleet()]
+    waiting = [row for _, _, rows in shown for row in rows if row[3]]
+    names = max((len(row[1]) for row in waiting), default=0)
+    ways = max((len(row[2]) for row in waiting), default=0)
+    for fleet, mine, rows in shown:
+        yield org_words(fleet, mine)
+        for mark, who, way, why in rows:
+            head = f"  {mark} {who.ljust(names)}  {way.ljust(ways)}  "
+            if not why:
+                yield f"  {mark} {who}  {way}"
+                continue
+            beneath = " " * min(len(head), width - LEAST)
+            yield from folded(why, width, head, beneath)
+
+
+def _alike(mine: Iterable[Stand]) -> list[tuple[str, str, str, str]]:
+    """Mark, names, versions and why; a row for all who have the same."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for stand in mine:
+        word = word_of(stand)
+        way = f"{stand.oldest} → {stand.next}" if stand.next else stand.oldest
+        why = "" if word == _UP_TO_DATE else why_cell(stand)
+        groups.setdefault((_MARKS[word], way, why), []).append(stand.member.cluster.name)
+    ordered = sorted(groups.items(), key=lambda one: _ORDER.index(one[0][0]))
+    return [(mark, ranged(names), way, why) for (mark, way, why), names in ordered]

@@ -1,0 +1,56 @@
+"""A document that somebody publishes at an address, read once; nobody asks who reads it."""
+
+import msgspec
+from aiohttp import ClientTimeout
+
+from tidegate.model.errors import OutsideError
+from tidegate.net.http_request import (
+    PASSING,
+    PassingError,
+    bounded,
+    passing,
+    plain_session,
+    proxy_for,
+    tries,
+)
+
+_OK = 200
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How long anybody waits for it, and how much of it is read."""
+
+    timeout_s: float = 15.0
+    # All tries.
+    total_s: float = 40.0
+    tries_max: int = 3
+    pause_s: float = 0.2
+    # The history of some thousand clusters is a few megabytes.
+    bytes_max: int = 64 * 1024 * 1024
+
+
+async def fetch(url: str, limits: Limits | None = None) -> bytes:
+    """What is at an address; OutsideError if it cannot be had."""
+    bounds = limits or Limits()
+    try:
+        async for attempt in tries(bounds):
+            with attempt:
+                return await _fetch(url, bounds)
+    except PassingError as error:
+        raise OutsideError(f"{url}: {error}") from None
+    raise AssertionError("a try returns or raises")
+
+
+async def _fetch(url: str, limits: Limits) -> bytes:
+    with passing(limits.timeout_s):
+        async with (
+            plain_session() as session,
+            session.get(
+                url, proxy=proxy_for(url), timeout=ClientTimeout(limits.timeout_s)
+            ) as answer,
+        ):
+            if answer.status in PASSING:
+                raise PassingError(f"HTTP {answer.status}")
+            if answer.status != _OK:
+                raise OutsideError(f"{url}: HTTP {answer.status}")
+            return await bounded(answer, limits.bytes_max)

@@ -1,0 +1,89 @@
+"""What one run writes, keeps, counts and says."""
+
+from typing import Any
+
+from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.versions import VersionError
+from tidegate.kinds.upgrades.core.world import World
+
+SERVICE = "advanced-upgrade-scheduler"
+APPROVER = "version-gate-approver"
+_CLUSTERS = "/api/clusters_mgmt/v1/clusters"
+
+Write = tuple[str, str, dict[str, Any]]
+Sample = tuple[dict[str, str], float]
+
+
+class AbortError(Exception):
+    """The predecessor gives up what it is at: the kind of its error, and its message."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
+def error_text(error: Exception) -> str:
+    """An error as the predecessor logs it: its kind, and its message."""
+    kind = "ValueError" if isinstance(error, VersionError) else type(error).__name__
+    return f"{error.kind if isinstance(error, AbortError) else kind}: {error}"
+
+
+class Record:
+    """A run as it goes on."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.writes: list[Write] = []
+        self.log: list[str] = []
+        self.metrics: dict[str, list[Sample]] = {}
+        self.kept: dict[str, History] = dict(world.kept)
+        self.saved: list[str] = []
+
+    def debug(self, line: str) -> None:
+        """Say something only developers read."""
+        self.log.append(f"DEBUG: {line}")
+
+    def info(self, line: str) -> None:
+        """Say what is done."""
+        self.log.append(f"INFO: {line}")
+
+    def warning(self, line: str) -> None:
+        """Say what somebody should mend."""
+        self.log.append(f"WARNING: {line}")
+
+    def error(self, line: str) -> None:
+        """Say what went wrong."""
+        self.log.append(f"ERROR: {line}")
+
+    def count(self, name: str, env: str, value: float, **labels: str) -> None:
+        """Set a number."""
+        every = {"integration": SERVICE, "ocm_env": env, **labels}
+        self.metrics.setdefault(name, []).append((every, value))
+
+    def save(self, key: str, history: History) -> None:
+        """Keep a history, unless nothing is to be changed."""
+        if not self.world.dry_run:
+            self.kept[key] = history
+            self.saved.append(key)
+
+    def read(self, path: str) -> None:
+        """Ask OCM for something; AbortError where that fails."""
+        if (status := self.world.fail.get(f"GET {path}")) is not None:
+            raise AbortError("HTTPError", http_error(status, path))
+
+    def write(self, method: str, path: str, body: dict[str, Any]) -> None:
+        """Ask OCM to do something; AbortError where that fails."""
+        self.writes.append((method, path, body))
+        if (status := self.world.fail.get(f"{method} {path}")) is not None:
+            raise AbortError("HTTPError", http_error(status, path))
+
+
+def http_error(status: int, path: str) -> str:
+    """A failed call in the predecessor's words."""
+    side = "Server" if status >= 500 else "Client"
+    return f"{status} {side} Error: None for url: {path}"
+
+
+def cluster_path(ident: str, *rest: str) -> str:
+    """The address of a cluster in OCM, or of something below it."""
+    return "/".join((_CLUSTERS, ident, *rest))

@@ -1,0 +1,1 @@
+"""Plans of upgrades as tables, trees, reports and dates; pure."""

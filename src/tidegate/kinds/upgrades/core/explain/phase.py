@@ -1,0 +1,49 @@
+"""Where a cluster stands in a word, and the one verdict it is counted by: for numbers and alerts.
+
+What is under way on a cluster, or failed, goes before whatever its next version waits for.
+"""
+
+import enum
+
+from tidegate.kinds.upgrades.core.explain.stand import Stand, doing_of
+from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.verdict import Verdict
+
+
+class Phase(enum.Enum):
+    """Where a cluster stands."""
+
+    CURRENT = "current"  # nothing newer is offered
+    WAITING = "waiting"  # for the gate its verdict names
+    STARTING = "starting"  # an upgrade of it, or of a node pool, is asked for now
+    UNDER_WAY = "under_way"  # an upgrade of it is to start, or has
+    FAILED = "failed"  # its upgrade failed, and is still there
+    ASIDE = "set_aside"  # nobody knows what its owner wants, or what it is
+
+
+# A channel is nothing to wait for: without a version only these say anything.
+_OF_THE_CLUSTER = (Gate.READING, Gate.PROGRESS, Gate.LABELS, Gate.RULES)
+
+
+def phase_of(stand: Stand) -> tuple[Phase, Verdict | None]:
+    """Where a cluster stands, and what it waits for; None: nothing, it is current or goes on."""
+    if stand.member.aside is not None:
+        return Phase.ASIDE, stand.member.aside
+    if stand.starts:
+        return Phase.STARTING, None
+    standing, own = stand.member.standing, _of_the_cluster(stand)
+    if standing.failed:
+        return Phase.FAILED, own or stand.shut
+    if standing.under_way:
+        return Phase.UNDER_WAY, None
+    held = stand.shut if doing_of(stand.chief) in (Doing.UPGRADE, Doing.POOL) else own
+    if held is not None and held.gate is Gate.RULES and not stand.member.cluster.available_upgrades:
+        held = None  # there is nothing those rules could ask for
+    return (Phase.CURRENT if held is None else Phase.WAITING), held
+
+
+def _of_the_cluster(stand: Stand) -> Verdict | None:
+    """What is shut whatever the version."""
+    shut = [each for each in stand.chief.verdicts if each.outcome is not Outcome.PASS]
+    return next((each for gate in _OF_THE_CLUSTER for each in shut if each.gate is gate), None)

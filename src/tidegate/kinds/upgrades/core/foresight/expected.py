@@ -1,0 +1,189 @@
+"""What is expected of each cluster: its steps with their dates, and what no clock opens.
+
+A date is what the rules come to if nothing else happens, so it is as good as the assumption that
+upgrades take their usual time. A step names the gates it waits at, in the order they open; whoever
+goes no further names the first gate that is shut, and says so if time alone will open it some day.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tidegate.kinds.upgrades.core.foresight.future import Under
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.model.plan import Option
+from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict
+
+# Nobody wants such a version: the cluster does not wait for it.
+_UNWANTED = frozenset((
+    Reason.VersionBlocked, Reason.VersionUnreadable, Reason.VersionNotNewer,
+    Reason.PreReleaseUnwanted, Reason.NothingOffered,
+))  # fmt: skip
+STEP_BEFORE = frozenset((Reason.UpgradeUnderWay, Reason.PoolsBehind, Reason.EarlierPoolFirst))
+"""What is said while the step before is under way, of the same cluster."""
+# What opens as the fleet goes on.
+_GOES_ON = frozenset((
+    Reason.SectorBehind, Reason.InheritedBehind, Reason.MutexUpgrading, Reason.MutexShareFull,
+    Reason.SectorFull, Reason.VersionSoaking, *STEP_BEFORE,
+))  # fmt: skip
+_SHARED = frozenset((Gate.SHARED_BUDGET, Gate.MUTEX))
+_GOING = (Doing.UPGRADE, Doing.POOL)
+
+
+class Leg(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of one cluster."""
+
+    doing: Doing
+    version: str  # or the channel
+    before: str
+    pool: str = ""  # empty: the cluster, or its control plane
+    # When it is asked for; None: it was before we looked.
+    asked_at: Instant | None
+    starts_at: Instant
+    # None: at once.
+    ends_at: Instant | None = None
+    # The gates it waited at, by when they opened; the last one let it go.
+    opened: tuple[Verdict, ...] = ()
+    by_owner: bool = False
+
+    @property
+    def estimate(self) -> bool:
+        """Whether its date hangs on how other clusters fare, and not on a calendar alone."""
+        return any(each.until is None or each.estimate for each in self.opened)
+
+
+class Expected(msgspec.Struct):
+    """What is expected of one cluster."""
+
+    cluster: Cluster
+    env: str
+    legs: list[Leg] = []
+    # The version it would go to next, and what keeps it from there; None: nothing is left to do.
+    wanted: str = ""
+    held: Verdict | None = None
+    # What keeps it may open by time alone, later than we looked.
+    beyond: bool = False
+
+    @property
+    def upgrades(self) -> list[Leg]:
+        """Its steps from version to version, those of node pools included."""
+        return [each for each in self.legs if each.doing in _GOING]
+
+    @property
+    def done_at(self) -> Instant | None:
+        """When its last upgrade is over; None: there is none."""
+        ends = [each.ends_at for each in self.upgrades if each.ends_at is not None]
+        return max(ends, default=None)
+
+    @property
+    def version(self) -> str:
+        """The version it comes to."""
+        return next(
+            (leg.version for leg in reversed(self.legs) if leg.doing is Doing.UPGRADE),
+            self.cluster.version,
+        )
+
+
+class Waits:
+    """Which gates kept each option shut since the cluster's last step."""
+
+    def __init__(self) -> None:
+        # By cluster, then by what would be done, then by gate: at which look it was last shut.
+        self._shut: dict[str, dict[tuple[Doing, str, str], dict[Gate, tuple[int, Verdict]]]] = {}
+        self._look = 0
+
+    def note(self, plan: UpgradePlan) -> None:
+        """One more look."""
+        self._look += 1
+        for option in plan.options:
+            step = option.change
+            if not isinstance(step, Step):
+                continue
+            uuid = plan.members[option.target].cluster.uuid
+            for each in option.verdicts:
+                if each.outcome is not Outcome.PASS:
+                    mine = self._shut.setdefault(uuid, {}).setdefault(_key(step), {})
+                    mine[each.gate] = (self._look, each)
+
+    def opened(self, uuid: str, step: Step) -> tuple[Verdict, ...]:
+        """The gates of a step that starts now, by when they opened; and forget them."""
+        mine = self._shut.pop(uuid, {}).get(_key(step), {})
+        return tuple(each for _, each in sorted(mine.values(), key=lambda one: one[0]))
+
+
+def _key(step: Step) -> tuple[Doing, str, str]:
+    return step.doing, step.revision or "", step.pool
+
+
+def leg_of(under: Under, cluster: Cluster) -> Leg:
+    """A step that was under way before anybody looked ahead."""
+    return Leg(
+        doing=Doing.POOL if under.pool else Doing.UPGRADE,
+        version=under.version or cluster.version,
+        before=_before(cluster, under.pool),
+        pool=under.pool,
+        asked_at=None,
+        starts_at=under.starts_at,
+        ends_at=under.ends_at,
+        by_owner=under.by_owner,
+    )
+
+
+def leg_from(
+    step: Step, under: Under | None, cluster: Cluster, opened: tuple[Verdict, ...], now: Instant
+) -> Leg | None:
+    """A step that is asked for now; None: it is none that the cluster takes."""
+    if step.doing not in (*_GOING, Doing.CHANNEL):
+        return None
+    channel = step.doing is Doing.CHANNEL
+    return Leg(
+        doing=step.doing,
+        version=step.revision or "",
+        before=cluster.updates_from if channel else _before(cluster, step.pool),
+        pool=step.pool,
+        asked_at=now,
+        starts_at=under.starts_at if under else now,
+        ends_at=under.ends_at if under else None,
+        opened=opened,
+    )
+
+
+def _before(cluster: Cluster, pool: str) -> str:
+    """The version something has before a step."""
+    return next((each.version for each in cluster.node_pools if each.id == pool), cluster.version)
+
+
+def conclude(expected: Expected, options: Iterable[Option], *, beyond: bool) -> None:
+    """What keeps a cluster from going further, once nothing more is expected of it."""
+    left: list[tuple[str, tuple[Verdict, ...]]] = []
+    for option in options:
+        step = option.change
+        if isinstance(step, Step) and step.doing not in _GOING:
+            continue
+        shut = tuple(each for each in option.verdicts if each.outcome is not Outcome.PASS)
+        if shut:
+            left.append((step.revision or "", shut))
+    wanted = [one for one in left if not any(each.reason in _UNWANTED for each in one[1])]
+    offered = [one for one in left if one[1][-1].reason is not Reason.NothingOffered]
+    # A cluster that moved, and has only unwanted versions before it, is where it should be.
+    chosen = wanted or ([] if expected.legs else offered)
+    if chosen:
+        expected.wanted, shut = chosen[0]
+        expected.held = _first(shut)
+        expected.beyond = beyond and all(map(_may_open, shut))
+
+
+def _may_open(one: Verdict) -> bool:
+    """Whether time opens it, or the fleet as it goes on."""
+    if one.outcome is Outcome.STOP:
+        return False
+    return one.until is not None or one.reason in _GOES_ON or one.gate in _SHARED
+
+
+def _first(shut: tuple[Verdict, ...]) -> Verdict:
+    """What says most: a stop before a wait, and what no clock opens before what one does."""
+    return min(shut, key=lambda each: (each.outcome is not Outcome.STOP, each.until is not None))

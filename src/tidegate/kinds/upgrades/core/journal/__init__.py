@@ -1,0 +1,1 @@
+"""The state of an organisation as a fold over facts; pure."""

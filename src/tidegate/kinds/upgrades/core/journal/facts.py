@@ -1,0 +1,118 @@
+"""The facts of upgrades: what was read of an organisation, planned, and brought along from before.
+
+Only what differs from before is written down, so that a look at which nothing is new is one short
+line: that everybody was seen as before, which is what soak counts.
+"""
+
+import msgspec
+
+from tidegate.journal.fact import Fact, Mode
+from tidegate.kinds.upgrades.core.history import Minima
+from tidegate.kinds.upgrades.core.rules.soak import Sight
+from tidegate.kinds.upgrades.core.service import Rules
+from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.world import Cluster, Gate, Org
+from tidegate.model.time import Instant
+
+
+class Glimpse(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What of a cluster counts for soak, whenever it was seen so."""
+
+    uuid: str
+    name: str
+    version: str
+    workloads: tuple[str, ...] = ()
+    healthy: bool = True
+    # No other cluster of the organisation has its name.
+    unique: bool = True
+    # The version of each of its add-ons, and whether that is well.
+    addons: dict[str, tuple[str, bool]] = {}
+
+
+class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=True):
+    """An organisation was looked at; each field says what is not as it was before."""
+
+    # None: as before.
+    org: Org | None = None
+    rules: Rules | None = None
+    # Organisations it inherits from, with their labels; None: as before.
+    others: tuple[Org, ...] | None = None
+    gates: tuple[Gate, ...] | None = None
+    minima: Minima | None = None
+    # The same of add-ons, by their ids.
+    addon_minima: dict[str, Minima] | None = None
+    # New, or not as before.
+    clusters: tuple[Cluster, ...] = ()
+    gone: tuple[str, ...] = ()
+    seen: tuple[Glimpse, ...] = ()
+    # Whoever no longer counts for soak: gone, or set aside.
+    unseen: tuple[str, ...] = ()
+    # Clusters that could not be read this time, and why; whatever was said before is over.
+    unread: dict[str, str] = msgspec.field(default_factory=dict)
+    # Whether nobody could say how clusters are.
+    health_fails: bool = False
+    # When versions end, where somebody says so; None: as before.
+    ends: dict[str, Instant] | None = None
+
+
+class Job(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that is asked of OpenShift Cluster Manager, under the key of its decision."""
+
+    key: str
+    # By external id, and as people call it.
+    target: str
+    name: str
+    step: Step
+
+
+class Standpoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a cluster stands: for each option what is done, to what, and which gates are shut."""
+
+    target: str
+    options: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+
+class HistoryNews(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is not as it was in a history of the existing service's form."""
+
+    check_in: str | None = None
+    # Version, workload, days, and names that came.
+    soak: tuple[tuple[str, str, float, tuple[str, ...]], ...] = ()
+    stats: Minima | None = None
+
+
+class Planned(Fact, frozen=True, tag="planned", kw_only=True, omit_defaults=True):
+    """A plan of upgrades, recorded before anything is done about it."""
+
+    now: Instant
+    mode: Mode
+    jobs: tuple[Job, ...] = ()
+    changed: tuple[Standpoint, ...] = ()
+    recheck_at: Instant | None = None
+    # Of all that every gate says, so that a replay can tell whether it decides the same.
+    digest: str = ""
+    # What the existing service keeps, where its rules decide.
+    kept: HistoryNews | None = None
+
+
+class SoakDoc(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A ledger of soak as it is written down."""
+
+    # Version, workload, microseconds of clusters.
+    days: tuple[tuple[str, str, int], ...] = ()
+    sights: dict[str, Sight] = {}
+    # Version, workload, names of clusters.
+    reporting: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    minima: Minima | None = None
+    checked_at: Instant | None = None
+
+
+class Imported(Fact, frozen=True, tag="imported", kw_only=True, omit_defaults=True):
+    """The soak that another service, or another journal, had kept; it takes the place of ours."""
+
+    soak: SoakDoc
+    # Whose versions soaked; empty: those of clusters.
+    addon: str = ""
+    # Where it came from.
+    origin: str = ""
+    reason: str = ""

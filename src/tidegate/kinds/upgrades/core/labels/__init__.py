@@ -1,0 +1,1 @@
+"""Labels: read, checked, edited and declared; pure."""

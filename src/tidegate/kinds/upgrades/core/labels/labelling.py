@@ -1,0 +1,137 @@
+"""Labels made what a bundle declares: what is set, what is taken away, and what is left alone.
+
+Whose a label is, a label of ours tells: on everybody to whom we write, `sre-capabilities.tidegate.
+declared` names the labels that we wrote there, last of all. So
+
+- what is declared is set, whoever wrote what stands there;
+- what is no longer declared is taken away if we wrote it, and only then, even where a cluster is
+  declared no more at all;
+- all else is somebody else's, and stays: labels nobody declares, and clusters nobody declared.
+
+    ours soak-days, sector; declared soak-days 5; there soak-days 2, sector a, mutexes m:
+    soak-days 2 → 5, sector a → -, and mutexes m is left
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from tidegate.kinds.upgrades.core.labels.label_edit import (
+    ORGANISATION,
+    Change,
+    Edit,
+    Holder,
+    edits_of,
+)
+from tidegate.kinds.upgrades.core.labels.labels import PREFIX, split
+from tidegate.model.removal import why_kept
+
+MARK = "sre-capabilities.tidegate.declared"
+"""The label that names those we wrote; no label of upgrades, and so none of a policy."""
+
+
+class Labelled(msgspec.Struct, frozen=True):
+    """Somebody with labels, as read."""
+
+    holder: Holder
+    # Of upgrades, without their prefix.
+    labels: Mapping[str, str]
+    # What our own label says; None: it is not there, and nothing is ours.
+    mark: str | None = None
+
+    @property
+    def ours(self) -> frozenset[str]:
+        """The labels we wrote, as far as they are still there."""
+        return frozenset(split(self.mark) or ()) & self.labels.keys()
+
+
+class Labelling(msgspec.Struct, frozen=True):
+    """What is to be done to the labels of an organisation and its clusters."""
+
+    changes: tuple[Change, ...] = ()
+    # Labels on those who are declared that are not declared, and not ours: they stay.
+    others: tuple[tuple[Holder, tuple[str, ...]], ...] = ()
+    # What would be taken away, and is not.
+    kept: tuple[tuple[Holder, tuple[str, ...]], ...] = ()
+    # Why not; empty: all of it is.
+    why: str = ""
+
+
+def full_key(label: str) -> str:
+    """What a label is called there."""
+    return label if label == MARK else PREFIX + label
+
+
+def labelling(
+    labelled: Iterable[Labelled],
+    declared: Mapping[str, Mapping[str, str]],
+    *,
+    complete: bool,
+    allowed: bool = False,
+) -> Labelling:
+    """What follows from what is declared, by the id of the holder, and from what is there.
+
+    Nothing is taken away if either may not be complete, or if it is much and nobody allows it.
+    """
+    every = list(labelled)
+    gone = {each.holder: _gone(each, declared.get(each.holder.id, {})) for each in every}
+    losing = [holder for holder, labels in gone.items() if labels]
+    managed = sum(bool(each.ours) for each in every)
+    emptied = "" if declared else "nothing is declared any more; --allow-mass-delete if so"
+    why = ""
+    if losing:
+        why = why_kept(len(losing), managed, complete=complete, emptied=emptied, allowed=allowed)
+    found = [_change(each, declared, frozenset() if why else gone[each.holder]) for each in every]
+    return Labelling(
+        changes=tuple(each for each in found if each.edits),
+        others=tuple(
+            (each.holder, tuple(sorted(others)))
+            for each in every
+            if each.holder.id in declared
+            and (others := each.labels.keys() - declared[each.holder.id].keys() - each.ours)
+        ),
+        kept=tuple((holder, tuple(sorted(gone[holder]))) for holder in losing if why),
+        why=why,
+    )
+
+
+def _gone(each: Labelled, wanted: Mapping[str, str]) -> frozenset[str]:
+    """What we wrote and nobody declares any more."""
+    return each.ours - wanted.keys()
+
+
+def _change(
+    each: Labelled, declared: Mapping[str, Mapping[str, str]], gone: frozenset[str]
+) -> Change:
+    """All that becomes of one; what is ours is noted last, once all of it is written."""
+    wanted = declared.get(each.holder.id, {})
+    edits = edits_of(each.labels, {**dict.fromkeys(sorted(gone)), **wanted})
+    mark = ",".join(sorted(wanted.keys() | (each.ours - gone))) or None
+    marked = () if mark == each.mark else (Edit(MARK, each.mark, mark),)
+    return Change(each.holder, (*edits, *marked))
+
+
+def in_turn(changes: Iterable[Change]) -> tuple[tuple[Change, ...], ...]:
+    """Changes in the order in which they are written, so that no cluster is without its sector.
+
+    What is set on the organisation comes first, then the clusters, then what is taken from it.
+    """
+    every = tuple(changes)
+    of_org = [each for each in every if each.holder.kind == ORGANISATION]
+    first, last = [], []
+    for each in of_org:
+        sets = tuple(one for one in each.edits if one.after is not None and one.label != MARK)
+        rest = tuple(one for one in each.edits if one not in sets)
+        first.append(Change(each.holder, sets))
+        last.append(Change(each.holder, rest))
+    clusters = tuple(each for each in every if each.holder.kind != ORGANISATION)
+    turns = (tuple(first), clusters, tuple(last))
+    return tuple(tuple(one for one in turn if one.edits) for turn in turns)
+
+
+def of_upgrades(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The same without our own label, which no rule of upgrades knows."""
+    return tuple(
+        Change(each.holder, tuple(one for one in each.edits if one.label != MARK))
+        for each in changes
+    )

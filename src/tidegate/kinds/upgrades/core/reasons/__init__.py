@@ -1,0 +1,1 @@
+"""The reasons of upgrades: gate, outcome, sentence and what opens it."""

@@ -1,0 +1,207 @@
+"""Upgrades of add-ons, by the labels of their clusters: what of a cluster's add-ons goes now.
+
+One thing at a time on a cluster: its own upgrade first, then its add-ons by their ids. An add-on is
+asked for while the schedule fires at most ten minutes from now, and starts six minutes later; it
+knows no gates and no channels. Patterns block it that begin with its id: `logging/1.3`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from tidegate.kinds.upgrades.core.declared.patterns import first_found
+from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
+from tidegate.kinds.upgrades.core.rules.ahead import Ahead
+from tidegate.kinds.upgrades.core.rules.braking import Braking
+from tidegate.kinds.upgrades.core.rules.expedite import Expedites
+from tidegate.kinds.upgrades.core.rules.fleet import READY, Fleet, Member
+from tidegate.kinds.upgrades.core.rules.gates import NOT_BLOCKED, Asked, lately, why_blocked
+from tidegate.kinds.upgrades.core.rules.looking import look
+from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, Telling
+from tidegate.kinds.upgrades.core.rules.soak import Ledger, inherited
+from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back, is_left_over
+from tidegate.kinds.upgrades.core.schedule.schedule import ADDON, ADDON_STARTS_IN
+from tidegate.kinds.upgrades.core.schedule.window import start_of
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.versions import VersionError, key_of
+from tidegate.kinds.upgrades.core.world import InstalledAddon, Upgrade, World
+from tidegate.model.plan import ChangeKind, Option
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict, all_pass, verdict
+
+Verdicts = tuple[Verdict, ...]
+
+
+class _Ground(msgspec.Struct, frozen=True):
+    """One add-on of the organisation: who has it, and what its gates say."""
+
+    members: dict[str, Member]  # by external id, with the add-on's versions
+    asked: Asked
+    ahead: Ahead
+
+
+class Addons:
+    """The add-ons of one organisation, while its clusters are gone through."""
+
+    def __init__(self, world: World, fleet: Fleet, braking: Braking, now: Instant) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._braking = braking
+        self._expedites = Expedites(world.brakes.expedites, fleet, now)
+        self._now = now
+        self._starts_at = Instant(now + ADDON_STARTS_IN)
+        self._windows: dict[tuple[str, str], Verdict] = {}
+        self._grounds: dict[str, _Ground] = {}
+        self.ledgers: dict[str, Ledger] = {}
+        self.tellings: list[Telling] = []
+        for each in addon_fleets(fleet, now):
+            ledger = self.ledgers[each.key] = look(world, each, now)
+            sources = [world.ledgers[key] for key in each.sources if key in world.ledgers]
+            soak, minima = inherited(ledger, sources)
+            self._grounds[each.addon] = _Ground(
+                {one.cluster.uuid: one for one in each.members},
+                Asked(world, each, soak, ledger, now),
+                Ahead(each, minima),
+            )
+
+    def look_at(self, at: int, member: Member, shared: Verdicts) -> list[Option]:
+        """Every option of a cluster's add-ons; `shared` is what is said of the cluster."""
+        options: list[Option] = []
+        first: Verdict | None = None
+        for addon in sorted(member.cluster.addons, key=lambda each: each.id):
+            options += self._drops(at, member, addon)
+            for option in self._upgrade(at, member, addon, shared):
+                if first is not None:
+                    option = msgspec.structs.replace(option, verdicts=(*option.verdicts, first))
+                elif all_pass(option.verdicts):
+                    first = verdict(Reason.EarlierAddonFirst, addon.id, addon.latest or "")
+                options.append(option)
+        return options
+
+    def _drops(self, at: int, member: Member, addon: InstalledAddon) -> Iterator[Option]:
+        """Plans that are over or automatic, and those to versions that are blocked by now."""
+        for plan in addon.upgrade_plans:
+            said: Verdicts = ()
+            if is_left_over(plan):
+                facts = (addon.id, plan.version or "?", _what(plan))
+                said = (verdict(Reason.AddonPlanDropped, *facts),)
+            elif can_be_taken_back(plan) and (why := self._unwanted(member, addon.id, plan)):
+                said = (
+                    verdict(Reason.UpgradeNotStarted, plan.version, plan.state or ""),
+                    verdict(Reason.VersionUnwanted, plan.version, why),
+                )
+            if said and plan.id:
+                step = Step(
+                    kind=ChangeKind.REMOVE,
+                    revision=plan.version,
+                    doing=Doing.CANCEL_ADDON,
+                    addon=addon.id,
+                    ident=plan.id,
+                )
+                late = lately(self._world, member.cluster, step, self._now)
+                yield Option(at, step, (*said, *late))
+
+    def _unwanted(self, member: Member, addon: str, plan: Upgrade) -> str:
+        """Why the version of a plan is blocked by now; empty: it is not."""
+        if not plan.version:
+            return ""
+        brakes = self._braking.verdicts(member, f"{addon}/{plan.version}", None)
+        return why_blocked((self._block(member, addon, plan.version), *brakes))
+
+    def _upgrade(
+        self, at: int, member: Member, addon: InstalledAddon, shared: Verdicts
+    ) -> Iterator[Option]:
+        """Its newest version, where it does not have that."""
+        version = addon.latest
+        if version is None or version == addon.version:
+            return
+        name = f"{addon.id}/{version}"
+        ground = self._grounds[addon.id]
+        mine = ground.members[member.cluster.uuid]
+        expedited = self._expedites.of(member, name, self._starts_at)
+        window, soak = (expedited[0], expedited[1]) if expedited else (self._window(member), None)
+        step = Step(
+            kind=ChangeKind.APPLY,
+            revision=version,
+            doing=Doing.ADDON,
+            addon=addon.id,
+            starts_at=self._starts_at if window.outcome is Outcome.PASS else None,
+        )
+        said = (*shared, *self._progress(mine, addon), window, _offer(addon, version))
+        if all(each.reason is not Reason.VersionUnreadable for each in said):
+            said = (
+                *said,
+                self._block(member, addon.id, version),
+                soak or ground.asked.soak(mine, version),
+                *ground.asked.quarantine(version),
+                ground.ahead.verdict(mine, version),
+                *self._braking.verdicts(member, name, step.starts_at),
+                *lately(self._world, member.cluster, step, self._now),
+            )
+        yield Option(at, step, said)
+
+    def _progress(self, mine: Member, addon: InstalledAddon) -> Iterator[Verdict]:
+        """What keeps this add-on, and no other, from being upgraded."""
+        if addon.state != READY:
+            yield verdict(Reason.AddonNotReady, addon.id, addon.state)
+        if doubled := mine.standing.doubled:
+            yield verdict(Reason.TwoUpgrades, len(doubled), doubled)
+            what = f"upgrade plans of add-on {addon.id} for {', '.join(doubled)} at once"
+            text = f"- there are {what}; delete all but one"
+            self.tellings.append(Telling(mine.cluster.uuid, CLUSTER_WRONG, text))
+        for plan in addon.upgrade_plans:
+            if is_left_over(plan):
+                yield verdict(Reason.AddonPlanLeft, addon.id, plan.version or "?", _what(plan))
+
+    def _window(self, member: Member) -> Verdict:
+        wishes, now = member.wishes, self._now
+        key = (wishes.schedule or "", wishes.zone)
+        if key not in self._windows:
+            cron = wishes.cron
+            fires = None if cron is None else start_of(cron, wishes.zone, now, ADDON)
+            self._windows[key] = self._in_window(fires)
+        return self._windows[key]
+
+    def _in_window(self, fires: Instant | None) -> Verdict:
+        if fires is None:
+            return verdict(Reason.ScheduleOver)
+        if fires - self._now <= ADDON.most:
+            until = Instant(fires - ADDON.least)
+            return verdict(Reason.InWindow, self._starts_at, until=until)
+        return verdict(Reason.AddonOutsideWindow, fires, until=Instant(fires - ADDON.most))
+
+    def _block(self, member: Member, addon: str, version: str) -> Verdict:
+        """Whether a label blocks it; only patterns that begin with its id speak of it."""
+        name = f"{addon}/{version}"
+        owners = (
+            (member.wishes.blocked, member.called),
+            (self._fleet.orders.blocked, f"organisation {self._fleet.org.id}"),
+        )
+        for patterns, owner in owners:
+            found = first_found(about(addon, patterns), name)
+            if found is not None:
+                return verdict(Reason.VersionBlocked, name, found, owner)
+        return NOT_BLOCKED
+
+
+def about(addon: str, patterns: Iterable[str]) -> Iterator[str]:
+    """Patterns that speak of an add-on: those that begin with its id."""
+    begins = (f"{addon}/", f"^{addon}/")
+    return (each for each in patterns if each.startswith(begins))
+
+
+def _what(plan: Upgrade) -> str:
+    return plan.state if plan.state == "completed" else plan.schedule_type
+
+
+def _offer(addon: InstalledAddon, version: str) -> Verdict:
+    """Whether the newest version of an add-on is one to go to."""
+    for each in (addon.version, version):
+        try:
+            key_of(each)
+        except VersionError:
+            return verdict(Reason.VersionUnreadable, each)
+    if key_of(version) <= key_of(addon.version):
+        return verdict(Reason.VersionNotNewer, version, addon.version)
+    return verdict(Reason.VersionOffered, version)

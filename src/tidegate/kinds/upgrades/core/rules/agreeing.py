@@ -1,0 +1,89 @@
+"""Version gates agreed to for clusters whose own labels say so, and for nobody else.
+
+A list of approvals that is absent or empty approves the first kind of gate, as ever; the one of the
+organisation is the default for clusters that have labels of their own.
+"""
+
+from tidegate.kinds.upgrades.core.declared.complaint import Notes
+from tidegate.kinds.upgrades.core.rules.braking import Braking
+from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, gather
+from tidegate.kinds.upgrades.core.rules.gates import OCP, lately, relevant
+from tidegate.kinds.upgrades.core.rules.passing import GATES_MISSING
+from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan, actions_of, recheck_of
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.versions import is_version, minor_of
+from tidegate.kinds.upgrades.core.world import World
+from tidegate.model.plan import ChangeKind, Option
+from tidegate.model.reasons import Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import verdict
+
+APPROVER = "version-gate-approver"
+
+
+def agree(world: World, now: Instant) -> UpgradePlan:
+    """Which agreements are given now, and why others are not."""
+    fleets = gather(world, now, APPROVER)
+    braking = Braking(world.brakes, fleets, now)
+    options: list[Option] = []
+    members = tuple(member for fleet in fleets for member in fleet.members)
+    at = 0
+    for fleet in fleets:
+        for member in fleet.members:
+            options += _options(world, braking, fleet, member, at, now)
+            at += 1
+    return UpgradePlan(
+        options=options,
+        actions=actions_of(options, members),
+        recheck_at=recheck_of(options, list(braking.moments()), now),
+        fleets=tuple(fleets),
+        members=members,
+        ledgers={},
+        warnings=tuple(text for fleet in fleets for text in fleet.warnings),
+    )
+
+
+def worth_telling(plan: UpgradePlan, agreeing: UpgradePlan) -> tuple[Telling, ...]:
+    """What owners are told; not of agreements that are being given this very moment."""
+    agreed = {each.target for each in agreeing.actions}
+    return tuple(
+        each for each in plan.tellings if each.summary != GATES_MISSING or each.uuid not in agreed
+    )
+
+
+def _options(
+    world: World, braking: Braking, fleet: Fleet, member: Member, at: int, now: Instant
+) -> list[Option]:
+    if member.aside is not None:
+        return [Option(at, _step("", ""), (member.aside,))]
+    if fleet.org.partial:  # a label that says `none` may not have been read
+        return [Option(at, _step("", ""), (verdict(Reason.OrgPartlyRead, fleet.org.partial),))]
+    if not member.is_ready:
+        return [Option(at, _step("", ""), (verdict(Reason.ClusterNotReady, member.cluster.state),))]
+    minors = {minor_of(each) for each in member.cluster.available_upgrades if is_version(each)}
+    wanted = approved(fleet, member)
+    options: list[Option] = []
+    for gate in sorted(relevant(member.cluster, world.gates), key=lambda one: (one.prefix, one.id)):
+        if gate.prefix in minors and gate.id not in member.cluster.gate_agreements:
+            reason = Reason.AgreementWanted if gate.label in wanted else Reason.AgreementUnasked
+            step = _step(gate.prefix, gate.id)
+            said = (
+                verdict(reason, gate.prefix, gate.label),
+                *lately(world, member.cluster, step, now),
+                *braking.held(member),
+            )
+            options.append(Option(at, step, said))
+    if options:
+        return options
+    return [Option(at, _step("", ""), (verdict(Reason.NothingToAgree),))]
+
+
+def approved(fleet: Fleet, member: Member) -> tuple[str, ...]:
+    """The kinds of gates that are agreed to for a cluster."""
+    name = "version-gate-approvals"
+    of_org = Notes().items(name, fleet.org.labels.get(name))
+    return member.wishes.approvals or of_org or (OCP,)
+
+
+def _step(minor: str, ident: str) -> Step:
+    return Step(kind=ChangeKind.APPLY, revision=minor, doing=Doing.AGREE, ident=ident)

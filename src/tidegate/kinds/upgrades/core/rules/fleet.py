@@ -1,0 +1,222 @@
+"""The clusters of an organisation, ready to be decided on: who takes part, and who is set aside.
+
+Set aside is who has a label that cannot be read, whom OpenShift Cluster Manager describes badly, or
+whose details could not be read this time: alone, with the reason. They still count where others
+look at them: for their sector, for the mutexes they hold, and all that they may hold where nobody
+knows. So do clusters that are not ready.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from tidegate.kinds.upgrades.core.declared.complaint import Complaint
+from tidegate.kinds.upgrades.core.declared.orders import Orders, read_orders
+from tidegate.kinds.upgrades.core.declared.wishes import Wishes, read_wishes
+from tidegate.kinds.upgrades.core.rules.standing import Standing, standing_of
+from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
+from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.model.problem import nearest
+from tidegate.model.reasons import Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict, verdict
+
+SERVICE = "advanced-upgrade-scheduler"
+_PRODUCTS = ("osd", "rosa")
+READY = "ready"
+"""What a cluster is that can be upgraded."""
+_HELP = "https://source.redhat.com/groups/public/sre/wiki/advanced_upgrade_service_aus"
+# What cannot be done without. Others that the predecessor asks for are not looked at here.
+_NEEDED = ("id", "external_id", "name", "state", "product", "version", "channel", "hypershift")
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One cluster that takes part."""
+
+    cluster: Cluster
+    wishes: Wishes
+    unique: bool  # no other cluster of the organisation has its name
+    # Of the older of its control plane and its node pools; None: not readable, or not read.
+    key: Key | None
+    # Of the cluster, or its control plane, alone; None: not readable.
+    on: Key | None
+    standing: Standing
+    sector: str = ""  # empty: none
+    aside: Verdict | None = None  # why it is set aside; None: it is not
+    complaints: tuple[Complaint, ...] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be upgraded at all."""
+        return self.cluster.state == READY
+
+    @property
+    def called(self) -> str:
+        """Its name; with its external id where the name alone would not tell."""
+        name = self.cluster.name
+        return name if self.unique else f"{name} ({self.cluster.uuid})"
+
+    @property
+    def mutexes(self) -> tuple[str, ...]:
+        """What it alone may have while it is upgraded."""
+        return self.wishes.mutexes
+
+
+class Fleet(msgspec.Struct, frozen=True):
+    """One organisation with its clusters, in the order they are looked at."""
+
+    org: Org
+    orders: Orders
+    members: tuple[Member, ...]
+    sources: tuple[str, ...]  # keys of the ledgers it inherits from
+    unverified: tuple[str, ...]  # organisations that do not publish to it
+    complaints: tuple[Complaint, ...]
+    warnings: tuple[str, ...]
+    # The add-on whose versions are meant, and not those of clusters; empty: clusters.
+    addon: str = ""
+
+    @property
+    def key(self) -> str:
+        """Where its ledger is kept."""
+        own = f"{self.org.env}/{self.org.id}"
+        return f"{own}/{self.addon}" if self.addon else own
+
+
+def brake_labels(org: Org, cluster: Cluster) -> dict[str, str]:
+    """What brakes select a cluster by: its labels, its organisation and its environment."""
+    return {**cluster.labels, "org": org.id, "env": org.env}
+
+
+def gather(world: World, now: Instant, service: str = SERVICE) -> list[Fleet]:
+    """Every organisation that is served, by environment and id, with its clusters."""
+    orders = {org.id: read_orders(org.labels, org.id) for org in world.orgs}
+    clusters: dict[str, list[Cluster]] = {}
+    for each in world.clusters:
+        if each.labels and each.product in _PRODUCTS and not (world.ignore_sts and each.sts):
+            clusters.setdefault(each.org, []).append(each)
+    uuids = Counter(each.uuid for each in world.clusters)
+    served = [org for org in world.orgs if org.registered and service not in org.disabled]
+    return [
+        _fleet(world, org, orders, mine, uuids, now)
+        for org in sorted(served, key=lambda one: (one.env, one.id))
+        if (mine := clusters.get(org.id))
+    ]
+
+
+def _fleet(
+    world: World,
+    org: Org,
+    orders: Mapping[str, Orders],
+    clusters: list[Cluster],
+    uuids: Mapping[str, int],
+    now: Instant,
+) -> Fleet:
+    own = orders[org.id]
+    if not org.addons:
+        clusters = [each if not each.addons else replace(each, addons=()) for each in clusters]
+    names = Counter(each.name for each in clusters)
+    members = [
+        _member(
+            each,
+            own,
+            names[each.name] == 1,
+            _wrong(each, uuids),
+            world.unread.get(each.uuid),
+            now,
+        )
+        for each in clusters
+    ]
+    members.sort(key=_priority)
+    envs = {each.id: each.env for each in world.orgs}
+    unverified = tuple(
+        each for each in own.inherit if each not in orders or org.id not in orders[each].publish
+    )
+    complaints = own.complaints
+    # Where an organisation was not read whole, it may well publish.
+    unread = {each.id for each in world.orgs if each.partial}
+    if blamed := tuple(each for each in unverified if each not in unread):
+        complaints = (*complaints, _unverified(org.id, blamed))
+    told = [f"organisation {org.id}: {text}" for text in own.warnings]
+    told += [f"cluster {one.called}: {text}" for one in members for text in one.wishes.warnings]
+    return Fleet(
+        org,
+        own,
+        tuple(members),
+        () if unverified else tuple(f"{envs[each]}/{each}" for each in own.inherit),
+        unverified,
+        complaints,
+        tuple(told),
+    )
+
+
+def _priority(member: Member) -> tuple[bool, Key | tuple[()], int, str, str]:
+    """Lowest version, then fewest soak days, then name; whoever is set aside comes last."""
+    cluster = member.cluster
+    try:
+        key: Key | tuple[()] = key_of(cluster.version)
+    except VersionError:
+        key = ()
+    days = member.wishes.soak_days or 0
+    return (member.aside is not None, key, days, cluster.name, cluster.uuid)
+
+
+def _member(
+    cluster: Cluster, orders: Orders, unique: bool, wrong: str, unread: str | None, now: Instant
+) -> Member:
+    wishes = read_wishes(cluster.labels)
+    complaints = wishes.complaints
+    sector = wishes.sector if wishes.sector in orders.sectors else ""
+    if wishes.sector and not sector:
+        known = f"cluster {cluster.uuid} references unknown sector {wishes.sector}"
+        hint = nearest(wishes.sector, orders.sectors) or "declare it with sector-deps"
+        words = f'"{wishes.sector}" is no sector of the organisation; {hint}'
+        complaints = (*complaints, Complaint("sector", words, known))
+    aside: Verdict | None = None
+    if complaints:
+        aside = verdict(Reason.LabelsUnreadable, len(complaints), complaints[0].text())
+    on, key, odd = _read_versions(cluster)
+    if wrong := wrong or odd:
+        aside = verdict(Reason.ClusterUnreadable, wrong)
+    if unread is not None:
+        aside = verdict(Reason.ClusterUnread, unread)
+        key = None if cluster.is_hosted else key  # its node pools may be behind
+    standing = standing_of(cluster, now, readable=key is not None, unread=unread is not None)
+    return Member(cluster, wishes, unique, key, on, standing, sector, aside, complaints)
+
+
+def _wrong(cluster: Cluster, uuids: Mapping[str, int]) -> str:
+    """What is wrong with how OpenShift Cluster Manager describes it, versions apart."""
+    if uuids[cluster.uuid] != 1:
+        return f"external id {cluster.uuid} stands there twice"
+    missing = [name for name in _NEEDED if name in cluster.omit]
+    return f"{', '.join(missing)} missing" if missing else ""
+
+
+def _read_versions(cluster: Cluster) -> tuple[Key | None, Key | None, str]:
+    """Its own version, the lowest of it and its node pools, and what is wrong with them."""
+    if "version" in cluster.omit:
+        return None, None, ""
+    pools = cluster.node_pools if cluster.is_hosted else ()
+    keys: list[Key] = []
+    for version in (cluster.version, *(pool.version for pool in pools)):
+        try:
+            keys.append(key_of(version))
+        except VersionError:
+            return keys[0] if keys else None, None, f'"{version}" is no version'
+    return keys[0], min(keys), ""
+
+
+def _unverified(own: str, orgs: tuple[str, ...]) -> Complaint:
+    """In the predecessor's words, so that nobody is told twice."""
+    known = (
+        f"Version data inheritance from organizations {', '.join(orgs)} are unverified."
+        " Ask the owner of these organizations to publish version data to the organization ID"
+        f" {own}. See {_HELP}"
+    )
+    words = (
+        f"{', '.join(orgs)} do not publish their version data to {own};"
+        " ask their owners to add it to version-data.publish"
+    )
+    return Complaint("version-data.inherit", words, known)

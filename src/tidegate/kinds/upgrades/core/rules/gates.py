@@ -1,0 +1,300 @@
+"""What each gate says of a cluster, or of a version for it; asked once for all that are alike."""
+
+from collections.abc import Iterable
+
+from tidegate.kinds.upgrades.core.declared.patterns import first_found
+from tidegate.kinds.upgrades.core.refusal import what_of
+from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, Ledger, days_text
+from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER
+from tidegate.kinds.upgrades.core.schedule.window import start_of
+from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
+from tidegate.kinds.upgrades.core.world import Cluster, Gate, HealthCheck, World
+from tidegate.model.reasons import Gate as Gates
+from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.time import Instant, parse_instant
+from tidegate.model.verdict import Verdict, verdict
+
+TELEMETER = "telemeter"
+OCP = "api.openshift.com/gate-ocp"
+_STS = "api.openshift.com/gate-sts"
+KINDS = (OCP, _STS, "api.openshift.com/gate-ingress")
+"""The kinds of version gates that the service knows."""
+_CANDIDATE = "candidate"
+_UNIT = 1000
+_RELEASE = 1
+# A verdict names this many clusters; more would not fit on a line.
+_NAMES_MAX = 3
+
+LABELS_READ = verdict(Reason.LabelsRead)
+IDLE = verdict(Reason.NothingUnderWay)
+NOT_BLOCKED = verdict(Reason.VersionNotBlocked)
+NO_SOAK = verdict(Reason.NoSoakNeeded)
+NO_AGREEMENT = verdict(Reason.NoAgreementNeeded)
+
+
+class Asked:
+    """The gates of one organisation, with what they have said already."""
+
+    def __init__(
+        self, world: World, fleet: Fleet, soak: Days, ledger: Ledger, now: Instant
+    ) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._soak = soak
+        self._ledger = ledger
+        self._now = now
+        self._windows: dict[tuple[str, str], tuple[Verdict, Instant | None]] = {}
+        self._blocks: dict[tuple[tuple[str, ...], str, str], Verdict] = {}
+        self._soaks: dict[tuple[tuple[str, ...], int, str], Verdict] = {}
+        self._offers: dict[str, Verdict] = {}
+        self._under_way: dict[tuple[str, str], Verdict] = {}
+        self._running = _running(fleet, ledger)
+        self._failed = _failed(fleet)
+        self._unread = sorted(each.called for each in fleet.members if each.standing.unread)
+        self._reading: tuple[Verdict, ...] = ()
+        if fleet.org.partial:
+            self._reading = (verdict(Reason.OrgPartlyRead, fleet.org.partial),)
+        orders = fleet.orders
+        self._labels = LABELS_READ
+        if orders.unreadable:
+            first = next(each for each in orders.complaints if each.label == "blocked-versions")
+            self._labels = verdict(Reason.OrgLabelsUnreadable, first.text())
+
+    def labels(self) -> Verdict:
+        """Whether what its organisation wrote can be read; its own can, or it is set aside."""
+        return self._labels
+
+    def reading(self) -> tuple[Verdict, ...]:
+        """What keeps everything from starting here: not all that is there was read."""
+        return self._reading
+
+    def progress(self, member: Member) -> Verdict:
+        """What is under way on it."""
+        standing = member.standing
+        if not member.is_ready:
+            return verdict(Reason.ClusterNotReady, member.cluster.state)
+        if standing.doubled:
+            return verdict(Reason.TwoUpgrades, len(standing.doubled), standing.doubled)
+        if standing.failed:
+            return verdict(Reason.UpgradeFailed, standing.failed[0][0].version or "?")
+        if standing.under_way:
+            one = standing.under_way[0][0]
+            key = (one.version or "?", one.state or "unknown")
+            if key not in self._under_way:
+                self._under_way[key] = verdict(Reason.UpgradeUnderWay, *key)
+            return self._under_way[key]
+        if standing.addons_failed:
+            plan, addon = standing.addons_failed[0]
+            return verdict(Reason.AddonFailed, addon, plan.version or "?")
+        if standing.addons:
+            plan, addon = standing.addons[0]
+            facts = (addon, plan.version or "?", plan.state or "unknown")
+            return verdict(Reason.AddonUnderWay, *facts)
+        return verdict(Reason.UpgradedByOwner) if standing.aside else IDLE
+
+    def window(self, member: Member) -> tuple[Verdict, Instant | None]:
+        """Whether its schedule fires soon, and when an upgrade would start; None: not soon."""
+        wishes = member.wishes
+        key = (wishes.schedule or "", wishes.zone)
+        if key not in self._windows:
+            self._windows[key] = self._window(member)
+        return self._windows[key]
+
+    def _window(self, member: Member) -> tuple[Verdict, Instant | None]:
+        wishes, now = member.wishes, self._now
+        fires = None if wishes.cron is None else start_of(wishes.cron, wishes.zone, now)
+        if fires is None:
+            return verdict(Reason.ScheduleOver), None
+        if fires - now <= CLUSTER.most:
+            return verdict(Reason.InWindow, fires, until=Instant(fires - CLUSTER.least)), fires
+        return verdict(Reason.OutsideWindow, fires, until=Instant(fires - CLUSTER.most)), None
+
+    def block(self, member: Member, version: str) -> Verdict:
+        """Whether a label blocks the version: the cluster's own, then the organisation's."""
+        key = (member.wishes.blocked, member.called if member.wishes.blocked else "", version)
+        if key not in self._blocks:
+            self._blocks[key] = self._block(member, version)
+        return self._blocks[key]
+
+    def _block(self, member: Member, version: str) -> Verdict:
+        own = first_found(member.wishes.blocked, version)
+        if own is not None:
+            return verdict(Reason.VersionBlocked, version, own, member.called)
+        found = first_found(self._fleet.orders.blocked, version)
+        if found is not None:
+            owner = f"organisation {self._fleet.org.id}"
+            return verdict(Reason.VersionBlocked, version, found, owner)
+        return NOT_BLOCKED
+
+    def offer(self, cluster: Cluster, version: str) -> Verdict:
+        """Whether the version is one the cluster may go to at all."""
+        try:
+            key, own = key_of(version), key_of(cluster.version)
+        except VersionError:
+            return verdict(Reason.VersionUnreadable, version)
+        if key <= own:
+            return verdict(Reason.VersionNotNewer, version, cluster.version)
+        wanted = own[3] != _RELEASE or cluster.updates_from.startswith(_CANDIDATE)
+        if key[3] != _RELEASE and not wanted:
+            return verdict(Reason.PreReleaseUnwanted, version)
+        if version not in self._offers:
+            self._offers[version] = verdict(Reason.VersionOffered, version)
+        return self._offers[version]
+
+    def soak(self, member: Member, version: str) -> Verdict:
+        """Whether every workload of the cluster has run for long enough on the version."""
+        wishes = member.wishes
+        if not wishes.soak_days:
+            return NO_SOAK
+        key = (wishes.workloads or (), wishes.soak_days, version)
+        if key not in self._soaks:
+            self._soaks[key] = self._soaked(*key)
+        return self._soaks[key]
+
+    def _soaked(self, workloads: tuple[str, ...], needed: int, version: str) -> Verdict:
+        least = min(workloads, key=lambda each: (self._soak.get((version, each), 0), each))
+        amount = self._soak.get((version, least), 0)
+        facts = (version, least, days_text(amount), needed)
+        if amount >= needed * DAY:
+            return verdict(Reason.VersionSoaked, *facts)
+        on = self._running.get((version, least), 0)
+        until = self._soaked_at(needed * DAY - amount, on) if on else None
+        return verdict(Reason.VersionSoaking, *facts, on, until=until, estimate=until is not None)
+
+    def _soaked_at(self, left: int, on: int) -> Instant | None:
+        """When enough will have run, counted from the last look; None: at the next look."""
+        looked_at = self._ledger.checked_at or self._now
+        until = Instant(looked_at + -(-left // on) * _UNIT)
+        return until if until > self._now else None
+
+    def quarantine(self, version: str) -> tuple[Verdict, ...]:
+        """Whether too many upgrades to the version failed here; nothing where nobody asked."""
+        most = self._fleet.org.quarantine_after
+        if most <= 0:
+            return ()
+        failed = self._failed.get(version, [])
+        reason, named = Reason.VersionTrusted, failed
+        if len(failed) >= most:
+            reason = Reason.VersionQuarantined
+        elif len(failed) + len(self._unread) >= most:  # for all we know, they failed too
+            reason, named = Reason.FailuresUnread, self._unread
+        return (verdict(reason, version, len(failed), most, tuple(named[:_NAMES_MAX])),)
+
+    def agreement(self, cluster: Cluster, version: str) -> Verdict:
+        """Whether all that the minor version asks for was agreed to."""
+        minor = minor_of(version)
+        gates = [each for each in self._world.gates if each.prefix == minor]
+        asked = relevant(cluster, gates)
+        if not asked:
+            return NO_AGREEMENT
+        missing = [each for each in asked if each.id not in cluster.gate_agreements]
+        reason = Reason.AgreementMissing if missing else Reason.AgreementsThere
+        labels = tuple(sorted(each.label.rpartition("/")[2] for each in missing or asked))
+        return verdict(reason, minor, labels)
+
+    def health(self, member: Member) -> tuple[Verdict, ...]:
+        """Whether it is well, one verdict a source; a brake only where the check is enforced."""
+        return tuple(self._health(member, each) for each in self._fleet.org.health_checks)
+
+    def _health(self, member: Member, check: HealthCheck) -> Verdict:
+        if not can_be_asked(self._world, check):
+            if check.enforced:
+                return verdict(Reason.HealthUnasked, check.provider)
+            return verdict(Reason.AlertsShown, (check.provider,), "not asked, and not enforced")
+        cluster = member.cluster
+        alerts = tuple(sorted(set(cluster.alerts)))
+        if not alerts:
+            return verdict(Reason.ClusterHealthy, check.provider)
+        if not check.enforced:
+            return verdict(Reason.AlertsShown, alerts, "shown only: the check is not enforced")
+        sight = self._ledger.sights.get(cluster.uuid)
+        since = sight.since if sight is not None else None
+        young = tuple(each for each in alerts if _is_young(cluster, each, since))
+        if young:
+            return verdict(Reason.AlertsYoung, young, cluster.version)
+        return verdict(Reason.AlertsShown, alerts, "shown only: older than its version")
+
+
+def lately(world: World, cluster: Cluster, step: Step, now: Instant) -> tuple[Verdict, ...]:
+    """Whether this very step was refused a moment ago; nothing where it was not."""
+    refused = world.refused.get(cluster.uuid)
+    one = refused.get(what_of(step)) if refused else None
+    if one is None or one.until <= now:
+        return ()
+    return (verdict(Reason.RefusedLately, one.tries, one.detail, until=one.until),)
+
+
+def why_blocked(said: Iterable[Verdict]) -> str:
+    """Why a version is blocked, and by whom: the pattern or the reason; empty: it is not."""
+    for each in said:
+        if each.gate is Gates.BLOCK and each.outcome is not Outcome.PASS:
+            return "{} ({})".format(*each.facts[-2:])
+    return ""
+
+
+def can_be_asked(world: World, check: HealthCheck) -> bool:
+    """Whether a source of health is there and answers."""
+    return check.provider == TELEMETER and not world.health_fails
+
+
+def relevant(cluster: Cluster, gates: Iterable[Gate]) -> list[Gate]:
+    """The version gates on the way of a cluster; kinds nobody knows do not apply."""
+    return [gate for gate in on_the_way(cluster, gates) if gate.label in KINDS]
+
+
+def on_the_way(cluster: Cluster, gates: Iterable[Gate]) -> list[Gate]:
+    """The version gates that a cluster may be asked to agree to, of kinds nobody knows too."""
+    own = key_of(cluster.version)[:2]
+    return [
+        gate
+        for gate in gates
+        if (minor := _minor_key(gate.prefix)) is not None
+        and own < minor
+        and (cluster.sts or not _is_for_sts(gate))
+    ]
+
+
+def _is_for_sts(gate: Gate) -> bool:
+    """Whether it is for clusters with short-lived credentials alone; of known kinds that tells."""
+    return gate.label == _STS or (gate.sts_only and gate.label not in KINDS)
+
+
+def _minor_key(prefix: str) -> tuple[int, int] | None:
+    try:
+        return key_of(f"{prefix}.0")[:2]
+    except VersionError:
+        return None
+
+
+def _is_young(cluster: Cluster, alert: str, since: Instant | None) -> bool:
+    """Whether an alert came after the version did; where nobody knows, it may have."""
+    text = cluster.alerts_since.get(alert)
+    if text is None or since is None:
+        return True
+    try:
+        return parse_instant(text) >= since
+    except ValueError:
+        return True
+
+
+def _running(fleet: Fleet, ledger: Ledger) -> dict[tuple[str, str], int]:
+    """How many clusters soak a version under a workload right now."""
+    found: dict[tuple[str, str], int] = {}
+    for member in fleet.members:
+        sight = ledger.sights.get(member.cluster.uuid)
+        if sight is not None and sight.healthy:
+            for workload in sight.workloads:
+                key = (sight.version, workload)
+                found[key] = found.get(key, 0) + 1
+    return found
+
+
+def _failed(fleet: Fleet) -> dict[str, list[str]]:
+    """Clusters whose upgrade to a version failed, by version."""
+    found: dict[str, set[str]] = {}
+    for member in fleet.members:
+        for upgrade, _ in member.standing.failed:
+            found.setdefault(upgrade.version, set()).add(member.called)
+    return {version: sorted(names) for version, names in found.items()}

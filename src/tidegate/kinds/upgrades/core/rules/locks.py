@@ -1,0 +1,164 @@
+"""Who holds which mutex, and how many of a sector are being upgraded, while one plan is made.
+
+A cluster holds its mutexes from the moment an upgrade is asked for until its node pools have caught
+up. A mutex has one holder; but in a sector with a limit, its clusters share their mutexes up to
+that limit, and heed nobody outside it. The limit counts all clusters of the sector, too, whether
+they share a mutex or not. Whatever the plan starts is counted at once.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from heapq import nsmallest
+
+from tidegate.kinds.upgrades.core.declared.orders import Orders
+from tidegate.kinds.upgrades.core.rules.fleet import Member
+from tidegate.model.reasons import Reason
+from tidegate.model.verdict import Verdict, verdict
+
+_Others = Iterable[Member]
+# A verdict names this many clusters; more would not fit on a line.
+_NAMES_MAX = 3
+
+
+class Locks:
+    """The mutexes and sectors of one organisation."""
+
+    def __init__(self, members: Iterable[Member], orders: Orders) -> None:
+        self._orders = orders
+        self._holders: dict[str, Member] = {}
+        self._busy: dict[str, dict[str, Member]] = {}  # by sector, then external id
+        self._sizes: dict[str, int] = {}
+        # What was said already. Who holds what only grows, so how many do tells one answer from
+        # another; whoever is among them is asked by itself.
+        self._said: dict[tuple[object, ...], Verdict] = {}
+        # Of sectors with a limit, by sector and mutex: who has it, and how many would like to.
+        self._sharing: dict[tuple[str, str], dict[str, Member]] = {}
+        self._likely: Counter[tuple[str, str]] = Counter()
+        lagging: list[Member] = []
+        for each in members:
+            if each.sector:
+                self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
+                self._likely.update((each.sector, mutex) for mutex in each.mutexes)
+            if each.standing.is_busy:
+                self.take(each)
+            elif each.standing.behind:
+                lagging.append(each)
+        # Between its control plane and its node pools a cluster keeps what it has. Where several
+        # are in between, the first in order goes first, so that they never wait for each other.
+        for each in lagging:
+            self._keep(each)
+
+    def take(self, member: Member) -> None:
+        """The member is upgraded: it has its mutexes, and a place in its sector."""
+        for mutex in (member.cluster.ident, *member.mutexes):
+            self._holders.setdefault(mutex, member)
+        if member.sector:
+            self._busy.setdefault(member.sector, {})[member.cluster.uuid] = member
+            for mutex in member.mutexes:
+                self._shares(member.sector, mutex)[member.cluster.uuid] = member
+
+    def _shares(self, sector: str, mutex: str) -> dict[str, Member]:
+        return self._sharing.setdefault((sector, mutex), {})
+
+    def _keep(self, member: Member) -> None:
+        for mutex in (member.cluster.ident, *member.mutexes):
+            self._holders.setdefault(mutex, member)
+        for mutex in member.mutexes if member.sector else ():
+            shares, limit = self._shares(member.sector, mutex), self._share(member.sector, mutex)
+            if limit is not None and len(shares) < limit:
+                shares[member.cluster.uuid] = member
+        if member.sector and (limit := self._limit(member.sector)) is not None:
+            busy = self._busy.setdefault(member.sector, {})
+            if len(busy) < limit:
+                busy[member.cluster.uuid] = member
+
+    def mutexes(self, member: Member) -> tuple[Verdict, ...]:
+        """Whether it may have its mutexes: one verdict each, and one if its own id is taken."""
+        if member.sector and self._limit(member.sector) is not None:
+            return tuple(self._shared(member, mutex) for mutex in member.mutexes)
+        found: list[Verdict] = []
+        for mutex in member.mutexes:
+            holder = self._holders.get(mutex)
+            if holder is None or holder is member:
+                found.append(self._once(Reason.MutexFree, mutex))
+            else:
+                found.append(self._held(mutex, holder))
+        own = self._holders.get(member.cluster.ident)
+        if own is not None and own is not member:
+            found.append(self._held(member.cluster.ident, own))
+        return tuple(found)
+
+    def _held(self, mutex: str, holder: Member) -> Verdict:
+        standing, reason = holder.standing, Reason.MutexUpgrading
+        if standing.is_stuck:
+            reason = Reason.MutexUpgradeFailed
+        elif standing.unread and not (standing.under_way or standing.addons):
+            reason = Reason.MutexUnread
+        return self._once(reason, mutex, holder.called)
+
+    def _once(self, reason: Reason, *facts: int | str) -> Verdict:
+        """A verdict, one for all who hear the same."""
+        key = (reason, *facts)
+        if key not in self._said:
+            self._said[key] = verdict(reason, *facts)
+        return self._said[key]
+
+    def _full(self, reason: Reason, facts: tuple[int | str, ...], others: _Others) -> Verdict:
+        """The same with the first few of who is there, told once for so many."""
+        key = (reason, *facts)
+        if key not in self._said:
+            self._said[key] = verdict(reason, *facts, _shown(others))
+        return self._said[key]
+
+    def _shared(self, member: Member, mutex: str) -> Verdict:
+        """Whether a sector with a limit has room for one more with a mutex."""
+        sector = member.sector
+        limit = self._share(sector, mutex) or 0
+        shares, uuid = self._shares(sector, mutex), member.cluster.uuid
+        mine = uuid in shares
+        facts = (mutex, len(shares) - mine, limit, sector)
+        if len(shares) - mine < limit:
+            return self._once(Reason.MutexShared, *facts)
+        if mine:
+            others = [each for one, each in shares.items() if one != uuid]
+            return verdict(Reason.MutexShareFull, *facts, _shown(others))
+        return self._full(Reason.MutexShareFull, facts, shares.values())
+
+    def _share(self, sector: str, mutex: str) -> int | None:
+        """How many clusters of a sector may have a mutex at once; None: it has no limit."""
+        limit = self._orders.limits.get(sector)
+        return None if limit is None else limit.of(self._likely[sector, mutex])
+
+    def slots(self, member: Member) -> tuple[Verdict, ...]:
+        """Whether its sector has room for it; nothing where there is no limit."""
+        sector = member.sector
+        if not sector:
+            return ()
+        if sector in self._orders.closed:
+            return (verdict(Reason.SectorLimitUnreadable, sector),)
+        limit = self._limit(sector)
+        if limit is None:
+            return ()
+        if limit == 0:
+            return (verdict(Reason.SectorZero, sector),)
+        busy = self._busy.get(sector, {})
+        used = len(busy) - (member.cluster.uuid in busy)
+        if used < limit:
+            return (self._once(Reason.SectorRoom, sector, used, limit),)
+        if used != len(busy):
+            return (verdict(Reason.SectorFull, sector, used, limit, _shown(busy.values())),)
+        return (self._full(Reason.SectorFull, (sector, used, limit), busy.values()),)
+
+    def _limit(self, sector: str) -> int | None:
+        limit = self._orders.limits.get(sector)
+        return None if limit is None else limit.of(self._sizes.get(sector, 0))
+
+
+def _shown(members: Iterable[Member]) -> tuple[str, ...]:
+    """The first few by name, and whether there are more."""
+    names = nsmallest(_NAMES_MAX + 1, map(_named, members))
+    return (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
+
+
+def _named(member: Member) -> str:
+    return f"{member.called} (not read)" if member.standing.unread else member.called

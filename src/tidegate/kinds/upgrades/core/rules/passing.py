@@ -1,0 +1,328 @@
+"""One organisation gone through, cluster by cluster: their options, and what is chosen of them."""
+
+from collections.abc import Iterator
+
+from tidegate.kinds.upgrades.core.channels import next_channel
+from tidegate.kinds.upgrades.core.declared.complaint import Complaint, joined
+from tidegate.kinds.upgrades.core.history import Minima
+from tidegate.kinds.upgrades.core.rules.addons import Addons
+from tidegate.kinds.upgrades.core.rules.ahead import Ahead
+from tidegate.kinds.upgrades.core.rules.braking import Braking
+from tidegate.kinds.upgrades.core.rules.expedite import Expedites
+from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.rules.gates import IDLE, Asked, lately, why_blocked
+from tidegate.kinds.upgrades.core.rules.locks import Locks
+from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, Telling
+from tidegate.kinds.upgrades.core.rules.soak import Days, Ledger
+from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.versions import VersionError, key_of
+from tidegate.kinds.upgrades.core.world import World
+from tidegate.model.plan import Change, ChangeKind, Option
+from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict, all_pass, verdict
+
+GATES_MISSING = "Cluster upgrade waits for version gate agreements"
+_NO_CHANGE = Change(ChangeKind.APPLY)
+
+Verdicts = tuple[Verdict, ...]
+
+
+class Pass:
+    """One organisation, while its clusters are gone through."""
+
+    def __init__(
+        self,
+        world: World,
+        fleet: Fleet,
+        soak: tuple[Days, Minima | None, Ledger],
+        braking: Braking,
+        addons: Addons | None,
+        now: Instant,
+    ) -> None:
+        days, minima, ledger = soak
+        self._world = world
+        self._now = now
+        self._asked = Asked(world, fleet, days, ledger, now)
+        self._ahead = Ahead(fleet, minima)
+        self._locks = Locks(fleet.members, fleet.orders)
+        self._braking = braking
+        self._addons = addons
+        self._expedites = Expedites(world.brakes.expedites, fleet, now)
+        self._newer: dict[str, Verdict] = {}  # by version, for all who go to it
+        self._tellings: list[Telling] = []
+
+    @property
+    def tellings(self) -> list[Telling]:
+        """What owners of clusters that were looked at are told."""
+        return [*self._tellings, *(self._addons.tellings if self._addons is not None else ())]
+
+    def look_at(self, at: int, member: Member) -> list[Option]:
+        """Every option of one cluster, in the order they are tried; at least one."""
+        if member.aside is not None:
+            return [Option(at, _NO_CHANGE, (member.aside,))]
+        options = list(self._cancels(at, member))
+        progress = self._asked.progress(member)
+        options += self._pools(at, member, progress)
+        options += self._candidates(at, member, progress)
+        options += self._channel(at, member, progress, options)
+        if not options:
+            nothing = verdict(Reason.NothingOffered, member.cluster.version)
+            said = (progress, *self._asked.reading(), self._asked.labels(), nothing)
+            options.append(Option(at, _NO_CHANGE, said))
+        return [*options, *self._of_addons(at, member, progress, options)]
+
+    def _of_addons(
+        self, at: int, member: Member, progress: Verdict, options: list[Option]
+    ) -> list[Option]:
+        """The options of its add-ons: nothing of them goes where the cluster itself does."""
+        if self._addons is None or not member.cluster.addons:
+            return []
+        if progress.reason is Reason.UpgradedByOwner:  # that is about the cluster alone
+            progress = IDLE
+        if member.standing.behind:
+            progress = _behind(member)
+        shared = self._of_the_cluster(member, progress)
+        if (going := _going(options)) is not None:
+            shared = (*shared, verdict(Reason.ClusterFirst, going))
+        found = self._addons.look_at(at, member, shared)
+        if _going(found) is not None:
+            self._start(member)
+        return found
+
+    def _of_the_cluster(self, member: Member, progress: Verdict) -> Verdicts:
+        """What is said of the cluster, whatever the version."""
+        return (
+            progress,
+            *self._asked.reading(),
+            self._asked.labels(),
+            *self._locks.slots(member),
+            *self._locks.mutexes(member),
+            *self._asked.health(member),
+            *self._braking.shares(member),
+        )
+
+    def _start(self, member: Member) -> None:
+        self._locks.take(member)
+        self._braking.take(member)
+
+    def _cancels(self, at: int, member: Member) -> Iterator[Option]:
+        """Upgrades that have not started, to versions that are blocked by now."""
+        for upgrade, pool in member.standing.under_way:
+            # One that was asked for a moment ago has no id before it is read.
+            if not can_be_taken_back(upgrade) or not upgrade.version or not upgrade.id:
+                continue
+            said = (
+                self._asked.block(member, upgrade.version),
+                *self._braking.verdicts(member, upgrade.version, None),
+            )
+            if why := why_blocked(said):
+                step = Step(
+                    kind=ChangeKind.REMOVE,
+                    revision=upgrade.version,
+                    doing=Doing.CANCEL,
+                    pool=pool,
+                    ident=upgrade.id,
+                )
+                verdicts = (
+                    verdict(Reason.UpgradeNotStarted, upgrade.version, upgrade.state or ""),
+                    verdict(Reason.VersionUnwanted, upgrade.version, why),
+                    *self._lately(member, step),
+                )
+                yield Option(at, step, verdicts)
+
+    def _pools(self, at: int, member: Member, progress: Verdict) -> Iterator[Option]:
+        """Node pools behind their control plane: one at a time, in the order of their ids.
+
+        One that was refused lately keeps no other waiting.
+        """
+        if not member.standing.behind:
+            return
+        version = member.cluster.version
+        window, _, starts_at = self._when(member, version)
+        shared = (
+            *self._of_the_cluster(member, progress),
+            window,
+            verdict(Reason.FollowsControlPlane, version),
+            self._asked.block(member, version),
+            *self._braking.verdicts(member, version, starts_at),
+        )
+        first: str | None = None
+        for pool in member.standing.behind:
+            step = Step(
+                kind=ChangeKind.APPLY,
+                revision=version,
+                doing=Doing.POOL,
+                pool=pool.id,
+                starts_at=starts_at,
+            )
+            refused = self._lately(member, step)
+            later = () if first is None else (verdict(Reason.EarlierPoolFirst, first),)
+            said = (*shared, *later, *refused)
+            yield Option(at, step, said)
+            if first is None and not refused:
+                first = pool.id
+            if all_pass(said):
+                self._start(member)
+
+    def _candidates(self, at: int, member: Member, progress: Verdict) -> list[Option]:
+        """One option a version, newest first; the newest that passes is chosen."""
+        if member.standing.behind:
+            progress = _behind(member)
+        shared = self._of_the_cluster(member, progress)
+        chosen: Verdict | None = None
+        options: list[Option] = []
+        for version in _newest_first(member.cluster.available_upgrades):
+            window, soak, starts_at = self._when(member, version)
+            step = Step(
+                kind=ChangeKind.APPLY, revision=version, doing=Doing.UPGRADE, starts_at=starts_at
+            )
+            said = (
+                *shared,
+                window,
+                *self._of_the_version(member, version, soak, starts_at),
+                *self._lately(member, step),
+            )
+            if chosen is not None:
+                said = (*said, chosen)
+            elif all_pass(said):
+                chosen = self._chosen(version)
+            else:
+                self._tell_of_gates(member, version, said)
+            options.append(Option(at, step, said))
+        if chosen is not None:
+            self._start(member)
+        return options
+
+    def _chosen(self, version: str) -> Verdict:
+        if version not in self._newer:
+            self._newer[version] = verdict(Reason.NewerVersionChosen, version)
+        return self._newer[version]
+
+    def _when(self, member: Member, version: str) -> tuple[Verdict, Verdict | None, Instant | None]:
+        """What the window says, what soak says if it is skipped, and when it would start."""
+        expedited = self._expedites.of(member, version)
+        if expedited is not None:
+            return expedited
+        window, starts_at = self._asked.window(member)
+        if window.reason is Reason.ScheduleOver:
+            self._tell_of_schedule(member)
+        return window, None, starts_at
+
+    def _of_the_version(
+        self, member: Member, version: str, soak: Verdict | None, starts_at: Instant | None
+    ) -> Verdicts:
+        offer = self._asked.offer(member.cluster, version)
+        if offer.reason is Reason.VersionUnreadable:
+            return (offer,)
+        return (
+            offer,
+            self._asked.block(member, version),
+            soak or self._asked.soak(member, version),
+            *self._asked.quarantine(version),
+            self._ahead.verdict(member, version),
+            self._asked.agreement(member.cluster, version),
+            *self._braking.verdicts(member, version, starts_at),
+        )
+
+    def _tell_of_schedule(self, member: Member) -> None:
+        """A schedule all of whose years are over is its owner's to mend."""
+        words = f'"{member.wishes.schedule}" never fires again; write one that does'
+        text = joined([Complaint("schedule", words)])
+        telling = Telling(member.cluster.uuid, CLUSTER_WRONG, text)
+        if member.is_ready and telling not in self._tellings[-1:]:
+            self._tellings.append(telling)
+
+    def _tell_of_gates(self, member: Member, version: str, said: Verdicts) -> None:
+        """Where only an agreement is missing, its owner is told once for the newest version."""
+        only = _only_shut(said)
+        if only is not None and only.reason is Reason.AgreementMissing:
+            minor, gates = only.facts
+            names = ", ".join(gates) if isinstance(gates, tuple) else str(gates)
+            text = f"- {version} waits for agreements to the version gates of {minor}: {names}"
+            telling = Telling(member.cluster.uuid, GATES_MISSING, text)
+            if not any(each.uuid == telling.uuid for each in self._tellings[-1:]):
+                self._tellings.append(telling)
+
+    def _channel(
+        self, at: int, member: Member, progress: Verdict, options: list[Option]
+    ) -> Iterator[Option]:
+        """The channel of the next minor, unless something goes first or its .0 is blocked."""
+        cluster = member.cluster
+        target = next_channel(cluster.updates_from)
+        if target is None or target not in cluster.available_channels:
+            return
+        first = f"{target.rpartition('-')[2]}.0"
+        said: list[Verdict] = [
+            progress,
+            *self._asked.reading(),
+            self._asked.labels(),
+            verdict(Reason.ChannelThere, cluster.updates_from, target),
+            self._asked.block(member, first),
+            *self._locks.mutexes(member),
+            *self._braking.verdicts(member, first, None),
+        ]
+        if (waits_for := _goes_first(options)) is not None:
+            said.append(verdict(Reason.UpgradeFirst, waits_for))
+        step = Step(kind=ChangeKind.APPLY, revision=target, doing=Doing.CHANNEL)
+        yield Option(at, step, (*said, *self._lately(member, step)))
+
+    def _lately(self, member: Member, step: Step) -> Verdicts:
+        return lately(self._world, member.cluster, step, self._now)
+
+
+def _behind(member: Member) -> Verdict:
+    return verdict(Reason.PoolsBehind, len(member.standing.behind), member.cluster.version)
+
+
+_DROPS = (Doing.CANCEL, Doing.CANCEL_ADDON)
+
+
+def _going(options: list[Option]) -> str | None:
+    """What of a cluster goes now; None: nothing does, but for what is taken back."""
+    for option in options:
+        step = option.change
+        if isinstance(step, Step) and step.doing not in _DROPS and all_pass(option.verdicts):
+            return step.revision
+    return None
+
+
+_ALMOST = (Gate.AGREEMENT, Gate.REFUSAL)
+
+
+def _goes_first(options: list[Option]) -> str | None:
+    """What starts now, only lacks an agreement, or was only refused lately; None: nothing does."""
+    for option in options:
+        shut = [each for each in option.verdicts if _shuts(each)]
+        if all(each.gate in _ALMOST for each in shut):
+            return option.change.revision
+    return None
+
+
+def _newest_first(versions: tuple[str, ...]) -> list[str]:
+    """Each version once; what is none comes last."""
+    read: list[str] = []
+    rest: list[str] = []
+    for each in sorted(set(versions)):
+        try:
+            key_of(each)
+            read.append(each)
+        except VersionError:
+            rest.append(each)
+    return [*sorted(read, key=key_of, reverse=True), *rest]
+
+
+def _only_shut(said: Verdicts) -> Verdict | None:
+    """The one verdict that does not pass; None: none, or several do not."""
+    only: Verdict | None = None
+    for each in said:
+        if each.outcome is not Outcome.PASS:
+            if only is not None:
+                return None
+            only = each
+    return only
+
+
+def _shuts(one: Verdict) -> bool:
+    return one.outcome is not Outcome.PASS

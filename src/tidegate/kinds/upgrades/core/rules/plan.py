@@ -1,0 +1,70 @@
+"""What a round of upgrades comes to: every option with its verdicts, what is done, who is told."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tidegate.gates.claims import Claim
+from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.rules.soak import Ledger
+from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.model.plan import Action, Option, Plan
+from tidegate.model.time import Instant
+from tidegate.model.verdict import all_pass
+
+CLUSTER_WRONG = "Cluster upgrade policy validation errors"
+"""What a telling of mistakes is called, as ever."""
+
+
+class Telling(msgspec.Struct, frozen=True):
+    """What an owner is told, in the service log of a cluster."""
+
+    uuid: str
+    summary: str
+    description: str
+    # In the words of OpenShift Cluster Manager; this one for what somebody should mend.
+    severity: str = "Moderate"
+
+
+class UpgradePlan(Plan, frozen=True, kw_only=True):
+    """All that was decided; positions are those of `members`, actions name external ids."""
+
+    fleets: tuple[Fleet, ...]
+    members: tuple[Member, ...]
+    # By `env/org`, of add-ons by `env/org/addon`, with this look folded in.
+    ledgers: dict[str, Ledger]
+    tellings: tuple[Telling, ...] = ()
+    warnings: tuple[str, ...] = ()
+    # Places of budgets and mutexes to be claimed before the plan is acted on.
+    claims: tuple[Claim, ...] = ()
+
+
+def actions_of(options: list[Option], members: tuple[Member, ...]) -> list[Action]:
+    """Every option whose verdicts all pass: what is taken back first, upgrades, then the rest."""
+    chosen = [each for each in options if all_pass(each.verdicts)]
+    return [
+        Action(members[each.target].cluster.uuid, each.change) for each in sorted(chosen, key=_rank)
+    ]
+
+
+def recheck_of(options: list[Option], more: Iterable[Instant], now: Instant) -> Instant | None:
+    """The first moment at which time alone may change something; None: there is none."""
+    known = {id(each): each for option in options for each in option.verdicts}
+    untils = [each.until for each in known.values() if each.until is not None]
+    return min((each for each in (*untils, *more) if each > now), default=None)
+
+
+_RANKS = {
+    Doing.CANCEL: 0,
+    Doing.CANCEL_ADDON: 0,
+    Doing.UPGRADE: 1,
+    Doing.POOL: 1,
+    Doing.ADDON: 1,
+    Doing.CHANNEL: 2,
+    Doing.AGREE: 3,
+}
+
+
+def _rank(option: Option) -> int:
+    change = option.change
+    return _RANKS[change.doing] if isinstance(change, Step) else 0

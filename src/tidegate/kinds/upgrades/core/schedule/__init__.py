@@ -1,0 +1,1 @@
+"""Cron schedules and windows; pure."""

@@ -1,0 +1,46 @@
+"""The window a schedule opens: the next time it fires, if that is far enough off and near enough.
+
+OCM refuses upgrades that start within five minutes, so the first time *more than* six minutes off
+is taken; it is used if it lies at most two hours off. At 10:00:00 `* * * * *` gives 10:07, `6 10 *
+* *` nothing, `0 12 * * *` 12:00 and `1 12 * * *` nothing. Add-ons: one minute, and ten.
+"""
+
+from functools import lru_cache
+
+import msgspec
+
+from tidegate.kinds.upgrades.core.schedule.cron import Cron, next_after
+from tidegate.kinds.upgrades.core.schedule.cron_text import parse_cron
+from tidegate.model.time import SECOND, Duration, Instant
+
+# Fleets have a few dozen schedules, read again on every round.
+_REMEMBERED_MAX = 1024
+
+
+class Lead(msgspec.Struct, frozen=True):
+    """How far off an upgrade is put at least, and at most."""
+
+    least: Duration
+    most: Duration
+
+
+CLUSTER = Lead(Duration(6 * 60 * SECOND), Duration(2 * 60 * 60 * SECOND))
+# However near the schedule fires, an add-on is put so far off: OCM refuses what comes too soon.
+ADDON_STARTS_IN = Duration(6 * 60 * SECOND)
+ADDON = Lead(Duration(60 * SECOND), Duration(10 * 60 * SECOND))
+
+
+class NeverFiresError(ValueError):
+    """A schedule names days that do not exist, as the 31st of February."""
+
+
+def next_run(cron: Cron, now: int, lead: Lead = CLUSTER) -> Instant | None:
+    """When an upgrade would start; None if that is too far off. NeverFiresError if at no time."""
+    fires_at = next_after(cron, now + lead.least)
+    if fires_at is None:
+        raise NeverFiresError("failed to find next date")
+    return fires_at if fires_at - now <= lead.most else None
+
+
+read_schedule = lru_cache(_REMEMBERED_MAX)(parse_cron)
+"""A schedule; CronError says what is wrong with it. Read once for all clusters that have it."""

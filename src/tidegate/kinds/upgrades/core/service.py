@@ -1,0 +1,111 @@
+"""Who is served: environments of OpenShift Cluster Manager, and organisations registered there.
+
+Nobody is served who is not listed here. All else is in the labels of organisations and clusters.
+"""
+
+import enum
+
+import msgspec
+
+from tidegate.gates.block import is_like
+from tidegate.kinds.upgrades.core.world import HealthCheck, Org
+
+PARTITION = "upgrades"
+"""What the journals of organisations begin with: upgrades/prod/o-payments."""
+
+
+class Rules(enum.Enum):
+    """By which rules an organisation is served."""
+
+    STRICT = "strict"  # ours
+    COMPAT = "compat"  # the existing service's, to the letter
+
+
+class Credentials(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who we are there; each is a reference, env:NAME or file:PATH, or the thing itself."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    # A person's own token, instead of both.
+    token: str = ""
+
+    def __repr__(self) -> str:
+        """Without what is secret."""
+        return f"Credentials({self.client_id!r})"
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """One OpenShift Cluster Manager."""
+
+    name: str
+    url: str
+    # Where tokens are had; empty: a token is used as it is.
+    token_url: str = ""
+    credentials: Credentials = Credentials()
+    # Of alerts about it: stage does not page.
+    severity: str = "critical"
+    # The Prometheus that knows the alerts of its clusters, by the name it has in the settings.
+    # Empty: there is none.
+    prometheus: str = ""
+    # Which of its two services for add-ons is asked.
+    addons: int = 2
+
+
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
+    """An organisation that is served."""
+
+    id: str
+    name: str
+    environment: str
+    rules: Rules = Rules.STRICT
+    health_checks: tuple[HealthCheck, ...] = ()
+    # Services that leave it alone: advanced-upgrade-scheduler, version-gate-approver.
+    disabled: tuple[str, ...] = ()
+    # Whether add-ons are upgraded by the labels of their clusters.
+    addons: bool = False
+    # After so many failed upgrades to a version nobody else goes to it; 0: not asked for.
+    quarantine_after: int = 0
+    # Its own, instead of its environment's; None: it has none.
+    credentials: Credentials | None = None
+    # Whether owners are told of an upgrade before it starts.
+    notice: bool = False
+
+    @property
+    def partition(self) -> str:
+        """Its journal."""
+        return f"{PARTITION}/{self.environment}/{self.id}"
+
+    def org(self) -> Org:
+        """The organisation as it is decided on, without its labels yet."""
+        return Org(
+            id=self.id,
+            name=self.name,
+            env=self.environment,
+            health_checks=self.health_checks,
+            disabled=self.disabled,
+            quarantine_after=self.quarantine_after,
+            addons=self.addons,
+        )
+
+
+class Service(msgspec.Struct, frozen=True):
+    """Everybody who is served."""
+
+    environments: tuple[Environment, ...] = ()
+    organizations: tuple[Registration, ...] = ()
+    # Which of them, by ids and patterns; who is excluded is so whatever is included.
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+
+    def served(self) -> tuple[Registration, ...]:
+        """Whom this process serves."""
+        return tuple(
+            each
+            for each in self.organizations
+            if any(is_like(each.id, one) for one in self.include)
+            and not any(is_like(each.id, one) for one in self.exclude)
+        )
+
+    def environment(self, name: str) -> Environment | None:
+        """An environment by its name."""
+        return next((each for each in self.environments if each.name == name), None)

@@ -1,0 +1,32 @@
+"""What can be asked of OpenShift Cluster Manager for a cluster."""
+
+import enum
+
+from tidegate.model.plan import Change
+from tidegate.model.time import Instant
+
+
+class Doing(enum.Enum):
+    """What is asked of OpenShift Cluster Manager."""
+
+    UPGRADE = "upgrade"  # the cluster, or its control plane
+    POOL = "pool"  # a node pool follows its control plane
+    CHANNEL = "channel"  # the channel of the next minor
+    CANCEL = "cancel"  # an upgrade that has not started, to a version that is blocked by now
+    AGREE = "agree"  # a version gate
+    ADDON = "addon"  # an add-on of the cluster
+    CANCEL_ADDON = "cancel-addon"  # an upgrade of an add-on that is over, or not ours to have
+
+
+class Step(Change, frozen=True, gc=False, kw_only=True):
+    """What an option would do; `revision` is the version, the channel, or the gate's minor."""
+
+    doing: Doing
+    # The node pool, for POOL and for CANCEL of one; empty: the cluster, or its control plane.
+    pool: str = ""
+    # The add-on, for ADDON and CANCEL_ADDON.
+    addon: str = ""
+    # What is deleted or agreed to, by its id.
+    ident: str = ""
+    # None: it would not start soon, or starts nothing.
+    starts_at: Instant | None = None

@@ -1,0 +1,188 @@
+"""One reading of OCM: organisations, their clusters, gates, and what was kept of them."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from tidegate.gates.brakes import Brakes
+from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.refusal import Refusal
+from tidegate.kinds.upgrades.core.rules.soak import Ledger
+from tidegate.kinds.upgrades.core.versions import VersionError, minor_of
+from tidegate.model.time import Instant
+
+
+class HealthCheck(msgspec.Struct, frozen=True):
+    """Where an organisation's clusters are asked for their health, and whether it counts."""
+
+    provider: str
+    enforced: bool = False
+
+
+class Org(msgspec.Struct, frozen=True):
+    """An organisation; its labels stand without their prefix."""
+
+    id: str
+    name: str
+    env: str = "prod"
+    labels: dict[str, str] = {}
+    health_checks: tuple[HealthCheck, ...] = ()
+    disabled: tuple[str, ...] = ()  # services that leave it alone
+    registered: bool = True
+    # After so many failed upgrades to a version nobody else here goes to it; 0: not asked for.
+    quarantine_after: int = 0
+    # Whether add-ons are upgraded too, by the labels of their clusters.
+    addons: bool = False
+    # Why not all that is there was read this time; empty: it was. Our own rules heed it.
+    partial: str = ""
+
+
+class Upgrade(msgspec.Struct, frozen=True):
+    """An upgrade that OCM knows of: an upgrade policy, in its words."""
+
+    id: str = ""
+    version: str = ""
+    schedule_type: str = "manual"
+    schedule: str | None = None
+    state: str | None = None  # None: unknown
+    next_run: str | None = None  # None: not said
+    upgrade_type: str | None = None
+
+
+class NodePool(msgspec.Struct, frozen=True):
+    """A node pool of a hosted control plane."""
+
+    id: str
+    version: str
+    upgrade_policies: tuple[Upgrade, ...] = ()
+
+
+class InstalledAddon(msgspec.Struct, frozen=True):
+    """An add-on on a cluster, and the upgrades of it that OCM knows of."""
+
+    id: str
+    version: str
+    latest: str | None = None  # its newest version; None: not known
+    state: str = "ready"
+    upgrade_plans: tuple[Upgrade, ...] = ()
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """A cluster; its subscription's labels stand without their prefix."""
+
+    name: str
+    org: str
+    version: str
+    available_upgrades: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
+    product: str = "osd"
+    hypershift: bool = False
+    sts: bool = False
+    channel: str | None = None  # None: the stable channel of its minor
+    available_channels: tuple[str, ...] = ()
+    node_pools: tuple[NodePool, ...] = ()
+    upgrade_policies: tuple[Upgrade, ...] = ()
+    gate_agreements: tuple[str, ...] = ()
+    alerts: tuple[str, ...] = ()
+    alerts_since: dict[str, str] = {}  # since when each fires; one that is not here does not say
+    state: str = "ready"
+    id: str = ""
+    external_id: str = ""
+    subscription: str = ""
+    omit: tuple[str, ...] = ()  # fields that OCM left out
+    addons: tuple[InstalledAddon, ...] = ()  # read only where somebody asks for it
+
+    @property
+    def ident(self) -> str:
+        """Its id in OCM."""
+        return self.id or f"{self.name}-id"
+
+    @property
+    def uuid(self) -> str:
+        """Its id everywhere else."""
+        return self.external_id or f"{self.name}-uuid"
+
+    @property
+    def subscribed_as(self) -> str:
+        """Its subscription."""
+        return self.subscription or f"{self.name}-sub"
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether its control plane is hosted apart from its node pools."""
+        return self.product == "rosa" and self.hypershift
+
+    @property
+    def updates_from(self) -> str:
+        """Its channel."""
+        if self.channel is not None:
+            return self.channel
+        try:
+            return f"stable-{minor_of(self.version)}"
+        except VersionError:
+            return "stable"
+
+    @property
+    def upgrades(self) -> tuple[Upgrade, ...]:
+        """Every upgrade OCM knows of, those of node pools included."""
+        if not self.is_hosted:
+            return self.upgrade_policies
+        pools = (one for pool in self.node_pools for one in pool.upgrade_policies)
+        return (*self.upgrade_policies, *pools)
+
+
+def with_addon(
+    cluster: Cluster, ident: str, change: Callable[[InstalledAddon], InstalledAddon]
+) -> Cluster:
+    """A cluster of which one add-on is not what it was."""
+    some = tuple(change(each) if each.id == ident else each for each in cluster.addons)
+    return msgspec.structs.replace(cluster, addons=some)
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """Something that must be agreed to before a cluster goes to a minor version."""
+
+    id: str
+    prefix: str
+    label: str
+    sts_only: bool = False
+
+
+class World(msgspec.Struct, frozen=True):
+    """All that is decided on."""
+
+    now: Instant
+    orgs: tuple[Org, ...]
+    clusters: tuple[Cluster, ...]
+    gates: tuple[Gate, ...] = ()
+    kept: Mapping[str, History] = {}  # by `env/org`
+    dry_run: bool = False
+    ignore_sts: bool = False
+    approver: bool = False  # the other service: agree to gates
+    fail: Mapping[str, int] = {}  # "POST /path" -> the status it is answered with
+    health_fails: bool = False
+    # What follows is for our own rules only.
+    # When clusters were looked at; None: now. Soak ends there: nobody has seen them since.
+    read_at: Instant | None = None
+    ledgers: Mapping[str, Ledger] = {}  # by `env/org`
+    # When versions are no longer supported; one that is not here does not say.
+    ends: Mapping[str, Instant] = {}
+    brakes: Brakes = Brakes()
+    # Why what is under way on a cluster could not be read this time, by its external id. Of its
+    # policies, node pools and agreements there may be more than stands here.
+    unread: Mapping[str, str] = {}
+    # What was refused lately, by external id and by what was asked for (`refusal.what_of`).
+    refused: Mapping[str, Mapping[str, Refusal]] = {}
+
+
+def only_whole(world: World) -> World:
+    """The world as rules must see it that know of no gaps: who was not read whole is left alone.
+
+    The existing service gives an organisation up when one of its clusters cannot be read.
+    """
+    gaps = {each.org for each in world.clusters if each.uuid in world.unread}
+    orgs = (
+        msgspec.structs.replace(each, registered=False) if each.partial or each.id in gaps else each
+        for each in world.orgs
+    )
+    return msgspec.structs.replace(world, orgs=tuple(orgs))

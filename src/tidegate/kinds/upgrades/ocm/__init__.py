@@ -1,0 +1,1 @@
+"""OpenShift Cluster Manager: port, client and simulator."""

@@ -1,0 +1,206 @@
+"""OpenShift Cluster Manager, to read and to write; nothing is ever made twice.
+
+What a request makes is looked for before it is asked for again: after a lost answer, and after a
+refusal too, for what is in the way may be ours, made by a try that seemed lost or by somebody who
+was stopped before he could tell.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from tidegate.kinds.upgrades.ocm.client.pages import listed
+from tidegate.kinds.upgrades.ocm.client.reading import (
+    ACCOUNTS,
+    LOGS,
+    ReadingClient,
+    below,
+    policies_of,
+)
+from tidegate.kinds.upgrades.ocm.documents import (
+    AddonPlan,
+    Cluster,
+    GateAgreement,
+    Label,
+    LogEntry,
+    ServiceLog,
+    UpgradePolicy,
+)
+from tidegate.kinds.upgrades.ocm.port import LabelType, Owner, RefusedError, Upgradable
+from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, at_least, both, equals
+from tidegate.model.time import Instant, format_instant, parse_instant
+from tidegate.net.json_request import once
+
+T = TypeVar("T")
+
+_OWNERS = {LabelType.SUBSCRIPTION: "subscriptions", LabelType.ORGANIZATION: "organizations"}
+# What says that something stands in the way, which may be ours.
+_IN_THE_WAY = (400, 409)
+
+
+class ClusterManagerClient(ReadingClient):
+    """One environment of OpenShift Cluster Manager."""
+
+    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> UpgradePolicy:
+        """Have it upgraded at a moment; the same again is the same policy."""
+        path = policies_of(of)
+        body = {"version": version, "schedule_type": "manual"}
+        if of.hosted or of.pool:
+            body["upgrade_type"] = "NodePool" if of.pool else "ControlPlane"
+            body["cluster_id"] = of.cluster
+        body["next_run"] = next_run
+
+        async def find() -> UpgradePolicy | None:
+            # The state of what is there is nobody's question here.
+            there = await listed(self.asking, path, UpgradePolicy, {})
+            return next(
+                (
+                    each
+                    for each in there.items
+                    if each.version == version
+                    and each.schedule_type == "manual"
+                    and _same_moment(each.next_run, next_run)
+                ),
+                None,
+            )
+
+        return await self._once(
+            lambda: self.asking.send("POST", path, body, UpgradePolicy, again=False), find
+        )
+
+    async def delete_policy(self, of: Upgradable, policy: str) -> None:
+        """Call an upgrade off; one that is gone is gone."""
+        await self.asking.delete(f"{policies_of(of)}/{quote(policy, safe='')}")
+
+    async def create_addon_plan(
+        self, cluster: str, addon: str, version: str, next_run: str
+    ) -> AddonPlan:
+        """Have an add-on upgraded; the same again is the same plan."""
+        path = self.plans_of(cluster)
+        body = {"version": version, "addon_id": addon, "cluster_id": cluster}
+        if self.addons_v2:
+            body |= {"type": "manual", "next_run": next_run}
+        else:
+            body |= {"schedule_type": "manual", "upgrade_type": "ADDON"}
+
+        async def find() -> AddonPlan | None:
+            there = await listed(self.asking, path, AddonPlan, {})
+            fits = (
+                each
+                for each in there.items
+                if (each.addon_id, each.version) == (addon, version)
+                and "automatic" not in (each.type, each.schedule_type)
+            )
+            return next(fits, None)
+
+        return await self._once(
+            lambda: self.asking.send("POST", path, body, AddonPlan, again=False), find
+        )
+
+    async def delete_addon_plan(self, cluster: str, plan: str) -> None:
+        """Call an upgrade of an add-on off; one that is gone is gone."""
+        await self.asking.delete(f"{self.plans_of(cluster)}/{quote(plan, safe='')}")
+
+    async def agree(self, cluster: str, gate: str) -> GateAgreement:
+        """Agree to a gate for a cluster; once."""
+        path, body = f"{below(cluster)}/gate_agreements", {"version_gate": {"id": gate}}
+
+        async def find() -> GateAgreement | None:
+            there = await self.agreements(cluster)
+            return next((each for each in there.items if each.version_gate.id == gate), None)
+
+        return await self._once(
+            lambda: self.asking.send("POST", path, body, GateAgreement, again=False), find
+        )
+
+    async def switch_channel(self, cluster: str, channel: str) -> Cluster:
+        """Put a cluster on a channel."""
+        return await self.asking.send("PATCH", below(cluster), {"channel": channel}, Cluster)
+
+    async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
+        """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
+        if await self._told(entry, since) is not None:
+            return None
+        return await self._once(
+            lambda: self.asking.send(
+                "POST", f"{LOGS}/cluster_logs", entry, ServiceLog, again=False
+            ),
+            lambda: self._told(entry, since),
+        )
+
+    async def set_label(self, owner: Owner, key: str, value: str) -> Label:
+        """Make a label what it should be."""
+        path = _labels_of(owner)
+        one = f"{path}/{quote(key, safe='')}"
+        body = {"kind": "Label", "key": key, "value": value}
+
+        async def find() -> Label | None:
+            answer = await self.asking.ask("PATCH", one, body=body)
+            if answer.status == 404:
+                return None
+            return self.asking.read(answer, Label, f"PATCH {one}")
+
+        found = await find()
+        if found is not None:
+            return found
+        return await self._once(
+            lambda: self.asking.send("POST", path, body, Label, again=False), find
+        )
+
+    async def delete_label(self, owner: Owner, key: str) -> None:
+        """Take a label away; one that is gone is gone."""
+        await self.asking.delete(f"{_labels_of(owner)}/{quote(key, safe='')}")
+
+    async def _told(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
+        """Whether the same was told since a moment."""
+        path = f"{LOGS}/clusters/cluster_logs"
+        created = at_least("created_at", format_instant(since).replace("Z", "+00:00"))
+        terms = [
+            created,
+            equals("description", entry.description),
+            equals("service_name", entry.service_name),
+            equals("severity", entry.severity),
+            equals("summary", entry.summary),
+        ]
+        query = {"cluster_uuid": entry.cluster_uuid, "search": both(*terms)}
+        # A long text does not fit an address: what was told is compared here instead.
+        if len(self.asking.address(path, query)) + 100 > ADDRESS_MAX:
+            query["search"] = both(created, equals("service_name", entry.service_name))
+        reading = await listed(self.asking, path, ServiceLog, query)
+        return next((each for each in reading.items if _same_text(each, entry)), None)
+
+    async def _once(
+        self, make: Callable[[], Awaitable[T]], find: Callable[[], Awaitable[T | None]]
+    ) -> T:
+        """What a request makes, made once; one that is in the way is the one."""
+
+        async def made() -> T:
+            try:
+                return await make()
+            except RefusedError as error:
+                if error.status in _IN_THE_WAY and (found := await find()) is not None:
+                    return found
+                raise
+
+        return await once(made, find, self.asking.limits, self.asking.host)
+
+
+def _labels_of(owner: Owner) -> str:
+    return f"{ACCOUNTS}/{_OWNERS[owner.type]}/{quote(owner.id, safe='')}/labels"
+
+
+def _same_moment(one: str, other: str) -> bool:
+    """Whether two times are one, however they are written."""
+    try:
+        return parse_instant(one) == parse_instant(other)
+    except ValueError:
+        return one == other
+
+
+def _same_text(log: ServiceLog, entry: LogEntry) -> bool:
+    """Whether what was told is what would be."""
+    same = ("summary", "description", "service_name", "severity")
+    told, would = msgspec.structs.asdict(log), msgspec.structs.asdict(entry)
+    return all(told[name] == would[name] for name in same)

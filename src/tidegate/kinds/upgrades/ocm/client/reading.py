@@ -1,0 +1,212 @@
+"""What is read of OpenShift Cluster Manager: a method a list, few calls each."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+import msgspec
+
+from tidegate.kinds.upgrades.ocm.client.asking import Asking, Limits
+from tidegate.kinds.upgrades.ocm.client.pages import joined, listed, listed_by
+from tidegate.kinds.upgrades.ocm.client.token import Credentials
+from tidegate.kinds.upgrades.ocm.documents import (
+    Account,
+    Addon,
+    AddonPlan,
+    Cluster,
+    GateAgreement,
+    InstalledAddon,
+    Label,
+    NodePool,
+    Organization,
+    PolicyState,
+    Subscription,
+    UpgradePolicy,
+    Version,
+    VersionGate,
+)
+from tidegate.kinds.upgrades.ocm.port import LabelType, Reading, Upgradable
+from tidegate.kinds.upgrades.ocm.search import both, equals, one_of, starts
+from tidegate.model.errors import OutsideError
+
+ACCOUNTS = "/api/accounts_mgmt/v1"
+CLUSTERS = "/api/clusters_mgmt/v1"
+LOGS = "/api/service_logs/v1"
+ADDONS = "/api/addons_mgmt/v1"
+# Subscriptions that are in use, and the products that are upgraded.
+_STATUSES = ("Active", "Reserved")
+_PRODUCTS = ("osd", "rosa")
+# What clusters and accounts call the order of a list.
+_ORDER, _ORDER_BY = "order", "orderBy"
+
+
+class ReadingClient:
+    """One environment of OpenShift Cluster Manager, to read."""
+
+    def __init__(
+        self, url: str, credentials: Credentials, limits: Limits | None = None, addons: int = 2
+    ) -> None:
+        self.asking = Asking(url, credentials, limits or Limits())
+        # Which of the two services has the add-ons.
+        self.addons_v2 = addons == 2
+
+    def __repr__(self) -> str:
+        """The address alone."""
+        return f"{type(self).__name__}({self.asking.url!r})"
+
+    async def labels(
+        self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
+    ) -> Reading[Label]:
+        """Labels whose keys begin with a text; of some organisations only, if any are named."""
+        search = both(starts("key", prefix), equals("type", type_.value) if type_ else "")
+        path, several = f"{ACCOUNTS}/labels", tuple(organizations)
+        if not several:
+            return await listed(self.asking, path, Label, {"search": search}, _ORDER_BY)
+        return await listed_by(
+            self.asking, path, Label, "organization_id", several, search=search, order=_ORDER_BY
+        )
+
+    async def subscriptions(
+        self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
+    ) -> Reading[Subscription]:
+        """Managed subscriptions that are in use: by their ids, and all of some organisations."""
+        search = both(equals("managed", "true"), one_of("status", _STATUSES))
+        wanted = (("id", tuple(ids)), ("organization_id", tuple(organizations)))
+        readings = await asyncio.gather(
+            *(
+                listed_by(
+                    self.asking,
+                    f"{ACCOUNTS}/subscriptions",
+                    Subscription,
+                    key,
+                    values,
+                    search=search,
+                    order=_ORDER_BY,
+                )
+                for key, values in wanted
+            )
+        )
+        reading = joined(readings)
+        once = {each.id: each for each in reading.items}
+        return Reading(tuple(once.values()), reading.set_aside, reading.complete)
+
+    async def clusters(
+        self, subscriptions: Iterable[str], *, ready: bool = False
+    ) -> Reading[Cluster]:
+        """The managed clusters of subscriptions; only those that are ready, if asked for."""
+        search = both(
+            equals("managed", "true"),
+            one_of("product.id", _PRODUCTS),
+            equals("state", "ready") if ready else "",
+        )
+        path = f"{CLUSTERS}/clusters"
+        key = "subscription.id"
+        return await listed_by(
+            self.asking, path, Cluster, key, subscriptions, search=search, order=_ORDER
+        )
+
+    async def cluster(self, cluster: str) -> Cluster | None:
+        """One cluster, with the channels it may be put on; None: there is none."""
+        return await self.asking.get(below(cluster), Cluster)
+
+    async def node_pools(self, cluster: str) -> Reading[NodePool]:
+        """The node pools of a cluster."""
+        return await listed(self.asking, f"{below(cluster)}/node_pools", NodePool, {})
+
+    async def policies(self, of: Upgradable) -> Reading[UpgradePolicy]:
+        """The upgrades that are to be, or under way, each with its state."""
+        reading = await listed(self.asking, policies_of(of), UpgradePolicy, {})
+        states = await asyncio.gather(
+            *(
+                self._state(f"{policies_of(of)}/{quote(each.id)}", each.state)
+                for each in reading.items
+            )
+        )
+        items = tuple(
+            msgspec.structs.replace(policy, state=state)
+            for policy, state in zip(reading.items, states, strict=True)
+        )
+        return Reading(items, reading.set_aside, reading.complete)
+
+    async def gates(self) -> Reading[VersionGate]:
+        """All version gates."""
+        return await listed(self.asking, f"{CLUSTERS}/version_gates", VersionGate, {})
+
+    async def agreements(self, cluster: str) -> Reading[GateAgreement]:
+        """What was agreed to for a cluster."""
+        return await listed(self.asking, f"{below(cluster)}/gate_agreements", GateAgreement, {})
+
+    async def versions(self) -> Reading[Version]:
+        """All versions, with the end of their lives."""
+        return await listed(self.asking, f"{CLUSTERS}/versions", Version, {}, _ORDER)
+
+    async def organizations(self, ids: Iterable[str]) -> Reading[Organization]:
+        """Organisations by their ids."""
+        path = f"{ACCOUNTS}/organizations"
+        return await listed_by(self.asking, path, Organization, "id", ids, order=_ORDER_BY)
+
+    async def account(self) -> Account:
+        """Who we are there."""
+        path = f"{ACCOUNTS}/current_account"
+        answer = await self.asking.ask("GET", path)
+        return self.asking.read(answer, Account, f"GET {path}")
+
+    async def addons(self) -> Reading[Addon]:
+        """All add-ons."""
+        base = ADDONS if self.addons_v2 else CLUSTERS
+        return await listed(self.asking, f"{base}/addons", Addon, {})
+
+    async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
+        """The add-ons of a cluster, whatever their state."""
+        return await listed(self.asking, f"{self._addons_of(cluster)}/addons", InstalledAddon, {})
+
+    async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
+        """The upgrades of a cluster's add-ons."""
+        path = self.plans_of(cluster)
+        reading = await listed(self.asking, path, AddonPlan, {})
+        states = await asyncio.gather(
+            *(self._state(f"{path}/{quote(each.id)}", each.state) for each in reading.items)
+        )
+        items = tuple(
+            msgspec.structs.replace(plan, state=state)
+            for plan, state in zip(reading.items, states, strict=True)
+        )
+        return Reading(items, reading.set_aside, reading.complete)
+
+    def plans_of(self, cluster: str) -> str:
+        """Where the upgrades of a cluster's add-ons are."""
+        name = "upgrade_plans" if self.addons_v2 else "addon_upgrade_policies"
+        return f"{self._addons_of(cluster)}/{name}"
+
+    def calls(self) -> Mapping[str, int]:
+        """How many requests were made so far, by method; tries count."""
+        return dict(self.asking.counts)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.asking.close()
+
+    def _addons_of(self, cluster: str) -> str:
+        return f"{ADDONS}/clusters/{quote(cluster, safe='')}" if self.addons_v2 else below(cluster)
+
+    async def _state(self, path: str, known: PolicyState | None) -> PolicyState | None:
+        """How far an upgrade is: told with it, or at an address of its own; None: nobody says."""
+        if known is not None:
+            return known
+        try:
+            return await self.asking.get(f"{path}/state", PolicyState)
+        except OutsideError:
+            return None
+
+
+def below(cluster: str) -> str:
+    """Where what a cluster has is."""
+    return f"{CLUSTERS}/clusters/{quote(cluster, safe='')}"
+
+
+def policies_of(of: Upgradable) -> str:
+    """Where the upgrades of something are."""
+    if of.pool:
+        return f"{below(of.cluster)}/node_pools/{quote(of.pool, safe='')}/upgrade_policies"
+    between = "/control_plane" if of.hosted else ""
+    return f"{below(of.cluster)}{between}/upgrade_policies"

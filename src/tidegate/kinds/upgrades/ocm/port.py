@@ -1,0 +1,209 @@
+"""OpenShift Cluster Manager as Tidegate sees it: clusters, their labels, and their upgrades.
+
+What is asked may take long, or fail with OutsideError; what is refused fails with RefusedError.
+Whoever asks again after a lost answer does not make a second of anything. A document that cannot be
+read is set aside and told of, and the others are used.
+"""
+
+import enum
+from collections.abc import Iterable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from tidegate.kinds.upgrades.ocm.documents import (
+    Account,
+    Addon,
+    AddonPlan,
+    Cluster,
+    GateAgreement,
+    InstalledAddon,
+    Label,
+    LogEntry,
+    NodePool,
+    Organization,
+    ServiceLog,
+    Subscription,
+    UpgradePolicy,
+    Version,
+    VersionGate,
+)
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import Instant
+
+T = TypeVar("T")
+
+
+UNAUTHORIZED = 401
+"""The status of what is refused because of who asks, whatever it is."""
+
+
+class RefusedError(OutsideError):
+    """What was asked for was refused; asking again is refused again."""
+
+    def __init__(self, text: str, status: int, code: str = "", reason: str = "") -> None:
+        self.status = status
+        # Theirs: CLUSTERS-MGMT-400.
+        self.code = code
+        self.reason = reason
+        super().__init__(text)
+
+
+class SetAside(msgspec.Struct, frozen=True):
+    """A document that cannot be used, and why."""
+
+    kind: str
+    # Empty: not even that can be read.
+    id: str
+    why: str
+    # What it belongs to: a cluster to its subscription, a label to whoever has it, a subscription
+    # to its organisation. Empty: that cannot be read.
+    of: str = ""
+
+
+class Reading(msgspec.Struct, Generic[T], frozen=True):
+    """What a list holds."""
+
+    items: tuple[T, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+    # Whether it is known to be all: lists change while their pages are read.
+    complete: bool = True
+
+
+class LabelType(enum.Enum):
+    """Whose labels."""
+
+    SUBSCRIPTION = "Subscription"
+    ORGANIZATION = "Organization"
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Who has labels."""
+
+    type: LabelType
+    id: str
+
+
+class Upgradable(msgspec.Struct, frozen=True):
+    """What an upgrade is of: a cluster, its hosted control plane, or one of its node pools."""
+
+    cluster: str
+    hosted: bool = False
+    # Empty: the cluster or its control plane itself.
+    pool: str = ""
+
+    def text(self) -> str:
+        """What people call it."""
+        return f"{self.cluster}/{self.pool}" if self.pool else self.cluster
+
+
+class ManagedClusters(Protocol):
+    """One environment of OpenShift Cluster Manager."""
+
+    async def labels(
+        self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
+    ) -> Reading[Label]:
+        """Labels whose keys begin with a text; of some organisations only, if any are named."""
+        ...
+
+    async def subscriptions(
+        self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
+    ) -> Reading[Subscription]:
+        """Managed subscriptions that are in use: by their ids, and all of some organisations."""
+        ...
+
+    async def clusters(
+        self, subscriptions: Iterable[str], *, ready: bool = False
+    ) -> Reading[Cluster]:
+        """The managed clusters of subscriptions; only those that are ready, if asked for."""
+        ...
+
+    async def cluster(self, cluster: str) -> Cluster | None:
+        """One cluster, with the channels it may be put on; None: there is none."""
+        ...
+
+    async def node_pools(self, cluster: str) -> Reading[NodePool]:
+        """The node pools of a cluster."""
+        ...
+
+    async def policies(self, of: Upgradable) -> Reading[UpgradePolicy]:
+        """The upgrades that are to be, or under way, each with its state."""
+        ...
+
+    async def gates(self) -> Reading[VersionGate]:
+        """All version gates."""
+        ...
+
+    async def agreements(self, cluster: str) -> Reading[GateAgreement]:
+        """What was agreed to for a cluster."""
+        ...
+
+    async def versions(self) -> Reading[Version]:
+        """All versions, with the end of their lives."""
+        ...
+
+    async def organizations(self, ids: Iterable[str]) -> Reading[Organization]:
+        """Organisations by their ids."""
+        ...
+
+    async def account(self) -> Account:
+        """Who we are there."""
+        ...
+
+    async def addons(self) -> Reading[Addon]:
+        """All add-ons."""
+        ...
+
+    async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
+        """The add-ons of a cluster, whatever their state."""
+        ...
+
+    async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
+        """The upgrades of a cluster's add-ons."""
+        ...
+
+    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> UpgradePolicy:
+        """Have it upgraded at a moment; the same again is the same policy."""
+        ...
+
+    async def delete_policy(self, of: Upgradable, policy: str) -> None:
+        """Call an upgrade off; one that is gone is gone."""
+        ...
+
+    async def create_addon_plan(
+        self, cluster: str, addon: str, version: str, next_run: str
+    ) -> AddonPlan:
+        """Have an add-on upgraded; the same again is the same plan."""
+        ...
+
+    async def delete_addon_plan(self, cluster: str, plan: str) -> None:
+        """Call an upgrade of an add-on off; one that is gone is gone."""
+        ...
+
+    async def agree(self, cluster: str, gate: str) -> GateAgreement:
+        """Agree to a gate for a cluster; once."""
+        ...
+
+    async def switch_channel(self, cluster: str, channel: str) -> Cluster:
+        """Put a cluster on a channel."""
+        ...
+
+    async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
+        """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
+        ...
+
+    async def set_label(self, owner: Owner, key: str, value: str) -> Label:
+        """Make a label what it should be."""
+        ...
+
+    async def delete_label(self, owner: Owner, key: str) -> None:
+        """Take a label away; one that is gone is gone."""
+        ...
+
+    def calls(self) -> Mapping[str, int]:
+        """How many requests were made so far, by method; tries count."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...

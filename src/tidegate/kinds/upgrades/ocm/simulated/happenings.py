@@ -1,0 +1,42 @@
+"""What happens in a simulated OpenShift Cluster Manager, for whoever tells its story afterwards."""
+
+import enum
+
+import msgspec
+
+from tidegate.model.time import Instant
+
+
+class What(enum.Enum):
+    """What can happen: by itself, or because somebody asked for it."""
+
+    OUT = "out"  # a version came out
+    ASKED = "asked"  # for an upgrade
+    STARTED = "started"
+    DELAYED = "delayed"
+    DONE = "done"
+    FAILED = "failed"
+    CALLED_OFF = "calledOff"  # an upgrade that had not started
+    AGREED = "agreed"  # to a version gate
+    CHANNEL = "channel"  # a cluster was put on it
+    TOLD = "told"  # an owner, in the service log of a cluster
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """Something happened at a moment."""
+
+    at: Instant
+    what: What
+    # By its id; empty: to no cluster.
+    cluster: str = ""
+    # The part of it that is upgraded; empty: the cluster, or its control plane.
+    pool: str = ""
+    addon: str = ""
+    # To what, and from what: versions, channels; a version gate, by its id.
+    to: str = ""
+    was: str = ""
+    # When an upgrade is to start; None: none is.
+    starts_at: Instant | None = None
+    # What an owner was told.
+    summary: str = ""
+    text: str = ""

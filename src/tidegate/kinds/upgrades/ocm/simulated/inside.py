@@ -1,0 +1,299 @@
+"""A simulated OpenShift Cluster Manager in the same process, without HTTP: for virtual time.
+
+It keeps the contract of the port, and asks the state what the client asks the server; a call that
+meets a fault fails once, with or without having been carried out, and whoever calls tries again.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from tidegate.kinds.upgrades.ocm.documents import (
+    Account,
+    Addon,
+    AddonPlan,
+    Cluster,
+    GateAgreement,
+    InstalledAddon,
+    Label,
+    LogEntry,
+    NodePool,
+    Organization,
+    PolicyState,
+    ServiceLog,
+    Subscription,
+    UpgradePolicy,
+    Version,
+    VersionGate,
+    owner_in,
+)
+from tidegate.kinds.upgrades.ocm.port import (
+    LabelType,
+    Owner,
+    Reading,
+    RefusedError,
+    SetAside,
+    Upgradable,
+)
+from tidegate.kinds.upgrades.ocm.search import at_least, both, equals, one_of, starts
+from tidegate.kinds.upgrades.ocm.simulated.answers import Request
+from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.requests import answer
+from tidegate.kinds.upgrades.ocm.simulated.state import (
+    ACCOUNTS,
+    ADDONS,
+    ALL_CLUSTERS,
+    CLUSTER_LOGS,
+    GATES,
+    LABELS,
+    LOGS,
+    ORGANIZATIONS,
+    SUBSCRIPTIONS,
+    VERSIONS,
+    State,
+)
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Instant, format_instant
+
+T = TypeVar("T")
+
+# More than any list holds: here nobody minds long answers.
+_ALL = str(10**9)
+_OWNERS = {LabelType.SUBSCRIPTION: SUBSCRIPTIONS, LabelType.ORGANIZATION: ORGANIZATIONS}
+_IN_THE_WAY = (400, 409)
+
+
+class ClustersInside:
+    """One environment, as a state and a clock."""
+
+    def __init__(self, state: State, clock: Clock, luck: Luck | None = None, org: str = "") -> None:
+        self.state = state
+        self.luck = luck or Luck(Troubles())
+        self._clock = clock
+        # Whose data is seen; empty: everybody's.
+        self._org = org
+        self._counts: Counter[str] = Counter()
+
+    async def labels(
+        self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
+    ) -> Reading[Label]:
+        """Labels whose keys begin with a text; of some organisations only, if any are named."""
+        several = tuple(organizations)
+        of = one_of("organization_id", several) if several else ""
+        kind = equals("type", type_.value) if type_ else ""
+        return await self._list(LABELS, Label, both(starts("key", prefix), kind, of))
+
+    async def subscriptions(
+        self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
+    ) -> Reading[Subscription]:
+        """Managed subscriptions that are in use: by their ids, and all of some organisations."""
+        wanted = (("id", tuple(ids)), ("organization_id", tuple(organizations)))
+        terms = [one_of(key, values) for key, values in wanted if values]
+        if not terms:
+            return Reading()
+        status = one_of("status", ("Active", "Reserved"))
+        search = both(f"({' or '.join(terms)})", equals("managed", "true"), status)
+        return await self._list(SUBSCRIPTIONS, Subscription, search)
+
+    async def clusters(
+        self, subscriptions: Iterable[str], *, ready: bool = False
+    ) -> Reading[Cluster]:
+        """The managed clusters of subscriptions; only those that are ready, if asked for."""
+        several = tuple(subscriptions)
+        if not several:
+            return Reading()
+        state = equals("state", "ready") if ready else ""
+        products = one_of("product.id", ("osd", "rosa"))
+        search = both(one_of("subscription.id", several), products, state)
+        return await self._list(ALL_CLUSTERS, Cluster, search)
+
+    async def cluster(self, cluster: str) -> Cluster | None:
+        """One cluster, with the channels it may be put on; None: there is none."""
+        status, document = await self._ask("GET", f"{ALL_CLUSTERS}/{cluster}")
+        return None if status == 404 else self._read(status, document, Cluster)
+
+    async def node_pools(self, cluster: str) -> Reading[NodePool]:
+        """The node pools of a cluster."""
+        return await self._list(f"{ALL_CLUSTERS}/{cluster}/node_pools", NodePool)
+
+    async def policies(self, of: Upgradable) -> Reading[UpgradePolicy]:
+        """The upgrades that are to be, or under way, each with its state."""
+        reading = await self._list(_policies(of), UpgradePolicy)
+        items = [
+            msgspec.structs.replace(each, state=self._state_of(_policies(of), each.id))
+            for each in reading.items
+        ]
+        return Reading(tuple(items), reading.set_aside)
+
+    async def gates(self) -> Reading[VersionGate]:
+        """All version gates."""
+        return await self._list(GATES, VersionGate)
+
+    async def agreements(self, cluster: str) -> Reading[GateAgreement]:
+        """What was agreed to for a cluster."""
+        return await self._list(f"{ALL_CLUSTERS}/{cluster}/gate_agreements", GateAgreement)
+
+    async def versions(self) -> Reading[Version]:
+        """All versions, with the end of their lives."""
+        return await self._list(VERSIONS, Version)
+
+    async def organizations(self, ids: Iterable[str]) -> Reading[Organization]:
+        """Organisations by their ids."""
+        several = tuple(ids)
+        if not several:
+            return Reading()
+        return await self._list(ORGANIZATIONS, Organization, one_of("id", several))
+
+    async def account(self) -> Account:
+        """Who we are there."""
+        return self._read(*await self._ask("GET", f"{ACCOUNTS}/current_account"), Account)
+
+    async def addons(self) -> Reading[Addon]:
+        """All add-ons."""
+        return await self._list(f"{ADDONS}/addons", Addon)
+
+    async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
+        """The add-ons of a cluster, whatever their state."""
+        return await self._list(f"{ADDONS}/clusters/{cluster}/addons", InstalledAddon)
+
+    async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
+        """The upgrades of a cluster's add-ons."""
+        return await self._list(f"{ADDONS}/clusters/{cluster}/upgrade_plans", AddonPlan)
+
+    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> UpgradePolicy:
+        """Have it upgraded at a moment; the same again is the same policy."""
+        body = {"version": version, "schedule_type": "manual", "next_run": next_run}
+        if of.hosted or of.pool:
+            kind = "NodePool" if of.pool else "ControlPlane"
+            body |= {"upgrade_type": kind, "cluster_id": of.cluster}
+        same = {"version": version, "schedule_type": "manual", "next_run": next_run}
+        return await self._make(_policies(of), body, UpgradePolicy, same)
+
+    async def delete_policy(self, of: Upgradable, policy: str) -> None:
+        """Call an upgrade off; one that is gone is gone."""
+        await self._delete(f"{_policies(of)}/{policy}")
+
+    async def create_addon_plan(
+        self, cluster: str, addon: str, version: str, next_run: str
+    ) -> AddonPlan:
+        """Have an add-on upgraded; the same again is the same plan."""
+        same = {"version": version, "addon_id": addon, "type": "manual"}
+        body = {**same, "cluster_id": cluster, "next_run": next_run}
+        return await self._make(f"{ADDONS}/clusters/{cluster}/upgrade_plans", body, AddonPlan, same)
+
+    async def delete_addon_plan(self, cluster: str, plan: str) -> None:
+        """Call an upgrade of an add-on off; one that is gone is gone."""
+        await self._delete(f"{ADDONS}/clusters/{cluster}/upgrade_plans/{plan}")
+
+    async def agree(self, cluster: str, gate: str) -> GateAgreement:
+        """Agree to a gate for a cluster; once."""
+        path = f"{ALL_CLUSTERS}/{cluster}/gate_agreements"
+        body = {"version_gate": {"id": gate}}
+        return await self._make(path, body, GateAgreement, {"version_gate.id": gate})
+
+    async def switch_channel(self, cluster: str, channel: str) -> Cluster:
+        """Put a cluster on a channel."""
+        path = f"{ALL_CLUSTERS}/{cluster}"
+        return self._read(*await self._ask("PATCH", path, {"channel": channel}), Cluster)
+
+    async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
+        """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
+        body: dict[str, str] = msgspec.structs.asdict(entry)
+        terms = [equals(name, value) for name, value in body.items()]
+        search = both(at_least("created_at", format_instant(since)), *terms)
+        told = await self._list(f"{LOGS}/clusters/cluster_logs", ServiceLog, search)
+        if told.items:
+            return None
+        return self._read(*await self._ask("POST", CLUSTER_LOGS, body), ServiceLog)
+
+    async def set_label(self, owner: Owner, key: str, value: str) -> Label:
+        """Make a label what it should be."""
+        path = f"{_OWNERS[owner.type]}/{owner.id}/labels"
+        body = {"kind": "Label", "key": key, "value": value}
+        status, document = await self._ask("PATCH", f"{path}/{key}", body)
+        if status == 404:
+            status, document = await self._ask("POST", path, body)
+        return self._read(status, document, Label)
+
+    async def delete_label(self, owner: Owner, key: str) -> None:
+        """Take a label away; one that is gone is gone."""
+        await self._delete(f"{_OWNERS[owner.type]}/{owner.id}/labels/{key}")
+
+    def calls(self) -> Mapping[str, int]:
+        """How many requests were made so far, by method."""
+        return dict(self._counts)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def _make(self, path: str, body: object, kind: type[T], same: Mapping[str, str]) -> T:
+        """What a request makes; what is in the way may be the same already."""
+        status, document = await self._ask("POST", path, body)
+        if status in _IN_THE_WAY:
+            search = both(*(equals(name, value) for name, value in same.items()))
+            there = await self._list(path, kind, search)
+            if there.items:
+                return there.items[0]
+        return self._read(status, document, kind)
+
+    async def _delete(self, path: str) -> None:
+        status, document = await self._ask("DELETE", path)
+        if status not in (204, 404):
+            raise _refused(status, document)
+
+    async def _list(self, path: str, kind: type[T], search: str = "") -> Reading[T]:
+        query = {"search": search, "order": "id", "size": _ALL}
+        status, document = await self._ask("GET", path, query=query)
+        if status != 200:
+            raise _refused(status, document)
+        items: list[T] = []
+        aside: list[SetAside] = []
+        for each in document["items"]:
+            try:
+                items.append(msgspec.convert(each, kind))
+            except msgspec.ValidationError as error:
+                ident, of = str(each.get("id", "")), owner_in(each)
+                aside.append(SetAside(kind.__name__, ident, str(error), of))
+        return Reading(tuple(items), tuple(aside))
+
+    async def _ask(
+        self, method: str, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        self._counts[method] += 1
+        fault = self.luck.draw(self._clock.now() / SECOND)
+        await asyncio.sleep(self.luck.troubles.latency_s)
+        if fault not in (None, Fault.LOST):
+            raise OutsideError(f"simulated: {method} {path}: {fault.value}")
+        request = Request(method, path, query or {}, body, self._org)
+        found = answer(self.state, request, self._clock.now())
+        if fault is Fault.LOST:
+            raise OutsideError(f"simulated: {method} {path}: the answer is lost")
+        return found.status, msgspec.json.decode(found.body) if found.body else None
+
+    def _read(self, status: int, document: Any, kind: type[T]) -> T:
+        if status >= 300:
+            raise _refused(status, document)
+        try:
+            return msgspec.convert(document, kind)
+        except msgspec.ValidationError as error:
+            raise OutsideError(f"simulated: an odd {kind.__name__}: {error}") from None
+
+    def _state_of(self, path: str, policy: str) -> PolicyState | None:
+        """How far an upgrade is, told without another call."""
+        document = self.state.collections[path].get(policy)
+        return None if document is None else msgspec.convert(document["state"], PolicyState)
+
+
+def _policies(of: Upgradable) -> str:
+    if of.pool:
+        return f"{ALL_CLUSTERS}/{of.cluster}/node_pools/{of.pool}/upgrade_policies"
+    return f"{ALL_CLUSTERS}/{of.cluster}{'/control_plane' if of.hosted else ''}/upgrade_policies"
+
+
+def _refused(status: int, document: Any) -> RefusedError:
+    reason = str(document.get("reason", ""))
+    return RefusedError(f"HTTP {status}: {reason}", status, document.get("code", ""), reason)

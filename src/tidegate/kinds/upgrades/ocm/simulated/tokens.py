@@ -1,0 +1,62 @@
+"""Who may ask a simulated OpenShift Cluster Manager: tokens for credentials, and until when."""
+
+import hmac
+from collections.abc import Iterable, Mapping
+
+from tidegate.kinds.upgrades.ocm.simulated.answers import Answer, told
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc
+
+# As long as the real one's.
+LASTS_S = 900
+# Where a world names nobody, anybody may have one with these.
+ANYBODY = CredentialDoc(client_id="tidegate", client_secret="simulated", token="simulated-token")
+
+
+class Tokens:
+    """The tokens that were given out."""
+
+    def __init__(self, credentials: Iterable[CredentialDoc], lasts_s: float = LASTS_S) -> None:
+        self._credentials = tuple(credentials) or (ANYBODY,)
+        self._lasts_s = lasts_s
+        # Token to whose data it opens and until when.
+        self._given: dict[str, tuple[str, float]] = {}
+        self.number = 0
+
+    def give(self, form: Mapping[str, str], now_s: float) -> Answer:
+        """A token for credentials, as the sign-on service gives it."""
+        found = next((each for each in self._credentials if _is(each, form)), None)
+        if found is None:
+            error = {"error": "invalid_client", "error_description": "Invalid client credentials"}
+            return told(error, 401)
+        self.number += 1
+        token = f"access-{self.number}-{found.client_id or 'person'}"
+        self._given[token] = (found.org, now_s + self._lasts_s)
+        lasts = {"expires_in": int(self._lasts_s), "token_type": "Bearer"}
+        return told({"access_token": token, **lasts, "scope": "openid"})
+
+    def org_of(self, header: str, now_s: float) -> str | None:
+        """Whose data a request may see; empty: everybody's; None: it is not let in."""
+        token = header.removeprefix("Bearer ")
+        org, until = self._given.get(token, ("", now_s - 1))
+        if until > now_s:
+            return org
+        # A person's token is taken as it is, too.
+        for each in self._credentials:
+            if each.token and _same(each.token, token):
+                return each.org
+        return None
+
+
+def _is(credential: CredentialDoc, form: Mapping[str, str]) -> bool:
+    grant = form.get("grant_type")
+    if grant == "client_credentials":
+        return bool(credential.client_id) and (
+            _same(credential.client_id, form.get("client_id", ""))
+            and _same(credential.client_secret, form.get("client_secret", ""))
+        )
+    given = form.get("refresh_token", "")
+    return grant == "refresh_token" and bool(credential.token) and _same(credential.token, given)
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())

@@ -1,0 +1,194 @@
+"""What happens to a fleet that upgrades by its labels: in its OpenShift Cluster Manager, and in the
+decisions made on it.
+
+What happened there is told by the simulation itself; of decisions, what keeps clusters from going
+on for longer than others moving does is an event when it begins, and brakes when they end.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from tidegate.explain.sentence import opens, sentence
+from tidegate.kinds.upgrades.core.explain.table import aside_words
+from tidegate.kinds.upgrades.core.rules.fleet import Member
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.kinds.upgrades.ocm.simulated.founding import hosted_plane
+from tidegate.kinds.upgrades.ocm.simulated.happenings import Happening, What
+from tidegate.kinds.upgrades.ocm.simulated.state import GATES, State
+from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.time import Instant, format_second
+from tidegate.model.verdict import Verdict
+
+ASIDE, HELD, FREED, SILENT = "setAside", "held", "freed", "silent"
+
+# What is told of whatever gate is shut here: somebody wanted it so, or something is wrong.
+_GATES = (Gate.HOLD, Gate.FREEZE, Gate.PIN, Gate.APPROVAL, Gate.HEALTH, Gate.REFUSAL)
+# And what is told of others, which mostly wait for clusters to move.
+_REASONS = (
+    Reason.VersionBlocked, Reason.Blocked, Reason.BlockedUntil, Reason.VersionQuarantined,
+    Reason.MutexUpgradeFailed, Reason.SectorCircle, Reason.SectorZero, Reason.ScheduleOver,
+    Reason.UpgradedByOwner, Reason.TwoUpgrades, Reason.OrgLabelsUnreadable,
+    Reason.AgreementUnasked, Reason.SectorMemberUnreadable, Reason.InheritanceUnverified,
+)  # fmt: skip
+# Whose end is told, too.
+_BRAKES = (Gate.HOLD, Gate.FREEZE)
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something happened at a moment."""
+
+    at: Instant
+    event: str
+    org: str = ""
+    # By their names; several where one thing holds them.
+    clusters: tuple[str, ...] = ()
+    sector: str = ""
+    # Which part of a cluster: its hosted control plane, a node pool, an add-on; none: all of it.
+    hosted: bool = False
+    pool: str = ""
+    addon: str = ""
+    to: str = ""
+    was: str = ""
+    starts_at: Instant | None = None
+    # What holds clusters, and when time alone may change that.
+    gate: str = ""
+    reason: str = ""
+    until: Instant | None = None
+    # In words, with a title where it is a service log; and what would open it.
+    summary: str = ""
+    text: str = ""
+    opens: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """The event as JSON has it: only what is said."""
+        moments = {"at": self.at, "startsAt": self.starts_at, "until": self.until}
+        found: dict[str, Any] = {
+            name: format_second(moment) for name, moment in moments.items() if moment is not None
+        }
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value and name not in ("at", "starts_at", "until"):
+                found[name] = value
+        return found
+
+
+def of_happening(state: State, one: Happening) -> Event:
+    """An event of an OpenShift Cluster Manager, with the names that people know."""
+    doc = state.declared.get(one.cluster)
+    to = one.to
+    if one.what is What.AGREED:
+        gate = state.collections[GATES][one.to]
+        to = f"{gate['label'].rpartition('/')[2]} for {gate['version_raw_id_prefix']}"
+    return Event(
+        at=one.at,
+        event=one.what.value,
+        org=doc.org if doc is not None else "",
+        clusters=(doc.name,) if doc is not None else (),
+        sector=doc.labels.get("sector", "").strip() if doc is not None else "",
+        hosted=_is_hosted(state, one),
+        pool=one.pool,
+        addon=one.addon,
+        to=to,
+        was=one.was,
+        starts_at=one.starts_at,
+        summary=one.summary,
+        text=one.text,
+    )
+
+
+def _is_hosted(state: State, one: Happening) -> bool:
+    """Whether an upgrade is of a control plane alone."""
+    whole = one.starts_at is not None and not one.pool and not one.addon
+    return whole and hosted_plane(state.cluster(one.cluster))
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """Something that keeps clusters of an organisation where they are."""
+
+    verdict: Verdict
+    clusters: tuple[str, ...]
+    text: str
+
+
+Key = tuple[str, str, str]
+
+
+class Watch:
+    """Tells what is new in the decisions on organisations, plan after plan."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, dict[Key, Holding]] = {}
+
+    def news(self, at: Instant, plans: Sequence[UpgradePlan]) -> Iterator[Event]:
+        """What began to hold somebody, and which brakes ended, by plans that were made together."""
+        for fleet in plans[0].fleets:
+            org = fleet.org.id
+            before, now = self._held.get(org, {}), _holdings(org, plans)
+            # Of whom nothing could be read this time, nothing changed.
+            unread = {each.cluster.name for each in fleet.members if _is_unread(each)}
+            now |= {
+                key: one
+                for key, one in before.items()
+                if key not in now and unread.issuperset(one.clusters)
+            }
+            self._held[org] = now
+            for key in [each for each in now if each not in before]:
+                yield _event(at, ASIDE if key[0] == ASIDE else HELD, org, now[key])
+            for key in [each for each in before if each not in now]:
+                one = before[key]
+                if one.verdict.gate in _BRAKES:
+                    text = f"{key[0]} {key[1]} is over"
+                    yield _event(at, FREED, org, msgspec.structs.replace(one, text=text))
+
+
+def _is_unread(member: Member) -> bool:
+    return member.aside is not None and member.aside.reason is Reason.ClusterUnread
+
+
+def _event(at: Instant, event: str, org: str, one: Holding) -> Event:
+    return Event(
+        at=at,
+        event=event,
+        org=org,
+        clusters=one.clusters,
+        gate=one.verdict.gate.value,
+        reason=one.verdict.reason.value,
+        until=one.verdict.until,
+        text=one.text,
+        opens=opens(one.verdict),
+    )
+
+
+def _holdings(org: str, plans: Iterable[UpgradePlan]) -> dict[Key, Holding]:
+    """All that holds clusters of an organisation, each with whom."""
+    found: dict[Key, tuple[Verdict, Member]] = {}
+    names: dict[Key, dict[str, None]] = {}
+    for plan in plans:
+        for option in plan.options:
+            member = plan.members[option.target]
+            if member.cluster.org != org:
+                continue
+            for each in option.verdicts:
+                if (key := _key(each, member.cluster.name)) is not None:
+                    found.setdefault(key, (each, member))
+                    names.setdefault(key, {})[member.cluster.name] = None
+    return {
+        key: Holding(one, tuple(sorted(names[key])), aside_words(member) or sentence(one))
+        for key, (one, member) in found.items()
+    }
+
+
+def _key(one: Verdict, cluster: str) -> Key | None:
+    """What makes two verdicts one story; None: it is not told."""
+    if one.outcome is Outcome.PASS:
+        return None
+    if one.reason in (Reason.LabelsUnreadable, Reason.ClusterUnreadable):
+        return ASIDE, cluster, ""
+    if one.gate not in _GATES and one.reason not in _REASONS:
+        return None
+    texts = [str(each) for each in one.facts if not isinstance(each, int)]
+    about = " ".join(texts[: 2 if one.reason is Reason.AgreementUnasked else 1])
+    # A brake is one whatever it says; a version is blocked, or suspected, each by itself.
+    return one.gate.value, about, "" if one.gate in _GATES else one.reason.value

@@ -1,0 +1,42 @@
+"""From a round of upgrades to the lines about it: one for every cluster whose decision changed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tidegate.explain.sentence import sentence
+from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.telemetry.decisions import why_not
+from tidegate.kinds.upgrades.core.explain.phase import phase_of
+from tidegate.kinds.upgrades.core.explain.stand import stands
+from tidegate.kinds.upgrades.core.journal.facts import Job, Planned
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.telemetry.log import Record
+
+
+def upgrade_records(partition: str, planned: Planned, plan: UpgradePlan) -> Iterator[Record]:
+    """The lines of one round: what is asked for, and what each of the others waits for."""
+    jobs: dict[str, list[Job]] = {}
+    for job in planned.jobs:
+        jobs.setdefault(job.target, []).append(job)
+    changed = {each.target for each in planned.changed}
+    if planned.mode is Mode.ACT:
+        changed |= jobs.keys()
+    for stand in stands(plan):
+        cluster = stand.member.cluster
+        if cluster.uuid not in changed:
+            continue
+        keys: dict[str, Any] = {"rollout": partition, "target": stand.member.called}
+        keys |= {"what": "decision", "at": planned.now}
+        for job in jobs.get(cluster.uuid, ()):
+            yield "info", _does(planned.mode, job), keys | {"action": job.step.doing.value}
+        # Whoever is put on another channel waits for its next version all the same.
+        _, held = phase_of(stand)
+        if held is not None:
+            version = {"version": stand.next} if stand.next else {}
+            yield "info", sentence(held), keys | version | why_not(held)
+
+
+def _does(mode: Mode, job: Job) -> str:
+    would = "would " if mode is Mode.OBSERVE else ""
+    pool = f" of pool {job.step.pool}" if job.step.pool else ""
+    return f"{would}{job.step.doing.value} {job.step.revision or job.step.ident}{pool}"

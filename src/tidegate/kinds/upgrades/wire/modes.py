@@ -1,0 +1,84 @@
+"""One upgrade line, answered by our rules, by the existing service's, or by both side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.calendar_doc import stretch_from
+from tidegate.documents.line import fields_of
+from tidegate.documents.reader import Reader
+from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.wire.answer import Write, answer_plan
+from tidegate.kinds.upgrades.wire.line import answer_compat, decode, mapping
+from tidegate.kinds.upgrades.wire.refusal_doc import read_refused
+from tidegate.kinds.upgrades.wire.state import read_ledger
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problems
+
+
+class Read(NamedTuple):
+    """One line, read by our rules."""
+
+    ident: object
+    world: World
+    # What was kept, as it stands there.
+    state: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def read_upgrades(raw: bytes | Mapping[str, Any]) -> Read:
+    """A whole reading of OCM, with brakes and what is expedited; UserError if it cannot be used."""
+    reader = Reader(fields_of(raw), "", problems := Problems())
+    world = decode(reader)
+    state = dict(mapping(reader, "state"))
+    brakes = world.brakes
+    if reader.has("brakes"):
+        brakes = read_brakes(reader.child("brakes"), stretch_from(world.now))
+    refused = read_refused(reader)
+    if problems.errors:
+        raise UserError(tuple(problems.errors))
+    ledgers = {key: read_ledger(value) for key, value in state.items()}
+    world = msgspec.structs.replace(world, ledgers=ledgers, brakes=brakes, refused=refused)
+    warned = tuple(each.text() for each in problems.warnings)
+    return Read(reader.raw("id"), world, state, warned)
+
+
+def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
+    """Our rules."""
+    ident, world, state, warned = read_upgrades(raw)
+    answer = answer_plan(ident, world, decide(world, world.now), state, world.now)
+    return answer | {"warnings": (*answer["warnings"], *warned)}
+
+
+def answer_both(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
+    """Both answers, and the writes only one of them makes."""
+    ours, theirs = answer_strict(raw), answer_compat(raw)
+    ident = ours.pop("id", None)
+    theirs.pop("id", None)
+    differences = differing(ours["writes"], theirs["writes"])
+    return {
+        **({} if ident is None else {"id": ident}),
+        "strict": ours,
+        "compat": theirs,
+        "differences": differences,
+    }
+
+
+def differing(ours: Sequence[Write], theirs: Sequence[Write]) -> list[dict[str, Any]]:
+    """The writes that only one side makes."""
+    return [
+        {"only": name, "write": write}
+        for name, some, others in (("strict", ours, theirs), ("compat", theirs, ours))
+        for write in some
+        if write not in others
+    ]
+
+
+MODES: dict[str, Callable[[bytes], Any]] = {
+    "strict": answer_strict,
+    "compat": answer_compat,
+    "both": answer_both,
+}

@@ -1,0 +1,1 @@
+"""Kubernetes clusters: port, client and simulator."""

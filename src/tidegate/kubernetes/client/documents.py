@@ -1,0 +1,77 @@
+"""Between the server's documents and our objects: paths, owners, and whether anything differs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from tidegate.kubernetes.port import Document, Kind, Object, Outcome
+
+# The server writes these by itself; a difference in them is nobody's wish.
+_BOOKKEEPING = frozenset({"resourceVersion", "generation", "managedFields"})
+# And its controllers these.
+_NOTES = frozenset({"deployment.kubernetes.io/revision"})
+
+
+def path_of(kind: Kind, namespace: str, name: str = "") -> str:
+    """Where the server keeps a kind in a namespace, or in all of them, or one object of it."""
+    group = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
+    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    path = f"{group}{inside}/{kind.plural}"
+    return f"{path}/{quote(name, safe='')}" if name else path
+
+
+def where_of(kind: Kind, namespace: str, name: str = "") -> str:
+    """The same for people."""
+    return "/".join(filter(None, (kind.name.lower(), namespace, name)))
+
+
+def object_of(kind: Kind, document: dict[str, Any], manager: str) -> Object:
+    """A document as the server sent it, as an object; its book of owners is taken out."""
+    metadata = document["metadata"]
+    owners: Sequence[Mapping[str, Any]] = metadata.pop("managedFields", None) or ()
+    # In a list the server leaves these two out.
+    document.setdefault("apiVersion", kind.api_version)
+    document.setdefault("kind", kind.name)
+    return Object(
+        kind=kind,
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        uid=metadata["uid"],
+        version=metadata.get("resourceVersion", ""),
+        ours=any(is_ours(owner, manager) for owner in owners),
+        document=document,
+    )
+
+
+def is_ours(owner: Mapping[str, Any], manager: str) -> bool:
+    """Whether an entry of the book of owners says that we applied fields of the object itself."""
+    return (
+        owner.get("manager") == manager
+        and owner.get("operation") == "Apply"
+        and not owner.get("subresource")
+    )
+
+
+def outcome_of(created: bool, before: Object | None, after: Object) -> Outcome:
+    """What applying did, or would: a dry run leaves the version as it was."""
+    if created:
+        return Outcome.CREATED
+    if before is not None and alike(before, after):
+        return Outcome.UNCHANGED
+    return Outcome.CONFIGURED
+
+
+def alike(one: Object, other: Object) -> bool:
+    """Whether nobody's wish differs: status and bookkeeping move by themselves and do not count."""
+    return one.ours == other.ours and _wishes(one.document) == _wishes(other.document)
+
+
+def _wishes(document: Document) -> dict[str, Any]:
+    metadata = document["metadata"]
+    wishes = {key: value for key, value in document.items() if key != "status"}
+    notes = metadata.get("annotations") or {}
+    wishes["metadata"] = {
+        **{key: value for key, value in metadata.items() if key not in _BOOKKEEPING},
+        "annotations": {key: value for key, value in notes.items() if key not in _NOTES},
+    }
+    return wishes

@@ -1,0 +1,260 @@
+"""A Kubernetes cluster as Tidegate sees it: what is there, and a way to change it object by object.
+
+Every implementation keeps the same contract (tests/contract/test_cluster.py). *Ours* is an object
+that Tidegate applied and nobody took over since, by the server's own book of who owns which field:
+a label can be copied, an entry there cannot. Nothing else is ever deleted.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Protocol
+
+import msgspec
+
+from tidegate.model.errors import OutsideError, StaleError
+
+# By this name the server knows whose fields are whose.
+MANAGER = "tidegate"
+
+# A document as the server keeps it; what is in it is between its author and the server.
+Document = Mapping[str, Any]
+
+
+class Kind(msgspec.Struct, frozen=True, order=True):
+    """A kind of object, and where the server keeps it."""
+
+    api_version: str
+    name: str
+    plural: str
+
+
+DEPLOYMENT = Kind("apps/v1", "Deployment", "deployments")
+STATEFUL_SET = Kind("apps/v1", "StatefulSet", "statefulsets")
+REPLICA_SET = Kind("apps/v1", "ReplicaSet", "replicasets")
+CRON_JOB = Kind("batch/v1", "CronJob", "cronjobs")
+JOB = Kind("batch/v1", "Job", "jobs")
+SERVICE = Kind("v1", "Service", "services")
+CONFIG_MAP = Kind("v1", "ConfigMap", "configmaps")
+VOLUME_CLAIM = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+POD = Kind("v1", "Pod", "pods")
+
+KINDS: Mapping[tuple[str, str], Kind] = {
+    (kind.api_version, kind.name): kind
+    for kind in (
+        DEPLOYMENT,
+        STATEFUL_SET,
+        REPLICA_SET,
+        CRON_JOB,
+        JOB,
+        SERVICE,
+        CONFIG_MAP,
+        VOLUME_CLAIM,
+        POD,
+    )
+}
+
+
+class Object(msgspec.Struct, frozen=True):
+    """One object as it was read."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    # Another object of the same name has another one.
+    uid: str
+    # The server's, and of no meaning to anybody else: it differs once anything does. Empty for one
+    # that a dry run would have made.
+    version: str
+    # Tidegate applied it, and still owns some of its fields.
+    ours: bool
+    # Without the book of owners.
+    document: Document
+
+    @property
+    def where(self) -> str:
+        """`deployment/namespace/name`."""
+        return f"{self.kind.name.lower()}/{self.namespace}/{self.name}"
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a namespace holds of some kinds; every kind is one consistent reading."""
+
+    objects: tuple[Object, ...]
+    # Where to watch from, by the name of the kind.
+    versions: Mapping[str, str]
+    # What could not be read, in words: whoever has gaps concludes nothing from absence.
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether what is not in it is not there."""
+        return not self.gaps
+
+
+class Take(StrEnum):
+    """What to do about fields that belong to somebody else and have another value."""
+
+    NOTHING = "nothing"  # ConflictError
+    BACK = "back"  # in an object that is ours, they are set again; elsewhere ConflictError
+    OVER = "over"  # they are set: how an object is adopted
+
+
+class Outcome(StrEnum):
+    """What applying did; or would do."""
+
+    CREATED = "created"
+    CONFIGURED = "configured"
+    UNCHANGED = "unchanged"
+
+
+class FieldConflict(msgspec.Struct, frozen=True):
+    """A field that somebody else owns, as the server writes both."""
+
+    field: str
+    manager: str
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """What applying did, and the object after it."""
+
+    outcome: Outcome
+    object: Object
+    # Fields that were somebody else's.
+    taken: tuple[FieldConflict, ...] = ()
+
+
+class Change(StrEnum):
+    """What happened to an object."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One thing that happened, and the object after it; of a deleted one, the last that was."""
+
+    change: Change
+    object: Object
+
+
+class ConflictError(StaleError):
+    """Fields belong to somebody else."""
+
+    def __init__(self, where: str, conflicts: tuple[FieldConflict, ...]) -> None:
+        self.conflicts = conflicts
+        told = ", ".join(f"{each.field} belongs to {each.manager}" for each in conflicts)
+        super().__init__(f"{where}: {told}; leave it out, or take it back")
+
+
+class ExpiredError(StaleError):
+    """The server no longer knows what happened since then: read anew."""
+
+
+class RefusedError(OutsideError):
+    """The server will not have this document, however often it is told."""
+
+
+class NotAllowedError(OutsideError):
+    """Whoever we are to the server may not do this."""
+
+
+class Cluster(Protocol):
+    """One cluster. Every call may take long, or fail with OutsideError, whose text names it."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+        """All objects of some kinds, ours or not; those a label selector chooses, if one is given.
+
+        Of all namespaces if it is empty. OutsideError if no kind could be read.
+        """
+        ...
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """One object; None if there is none."""
+        ...
+
+    async def apply(
+        self,
+        document: Document,
+        *,
+        before: Object | None = None,
+        take: Take = Take.NOTHING,
+        dry_run: bool = False,
+    ) -> Applied:
+        """Make the fields of a document so; told twice, it changes nothing the second time.
+
+        A field that was in the document we applied before and is in this one no more is removed.
+        `before` is the object the caller saw, if any: StaleError if it is there no more, or another
+        one is. `dry_run`: the server decides as it would, and changes nothing.
+        """
+        ...
+
+    async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
+        """Delete an object that is ours; False if it is already gone.
+
+        StaleError if it is not ours, or was changed after it was read.
+        """
+        ...
+
+    async def end(self, pod: Object) -> bool:
+        """End a pod, so that whoever made it makes another; False if it is already gone.
+
+        For what its controller will not do by itself: a StatefulSet leaves a pod that never got
+        ready as it is, whatever is wished by then.
+        """
+        ...
+
+    async def release(self, found: Object) -> Object:
+        """Give all our fields back, as they are: the object is ours no more, and is not changed."""
+        ...
+
+    def watch(
+        self, namespace: str, kind: Kind, after: str, selector: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        """What happens after a reading, in order, through broken connections.
+
+        In all namespaces if it is empty. ExpiredError once that cannot be told without a gap;
+        OutsideError if nobody answers. Whoever stops listening closes it (`aclosing`).
+        """
+        ...
+
+    async def fetch(self, pod: Object, port: int, path: str) -> str:
+        """What a pod answers over HTTP, asked once; OutsideError if that is nothing good.
+
+        Its size and the time it takes are bounded.
+        """
+        ...
+
+    def logs(
+        self,
+        namespace: str,
+        pod: str,
+        container: str = "",
+        *,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncGenerator[str, None]:
+        """The lines of a pod's log, of its only container if none is named; the last few: `tail`.
+
+        Following, it goes on through broken connections and restarts, until the pod has ended or is
+        gone. OutsideError if there is none. Whoever stops reading closes it (`aclosing`).
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of whatever it holds open."""
+        ...
+
+
+def kind_of(document: Document) -> Kind:
+    """The kind of a document; RefusedError if Tidegate does not know it."""
+    key = str(document.get("apiVersion", "")), str(document.get("kind", ""))
+    if key not in KINDS:
+        known = ", ".join(kind.name for kind in KINDS.values())
+        raise RefusedError(f"{key[0]} {key[1]}: no kind Tidegate applies; known: {known}")
+    return KINDS[key]

@@ -1,0 +1,1 @@
+"""A simulated API server that keeps the contract of the real one."""

@@ -1,0 +1,308 @@
+"""A simulated cluster behind the port: an API server in memory that knows who owns which field.
+
+It keeps the contract the real one keeps: versions, owners, conflicts, preconditions, an end of its
+history. It fills in no defaults, runs nothing by itself, and believes what it is told, but for what
+a rehearsal needs to see refused.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from copy import deepcopy
+from typing import Any
+
+from tidegate.documents.reader import Reader
+from tidegate.documents.selector_doc import read_selector
+from tidegate.documents.selector_text import parse_selector
+from tidegate.kubernetes.port import (
+    MANAGER,
+    Applied,
+    ConflictError,
+    Document,
+    Event,
+    FieldConflict,
+    Kind,
+    Object,
+    Outcome,
+    Reading,
+    RefusedError,
+    Take,
+    kind_of,
+)
+from tidegate.kubernetes.simulated.api import Insides, Key, Record, SimulatedApi, where_of
+from tidegate.kubernetes.simulated.fields import Path, flatten, text_of, unflatten
+from tidegate.kubernetes.simulated.shapes import check_shape
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.problem import Problems
+
+# Who an object is; nobody owns that.
+_IDENTITY: frozenset[Path] = frozenset(
+    [("apiVersion",), ("kind",), *(("metadata", x) for x in ("name", "namespace", "uid"))]
+)
+_VERSION: Path = ("metadata", "resourceVersion")
+# What the server writes by itself; a difference in it is nobody's wish.
+_BOOKKEEPING = frozenset({"resourceVersion", "generation"})
+# What cannot be changed once it is there.
+_FIXED: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("selector",),
+    "StatefulSet": ("selector", "serviceName", "volumeClaimTemplates"),
+    "Job": ("selector", "template"),
+}
+
+
+class SimulatedCluster:
+    """One who talks to a simulated cluster, under the name of a field manager."""
+
+    def __init__(self, api: SimulatedApi, manager: str = MANAGER) -> None:
+        self._api = api
+        self._manager = manager
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self._api.name
+
+    async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+        """All objects of some kinds; a kind at which a fault is thrown is a gap."""
+        chosen = chooser(selector)
+        objects: list[Object] = []
+        versions: dict[str, str] = {}
+        gaps: list[OutsideError] = []
+        for kind in kinds:
+            try:
+                self._api.fault(f"read {kind.name}")
+            except OutsideError as error:
+                gaps.append(error)
+                continue
+            versions[kind.name] = str(self._api.version)
+            for key, record in self._api.listed(kind, namespace):
+                found = self._object(key, record)
+                objects += [found] if chosen(found.document) else []
+        if gaps and not versions:
+            raise gaps[0]
+        return Reading(tuple(objects), versions, tuple(map(str, gaps)))
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """One object; None if there is none."""
+        self._api.fault("get")
+        record = self._api.records.get((kind, namespace, name))
+        return None if record is None else self._object((kind, namespace, name), record)
+
+    async def apply(
+        self,
+        document: Document,
+        *,
+        before: Object | None = None,
+        take: Take = Take.NOTHING,
+        dry_run: bool = False,
+    ) -> Applied:
+        """Make the fields of a document so."""
+        self._api.fault("apply")
+        kind = kind_of(document)
+        wanted = dict(flatten(deepcopy(dict(document))))
+        key = self._key(kind, wanted)
+        old = self._api.records.get(key)
+        if before is not None and (old is None or old.uid != before.uid):
+            raise StaleError(f"{self.name}: {before.where}: it is there no more")
+        taken = self._conflicts(old, wanted)
+        ours = old is not None and self._manager in old.owners
+        if taken and (take is Take.NOTHING or (take is Take.BACK and not ours)):
+            raise ConflictError(f"{self.name}: {where_of(key)}", taken)
+        new = self._merged(key, old, wanted)
+        check_shape(f"{self.name}: {where_of(key)}", kind, unflatten(new.fields))
+        unchanged = old is not None and _same(old, new)
+        if unchanged:
+            outcome = Outcome.UNCHANGED
+        else:
+            outcome = Outcome.CREATED if old is None else Outcome.CONFIGURED
+            if not dry_run:
+                self._api.keep(key, new)
+        self._api.fault("applied")
+        return Applied(outcome, self._object(key, old if unchanged and old else new), taken)
+
+    async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
+        """Delete what is ours and as it was read; how it fares may have changed."""
+        self._api.fault("delete")
+        key = (found.kind, found.namespace, found.name)
+        record = self._api.records.get(key)
+        if not found.ours:
+            raise StaleError(f"{self.name}: {found.where}: not applied by Tidegate, so left alone")
+        if record is None:
+            return False
+        if record.uid != found.uid or not _alike(self._object(key, record), found):
+            raise StaleError(f"{self.name}: {found.where}: changed after it was read")
+        if not dry_run:
+            self._api.remove(key)
+        return True
+
+    async def end(self, pod: Object) -> bool:
+        """Delete this very pod."""
+        self._api.fault("end")
+        key = (pod.kind, pod.namespace, pod.name)
+        record = self._api.records.get(key)
+        if record is None or record.uid != pod.uid:
+            return False
+        self._api.remove(key)
+        return True
+
+    async def release(self, found: Object) -> Object:
+        """Give all our fields back."""
+        self._api.fault("release")
+        key = (found.kind, found.namespace, found.name)
+        record = self._api.records.get(key)
+        if record is None or record.uid != found.uid:
+            raise StaleError(f"{self.name}: {found.where}: it is there no more")
+        if self._manager not in record.owners:
+            return self._object(key, record)
+        owners = {who: what for who, what in record.owners.items() if who != self._manager}
+        new = self._api.changed(record, record.fields, owners)
+        self._api.keep(key, new)
+        return self._object(key, new)
+
+    async def watch(
+        self, namespace: str, kind: Kind, after: str, selector: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        """What happens after a reading, in order."""
+        chosen = chooser(selector)
+        async for key, change, record in self._api.happened(int(after)):
+            if key[0] == kind and namespace in ("", key[1]):
+                found = self._object(key, record)
+                if chosen(found.document):
+                    yield Event(change, found)
+
+    async def fetch(self, pod: Object, port: int, path: str) -> str:
+        """What runs in a pod answers."""
+        self._api.fault("fetch")
+        try:
+            return self._insides().answer(pod.namespace, pod.name, port, path)
+        except OutsideError as error:
+            raise OutsideError(f"{self.name}: {pod.where}: port {port}: {error}") from None
+
+    async def logs(
+        self,
+        namespace: str,
+        pod: str,
+        container: str = "",
+        *,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncGenerator[str, None]:
+        """What runs in a pod wrote."""
+        self._api.fault("logs")
+        try:
+            written = self._insides().lines(namespace, pod, container, follow=follow, tail=tail)
+            async with aclosing(written) as lines:
+                async for line in lines:
+                    yield line.text
+        except OutsideError as error:
+            raise OutsideError(f"{self.name}: pod/{namespace}/{pod}: {error}") from None
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def _key(self, kind: Kind, wanted: dict[Path, Any]) -> Key:
+        namespace, name = (wanted.get(("metadata", x)) for x in ("namespace", "name"))
+        if not namespace or not name:
+            raise RefusedError(f"{kind.name}: metadata.namespace and metadata.name are needed")
+        if namespace not in self._api.namespaces:
+            raise OutsideError(f'{self.name}: HTTP 404: namespaces "{namespace}" not found')
+        return kind, str(namespace), str(name)
+
+    def _conflicts(self, old: Record | None, wanted: dict[Path, Any]) -> tuple[FieldConflict, ...]:
+        """Fields that somebody else owns and that would get another value."""
+        if old is None:
+            return ()
+        return tuple(
+            FieldConflict(text_of(path), manager)
+            for manager, owned in sorted(old.owners.items())
+            if manager != self._manager
+            for path, value in wanted.items()
+            if path in owned and old.fields.get(path) != value
+        )
+
+    def _insides(self) -> Insides:
+        if self._api.insides is None:
+            raise OutsideError("nothing runs in this cluster's pods")
+        return self._api.insides
+
+    def _merged(self, key: Key, old: Record | None, wanted: dict[Path, Any]) -> Record:
+        """What is there after applying: our fields as wanted, the others' as they are."""
+        mine = frozenset(wanted.keys() - _IDENTITY - {_VERSION})
+        kept = {path: value for path, value in wanted.items() if path != _VERSION}
+        if old is None:
+            return self._api.made(key, kept, {self._manager: mine})
+        owners: dict[str, frozenset[Path]] = {}
+        for manager, owned in old.owners.items():
+            if manager == self._manager:
+                continue
+            # What has another value now is theirs no more.
+            left = frozenset(p for p in owned if p not in wanted or old.fields[p] == wanted[p])
+            owners |= {manager: left} if left else {}
+        dropped = old.owners.get(self._manager, frozenset()) - mine
+        dropped -= frozenset().union(*owners.values())
+        there = {path: value for path, value in old.fields.items() if path not in dropped}
+        fields = {path: kept.get(path, there.get(path)) for path in _in_order(there, kept)}
+        new = self._api.changed(old, fields, {**owners, self._manager: mine})
+        _refuse_changes(f"{self.name}: {where_of(key)}", key[0], old, new)
+        return new
+
+    def _object(self, key: Key, record: Record) -> Object:
+        return Object(
+            kind=key[0],
+            namespace=key[1],
+            name=key[2],
+            uid=record.uid,
+            version=str(record.version),
+            ours=self._manager in record.owners,
+            document=self._api.document(record),
+        )
+
+
+def _refuse_changes(where: str, kind: Kind, old: Record, new: Record) -> None:
+    for field in _FIXED.get(kind.name, ()):
+        one, other = (
+            {path: value for path, value in each.fields.items() if path[:2] == ("spec", field)}
+            for each in (old, new)
+        )
+        if one != other:
+            raise RefusedError(f"{where}: refused (422): spec.{field}: field is immutable")
+
+
+def _alike(one: Object, other: Object) -> bool:
+    """Whether nobody's wish differs: status and bookkeeping move by themselves."""
+    return one.ours == other.ours and _wishes(one.document) == _wishes(other.document)
+
+
+def _wishes(document: Document) -> dict[str, Any]:
+    wishes = {key: value for key, value in document.items() if key != "status"}
+    kept = document["metadata"].items()
+    return wishes | {"metadata": {key: value for key, value in kept if key not in _BOOKKEEPING}}
+
+
+def chooser(selector: str) -> Callable[[Document], bool]:
+    """Whether a label selector, as people write it, chooses a document."""
+    if not selector:
+        return lambda _: True
+    chosen = read_selector(Reader(parse_selector(selector), "selector", Problems()))
+    return lambda document: chosen.matches(document["metadata"].get("labels") or {})
+
+
+def _same(one: Record, other: Record) -> bool:
+    """Whether two are the same, the order of their items included."""
+    return one.owners == other.owners and unflatten(one.fields) == unflatten(other.fields)
+
+
+def _in_order(there: Mapping[Path, Any], applied: Mapping[Path, Any]) -> list[Path]:
+    """Fields in the order they have; new ones behind the one applied before them.
+
+    Where what is applied has another order than what is there, its own comes first.
+    """
+    if [path for path in there if path in applied] != [path for path in applied if path in there]:
+        return [*applied, *(path for path in there if path not in applied)]
+    order, at = list(there), -1
+    for path in applied:
+        if path in there:
+            at = order.index(path)
+        else:
+            at += 1
+            order.insert(at, path)
+    return order

@@ -1,0 +1,13 @@
+"""The wall clock. No other module reads it; everybody else is told what time it is."""
+
+import time
+
+from tidegate.model.time import Instant
+
+
+class SystemClock:
+    """The time of the machine."""
+
+    def now(self) -> Instant:
+        """This very moment."""
+        return Instant(time.time_ns())

@@ -1,0 +1,1 @@
+"""What clients share that speak HTTP."""

@@ -1,0 +1,91 @@
+"""What questions over HTTP share: which failures pass, how often it is tried, how much is read.
+
+A try that fails with PassingError may do better in a moment; whoever asks turns the last of them
+into an OutsideError in its own words.
+"""
+
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from tidegate.model.errors import OutsideError
+from tidegate.model.problem import shorten
+from tidegate.net.retry import retry_context
+from tidegate.registry.document import is_loopback
+
+# It may do better in a moment: overloaded, starting, or behind a proxy that is.
+PASSING = frozenset({429, 500, 502, 503, 504})
+_CHUNK = 64 * 1024
+
+
+class PassingError(Exception):
+    """A try failed, and another may not."""
+
+
+class Patience(Protocol):
+    """How long anybody waits for an answer."""
+
+    @property
+    def tries_max(self) -> int:
+        """How often it is tried."""
+        ...
+
+    @property
+    def total_s(self) -> float:
+        """How long all tries may take."""
+        ...
+
+    @property
+    def pause_s(self) -> float:
+        """The first pause between two tries, made longer and less regular by chance."""
+        ...
+
+
+def tries(patience: Patience) -> AsyncIterator[Any]:
+    """Attempts, for as long as they fail with what passes."""
+    return retry_context(
+        on=PassingError,
+        attempts=patience.tries_max,
+        timeout=patience.total_s,
+        wait_initial=patience.pause_s,
+        wait_jitter=patience.pause_s,
+    )
+
+
+@contextmanager
+def passing(timeout_s: float) -> Iterator[None]:
+    """Whatever keeps one try from an answer passes."""
+    try:
+        yield
+    except TimeoutError:
+        raise PassingError(f"no answer in {timeout_s:g} s") from None
+    except (aiohttp.ClientError, OSError) as error:
+        text = shorten(str(error) or type(error).__name__)
+        raise PassingError(f"cannot be asked: {text}") from None
+
+
+def plain_session() -> aiohttp.ClientSession:
+    """A session of ours; nothing we ask sets a cookie worth keeping."""
+    return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), raise_for_status=False)
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy this machine has for an address; a netrc file is nobody's to heed here."""
+    parts = urlsplit(url)
+    if is_loopback(parts.netloc) or urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)
+
+
+async def bounded(response: aiohttp.ClientResponse, most: int, remedy: str = "") -> bytes:
+    """The body of an answer; OutsideError if there is more of it than anybody waits for."""
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        body += chunk
+        if len(body) > most:
+            raise OutsideError(f"an answer of more than {most} bytes{remedy}")
+    return bytes(body)

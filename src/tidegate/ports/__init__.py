@@ -1,1 +1,0 @@
-"""The few protocols through which the engine meets the world outside."""

@@ -1,0 +1,184 @@
+"""What a Prometheus says, typed where it enters; whatever it is not sure of is a doubt.
+
+A number that is none (NaN, ±Inf) is a sample that is missing. A warning means that part of the
+answer may be missing too. An answer of another shape than the question calls for is no answer.
+"""
+
+import math
+from itertools import pairwise
+from typing import TypeVar
+
+import msgspec
+
+from tidegate.model.errors import OutsideError
+from tidegate.model.problem import shorten, shown
+from tidegate.model.time import MILLISECOND, Instant, parse_instant
+
+# Beyond year 9999 a time is a mistake, and would not fit a calendar.
+_SECONDS_MAX = 253_402_300_799
+T = TypeVar("T")
+
+
+class AnswerError(OutsideError):
+    """An answer from which nothing follows."""
+
+
+class Sample(msgspec.Struct, frozen=True, gc=False):
+    """A number at a moment."""
+
+    at: Instant
+    value: float
+
+
+class Series(msgspec.Struct, frozen=True):
+    """The samples of one set of labels, oldest first; what is not a number is left out."""
+
+    labels: dict[str, str]
+    samples: tuple[Sample, ...]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """The series of an answer, and what it warns of."""
+
+    series: tuple[Series, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """An alerting rule, how it is, and when it was last asked."""
+
+    name: str
+    health: str = ""
+    # None: it does not say.
+    evaluated_at: Instant | None = None
+    trouble: str = ""
+
+
+class _Answer(msgspec.Struct):
+    status: str
+    data: msgspec.Raw = msgspec.Raw(b"null")
+    errorType: str = ""  # noqa: N815 - its name in the answer
+    error: str = ""
+    warnings: list[str] = []
+
+
+_Point = tuple[float, str]
+
+
+class _One(msgspec.Struct, kw_only=True):
+    metric: dict[str, str]
+    value: _Point
+
+
+class _Many(msgspec.Struct, kw_only=True):
+    metric: dict[str, str]
+    values: list[_Point]
+
+
+class _Result(msgspec.Struct):
+    resultType: str  # noqa: N815 - its name in the answer
+    result: msgspec.Raw
+
+
+class _Rule(msgspec.Struct):
+    name: str
+    health: str = ""
+    lastError: str = ""  # noqa: N815 - its name in the answer
+    lastEvaluation: str = ""  # noqa: N815 - its name in the answer
+    type: str = "alerting"
+
+
+class _Group(msgspec.Struct):
+    rules: list[_Rule]
+
+
+class _Groups(msgspec.Struct):
+    groups: list[_Group]
+
+
+def refusal(body: bytes) -> str:
+    """Why a Prometheus says it will not answer; empty if it does not say."""
+    try:
+        answer = msgspec.json.decode(body, type=_Answer)
+    except msgspec.DecodeError:
+        return ""
+    return shorten(f"{answer.errorType}: {answer.error}") if answer.error else ""
+
+
+def read_clock(body: bytes) -> Instant:
+    """What time it is there: the answer to `time()`."""
+    _, (seconds, text) = _result(body, "scalar", tuple[float, str])
+    return _sample((seconds, text)).at
+
+
+def read_now(body: bytes) -> Reading:
+    """An answer about one moment."""
+    warnings, found = _result(body, "vector", list[_One])
+    series = tuple(Series(one.metric, _samples([one.value])) for one in found)
+    return Reading(series, warnings)
+
+
+def read_past(body: bytes) -> Reading:
+    """An answer about a stretch of time."""
+    warnings, found = _result(body, "matrix", list[_Many])
+    return Reading(tuple(Series(many.metric, _samples(many.values)) for many in found), warnings)
+
+
+def read_rules(body: bytes) -> tuple[list[Rule], tuple[str, ...]]:
+    """The alerting rules it has, and its warnings."""
+    warnings, raw = _data(body)
+    found = _decode(raw, _Groups)
+    return [
+        Rule(rule.name, rule.health, _evaluated_at(rule.lastEvaluation), rule.lastError)
+        for group in found.groups
+        for rule in group.rules
+        if rule.type == "alerting"
+    ], warnings
+
+
+def _data(body: bytes) -> tuple[tuple[str, ...], msgspec.Raw]:
+    answer = _decode(msgspec.Raw(body), _Answer)
+    if answer.status != "success":
+        told = shorten(f"{answer.errorType}: {answer.error}") if answer.error else answer.status
+        raise AnswerError(f"it refuses: {told}")
+    return tuple(answer.warnings), answer.data
+
+
+def _result(body: bytes, wanted: str, kind: type[T]) -> tuple[tuple[str, ...], T]:
+    warnings, raw = _data(body)
+    found = _decode(raw, _Result)
+    if found.resultType != wanted:
+        raise AnswerError(f"it answers with a {shorten(found.resultType)}, not with a {wanted}")
+    return warnings, _decode(found.result, kind)
+
+
+def _decode(raw: msgspec.Raw, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise AnswerError(f"its answer cannot be read: {shorten(str(error))}") from None
+
+
+def _samples(points: list[_Point]) -> tuple[Sample, ...]:
+    found = [_sample(point) for point in points]
+    if any(b.at <= a.at for a, b in pairwise(found)):
+        raise AnswerError("its samples are out of order")
+    return tuple(sample for sample in found if math.isfinite(sample.value))
+
+
+def _sample(point: _Point) -> Sample:
+    seconds, text = point
+    if not 0 <= seconds <= _SECONDS_MAX:
+        raise AnswerError(f"{seconds} is not a time")
+    try:
+        value = float(text)
+    except ValueError:
+        raise AnswerError(f"{shown(text)} is not a number") from None
+    return Sample(Instant(round(seconds * 1000) * MILLISECOND), value)
+
+
+def _evaluated_at(text: str) -> Instant | None:
+    try:
+        return parse_instant(text)
+    except ValueError:
+        return None

@@ -1,0 +1,209 @@
+"""Asks Prometheus servers for evidence: all questions of a probe at once, each server by itself.
+
+What is asked and what follows from the answers is decided in `wire/prometheus`; here is only the
+way there and back, and everything about it is bounded: calls at once, tries, time, size.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Iterable, Mapping
+from time import monotonic_ns
+from types import MappingProxyType
+
+import aiohttp
+import msgspec
+
+from tidegate.gates.health import Evidence
+from tidegate.model.errors import OutsideError
+from tidegate.model.problem import nearest, shorten, shown
+from tidegate.model.time import Duration, Instant
+from tidegate.net.http_request import (
+    PASSING,
+    PassingError,
+    bounded,
+    passing,
+    plain_session,
+    tries,
+)
+from tidegate.prometheus.answer import Reading, read_now, refusal
+from tidegate.prometheus.client.secrets import headers
+from tidegate.prometheus.probe import PrometheusProbe
+from tidegate.prometheus.questions import Ask, Question, questions
+from tidegate.prometheus.server import PrometheusServer
+from tidegate.prometheus.testimony import Answers, weigh
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How hard one server may be pressed, and how long anybody waits for it."""
+
+    concurrency_max: int = 4
+    # One try of one question.
+    timeout_s: float = 10.0
+    # All tries of one question.
+    total_s: float = 20.0
+    tries_max: int = 3
+    # The first pause between two tries, made longer and less regular by chance.
+    pause_s: float = 0.2
+    # 25 shards with two counters, scraped every 15 s for 6 h, are 1.3 MB.
+    bytes_max: int = 32 * 1024 * 1024
+
+
+class PrometheusSource:
+    """Evidence from Prometheus servers, by name or by address."""
+
+    def __init__(
+        self, servers: Iterable[PrometheusServer] = (), limits: Limits | None = None
+    ) -> None:
+        self._servers: Mapping[str, PrometheusServer] = MappingProxyType(
+            {server.name: server for server in servers}
+        )
+        self._limits = limits or Limits()
+        self._session: aiohttp.ClientSession | None = None
+        # By address: a server that is slow keeps nobody from asking another.
+        self._slots: dict[str, asyncio.Semaphore] = {}
+
+    async def gather(
+        self, probe: PrometheusProbe, revision: str | None, since: Instant, now: Instant
+    ) -> Evidence:
+        """What a server has seen of a revision; OutsideError names the server and what it said."""
+        begun = monotonic_ns()
+        server = self._server(probe)
+        try:
+            asked = questions(probe, revision, since, now)
+            head, tls = await asyncio.to_thread(_credentials, server)
+            asked_after = Duration(monotonic_ns() - begun)
+            bodies = await self._ask_all(server, asked, head, tls)
+            answers = Answers(bodies, asked_after, Duration(monotonic_ns() - begun))
+            return await asyncio.to_thread(weigh, probe, revision, since, now, answers)
+        except OutsideError as error:
+            raise OutsideError(f"{server.name}: {error}") from None
+
+    async def look(self, name: str | None, query: str) -> Reading:
+        """What a query has for an answer now; OutsideError names the server and what it said."""
+        server = self._named(name)
+        try:
+            head, tls = await asyncio.to_thread(_credentials, server)
+            question = Question("api/v1/query", {"query": query})
+            return read_now(await self._ask(server, question, head, tls))
+        except OutsideError as error:
+            raise OutsideError(f"{server.name}: {error}") from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _server(self, probe: PrometheusProbe) -> PrometheusServer:
+        """Who is meant; a bare address is asked without credentials, whoever else is there."""
+        if probe.url is not None:
+            return PrometheusServer(name=probe.url, url=probe.url)
+        return self._named(probe.server)
+
+    def _named(self, name: str | None) -> PrometheusServer:
+        """The server of a name; the only one, if none is named."""
+        if name is not None:
+            if name not in self._servers:
+                hint = nearest(name, self._servers) or "name it in the settings"
+                raise OutsideError(f"no Prometheus is called {shown(name)}; {hint}")
+            return self._servers[name]
+        if len(self._servers) != 1:
+            known = ", ".join(self._servers) or "none"
+            raise OutsideError(f"the probe names no Prometheus; known: {known}")
+        return next(iter(self._servers.values()))
+
+    async def _ask_all(
+        self,
+        server: PrometheusServer,
+        asked: Mapping[Ask, Question],
+        head: Mapping[str, str],
+        tls: ssl.SSLContext | bool,
+    ) -> dict[Ask, bytes]:
+        """All answers, or the first reason why there are not all."""
+        tasks: dict[Ask, asyncio.Task[bytes]] = {}
+        try:
+            async with asyncio.TaskGroup() as group:
+                for ask, question in asked.items():
+                    tasks[ask] = group.create_task(self._ask(server, question, head, tls))
+        except* OutsideError:
+            pass
+        for task in tasks.values():
+            if not task.cancelled() and isinstance(error := task.exception(), OutsideError):
+                raise error
+        return {ask: task.result() for ask, task in tasks.items()}
+
+    async def _ask(
+        self,
+        server: PrometheusServer,
+        question: Question,
+        head: Mapping[str, str],
+        tls: ssl.SSLContext | bool,
+    ) -> bytes:
+        """One question with all its tries; the slot is held while somebody else has to wait."""
+        limits = self._limits
+        slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
+        try:
+            async with slots, asyncio.timeout(limits.total_s):
+                async for attempt in tries(limits):
+                    with attempt:
+                        return await self._try(server, question, head, tls)
+        except PassingError as error:
+            raise OutsideError(f"{error} ({limits.tries_max} tries)") from None
+        except TimeoutError:
+            raise OutsideError(f"no answer in {limits.total_s:g} s") from None
+        raise AssertionError("a retry context returns or raises")
+
+    async def _try(
+        self,
+        server: PrometheusServer,
+        question: Question,
+        head: Mapping[str, str],
+        tls: ssl.SSLContext | bool,
+    ) -> bytes:
+        url = f"{server.url.rstrip('/')}/{question.path}"
+        form = question.form
+        session, limits = self._open(), self._limits
+        with passing(limits.timeout_s):
+            # A redirect could lead our credentials elsewhere: it is an answer, and the wrong one.
+            async with session.request(
+                "POST" if question.posts else "GET",
+                url,
+                data=form if question.posts else None,
+                params=None if question.posts else form,
+                headers=head,
+                ssl=tls,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=limits.timeout_s),
+            ) as response:
+                body = await bounded(response, limits.bytes_max, "; ask for less")
+                return self._judge(response.status, body, question)
+
+    @staticmethod
+    def _judge(status: int, body: bytes, question: Question) -> bytes:
+        if status == 200:
+            return body
+        told = refusal(body) or "no reason given"
+        if status in PASSING:
+            raise PassingError(f"HTTP {status}: {told}")
+        query = question.form.get("query", question.path)
+        raise OutsideError(f"HTTP {status}: {told}; asked: {shorten(query)}")
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = plain_session()
+        return self._session
+
+
+def _credentials(server: PrometheusServer) -> tuple[dict[str, str], ssl.SSLContext | bool]:
+    return headers(server), _tls(server)
+
+
+def _tls(server: PrometheusServer) -> ssl.SSLContext | bool:
+    """Whose certificates count; True: the machine's."""
+    if server.ca_file is None:
+        return True
+    try:
+        return ssl.create_default_context(cafile=server.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        why = error.strerror or type(error).__name__
+        raise OutsideError(f"its caFile {server.ca_file} cannot be used: {why}") from None

@@ -1,0 +1,27 @@
+"""Where evidence of health comes from: somebody who can be asked about a revision."""
+
+from typing import Protocol
+
+from tidegate.gates.health import Evidence
+from tidegate.model.time import Instant
+from tidegate.prometheus.probe import PrometheusProbe
+
+# What to ask, and whom. One kind so far.
+Probe = PrometheusProbe
+
+
+class EvidenceSource(Protocol):
+    """Somebody's measurements. A call may take long."""
+
+    async def gather(
+        self, probe: Probe, revision: str | None, since: Instant, now: Instant
+    ) -> Evidence:
+        """What was seen by `now` of a revision that began to roll out at `since`.
+
+        OutsideError if nothing follows from it: no answer is never a good one.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of whatever it holds open."""
+        ...

@@ -1,0 +1,1 @@
+"""Registries of images: port and client."""

@@ -1,0 +1,74 @@
+"""Brakes in files: in the bundle, where they must be there, and on the disk, where they may be.
+
+A file on the worker's disk works when nothing else does: once it is there, it holds; an empty one
+holds everything. A file of the bundle that cannot be read holds everything too.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.engine.brake_source import Written
+from tidegate.model.errors import UserError
+
+
+class BrakeFile:
+    """One file of brakes, read again when it changes."""
+
+    def __init__(self, path: Path, *, must_exist: bool) -> None:
+        self._path = path
+        self._must_exist = must_exist
+        self._seen: object = None
+        self._read: tuple[Written, ...] = ()
+
+    def read(self) -> tuple[Written, ...]:
+        """What stands in the file now."""
+        seen = self._look()
+        if seen != self._seen:
+            self._read = self._written(seen)
+            self._seen = seen
+        return self._read
+
+    def _look(self) -> object:
+        """What tells one state of the file from another."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return "missing"
+        except OSError as error:
+            return error.strerror or "unreadable"
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+    def _written(self, seen: object) -> tuple[Written, ...]:
+        if seen == "missing" and not self._must_exist:
+            return ()
+        origin = f"file {self._path}"
+        if isinstance(seen, str):
+            return (Written(origin, problem=f"the file is {seen}"),)
+        try:
+            text = self._path.read_text(encoding="utf-8")
+            if not text.strip():
+                if self._must_exist:
+                    return ()
+                return (Written(origin, {"holds": [_emergency(self._path)]}),)
+            document = read_yaml(str(self._path), text).data
+        except UserError as error:
+            return (Written(origin, problem=error.text()),)
+        except (OSError, ValueError) as error:
+            return (Written(origin, problem=str(error)),)
+        if not isinstance(document, dict):
+            return (Written(origin, problem="not an object; write holds, freezes, blocks, pins …"),)
+        return (Written(origin, document, self._beside),)
+
+    def _beside(self, name: str) -> str:
+        return (self._path.parent / name).read_text(encoding="utf-8")
+
+
+def _emergency(path: Path) -> dict[str, Any]:
+    """The hold an empty file stands for."""
+    return {
+        "name": "emergency",
+        "scope": {"everything": True},
+        "owner": "whoever made it",
+        "reason": f"the empty file {path} holds everything",
+    }

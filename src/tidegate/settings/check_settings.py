@@ -1,0 +1,59 @@
+"""The settings of `check`: who runs things, how many at once, how long, and where logs go."""
+
+from tidegate.settings.setting_forms import Form, Setting
+
+CHECK = (
+    Setting(
+        name="check.runner",
+        flag="--runner",
+        form=Form.CHOICE,
+        choices=("auto", "command", "podman", "docker", "job"),
+        default="auto",
+        help="Who runs integrations; auto: the command if one is written, podman, or docker.",
+    ),
+    Setting(
+        name="check.command",
+        flag="--command",
+        form=Form.TEXT,
+        default="",
+        help="Of the runner `command`: its words, with {integration}, {image}, {arguments}, ….",
+    ),
+    Setting(
+        name="check.containerArguments",
+        flag="--container-argument",
+        form=Form.TEXTS,
+        default=(),
+        help="For `podman run` and `docker run`, a word each: --volume=/etc/it:/config:ro.",
+    ),
+    Setting(
+        name="check.parallel",
+        flag="--parallel",
+        form=Form.WHOLE,
+        default=4,
+        least="1",
+        help="How many runs are under way at once.",
+    ),
+    Setting(
+        name="check.timeLimit",
+        flag="--time-limit",
+        form=Form.DURATION,
+        default="10m",
+        least="1ms",
+        help="How long one run may take.",
+    ),
+    Setting(
+        name="check.retries",
+        flag="--retries",
+        form=Form.WHOLE,
+        default=1,
+        least="0",
+        help="How often a run that failed is tried again; one that works then is a flake.",
+    ),
+    Setting(
+        name="check.logs",
+        flag="--logs",
+        form=Form.PATH,
+        default="check-logs",
+        help="The directory for logs: reconcile-INTEGRATION_IMAGE.txt.",
+    ),
+)

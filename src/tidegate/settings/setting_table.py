@@ -1,0 +1,373 @@
+"""Every setting there is: its name, its form, its default and what it is for.
+
+One table makes the flags, the variables, the reader of files, `config view` and the reference page,
+so that none of them can know a setting the others do not.
+"""
+
+from tidegate.kinds.rollouts.core.explain.notices import Happening
+from tidegate.settings.check_settings import CHECK
+from tidegate.settings.setting_forms import Form, Setting
+from tidegate.settings.upgrade_settings import UPGRADES
+
+_ALL = (
+    Setting(
+        name="database",
+        flag="--database",
+        form=Form.PATH,
+        default="tidegate.db",
+        help="A file for SQLite, or postgresql://…",
+    ),
+    Setting(
+        name="kinds",
+        flag="--kind",
+        form=Form.TEXTS,
+        default=("*",),
+        help="Which kinds of change to run: a name or a pattern.",
+    ),
+    Setting(
+        name="act",
+        flag="--act",
+        form=Form.TEXTS,
+        default=(),
+        help="Rollouts to act on, by kind and name: 'simulated/*'. All others are observed.",
+    ),
+    Setting(
+        name="scenarios",
+        flag="--scenario",
+        form=Form.PATHS,
+        default=(),
+        help="Simulated fleets, a file each.",
+    ),
+    Setting(
+        name="fleet",
+        flag="--fleet",
+        form=Form.TEXT,
+        default="scenarios",
+        help="Which fleet: a bundle, scenarios, or where `tidegate fleet` serves one: http://….",
+    ),
+    Setting(
+        name="brakes",
+        flag="--brakes",
+        form=Form.PATHS,
+        default=(),
+        help="Files of brakes in the bundle; one that cannot be read holds everything.",
+    ),
+    Setting(
+        name="holdFiles",
+        flag="--hold-file",
+        form=Form.PATHS,
+        default=(),
+        help="Files that hold once they are there; an empty one holds everything.",
+    ),
+    Setting(
+        name="prometheus",
+        flag="--prometheus",
+        form=Form.PATHS,
+        default=(),
+        help="Files of Prometheus servers that health gates may ask: servers: [{name, url}].",
+    ),
+    Setting(
+        name="registry",
+        flag="--registry",
+        form=Form.TEXTS,
+        default=(),
+        help="Registries to ask for the digests of tags: quay.io, or http://host:5000.",
+    ),
+    Setting(
+        name="registryAuth",
+        flag="--registry-auth",
+        form=Form.PATH,
+        default="",
+        help="A docker config file with logins for them; without it, this user's own.",
+    ),
+    Setting(
+        name="color",
+        flag="--color",
+        form=Form.CHOICE,
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="Colour in tables and on terminals; auto heeds NO_COLOR.",
+    ),
+    Setting(
+        name="listen",
+        flag="--listen",
+        form=Form.ADDRESS,
+        default="127.0.0.1:8080",
+        help="Where `serve` answers; port 0 takes a free one.",
+    ),
+    Setting(
+        name="log.format",
+        flag="--log-format",
+        form=Form.CHOICE,
+        choices=("auto", "json", "human"),
+        default="auto",
+        help="Of `serve`: auto is human on a terminal and JSON lines elsewhere; of `apply`, human.",
+    ),
+    Setting(
+        name="log.level",
+        flag="--log-level",
+        form=Form.CHOICE,
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="The least that `serve` and `apply` log.",
+    ),
+    Setting(
+        name="limits.actions",
+        flag="--actions",
+        form=Form.WHOLE,
+        default=10,
+        least="1",
+        help="How many actions are under way at once.",
+    ),
+    Setting(
+        name="limits.actionsPerSecond",
+        flag="--actions-per-second",
+        form=Form.WHOLE,
+        default=50,
+        least="1",
+        help="How many actions begin in a second.",
+    ),
+    Setting(
+        name="limits.actionTime",
+        flag="--action-time",
+        form=Form.DURATION,
+        default="10s",
+        least="1ms",
+        help="How long one action may take; well below half a lease.",
+    ),
+    Setting(
+        name="limits.rounds",
+        flag="--rounds",
+        form=Form.WHOLE,
+        default=8,
+        least="1",
+        help="How many rounds are under way at once.",
+    ),
+    Setting(
+        name="limits.roundTime",
+        flag="--round-time",
+        form=Form.DURATION,
+        default="1m",
+        least="1ms",
+        help="How long one round may take.",
+    ),
+    Setting(
+        name="lease",
+        flag="--lease",
+        form=Form.DURATION,
+        default="30s",
+        least="1s",
+        help="How long a rollout stays with a worker that is not heard of.",
+    ),
+    Setting(
+        name="resync",
+        flag="--resync",
+        form=Form.DURATION,
+        default="30s",
+        least="100ms",
+        help="How long a rollout is left alone if nothing calls for it.",
+    ),
+    Setting(
+        name="discover",
+        flag="--discover",
+        form=Form.DURATION,
+        default="5s",
+        least="100ms",
+        help="How often to look for new rollouts.",
+    ),
+    Setting(
+        name="grace",
+        flag="--grace",
+        form=Form.DURATION,
+        default="20s",
+        least="0s",
+        help="How long rounds under way may take to end once told to stop.",
+    ),
+)
+
+_NOTIFY = (
+    Setting(
+        name="notify.webhook",
+        flag="--notify-webhook",
+        form=Form.SECRET,
+        default="",
+        help="Where `serve` tells people, as Slack takes it; `env:NAME` and `file:PATH` hide it.",
+    ),
+    Setting(
+        name="notify.on",
+        flag="--notify-on",
+        form=Form.TEXTS,
+        choices=tuple(each.value for each in Happening),
+        default=tuple(each.value for each in Happening),
+        help="Of what.",
+    ),
+    Setting(
+        name="notify.template",
+        flag="--notify-template",
+        form=Form.TEMPLATE,
+        default="${rollout} ${revision} ${what}: ${why}",
+        help="In which words.",
+    ),
+    Setting(
+        name="notify.time",
+        flag="--notify-time",
+        form=Form.DURATION,
+        default="10s",
+        least="1ms",
+        help="How long one try may take.",
+    ),
+    Setting(
+        name="notify.queue",
+        flag="--notify-queue",
+        form=Form.WHOLE,
+        default=100,
+        least="1",
+        help="How many may wait; the oldest gives way.",
+    ),
+)
+
+_INTEGRATIONS = (
+    Setting(
+        name="bundle",
+        flag="--bundle",
+        form=Form.PATH,
+        default=".",
+        help="The directory of the bundle, where no DIR is named.",
+    ),
+    Setting(
+        name="revision",
+        flag="--revision",
+        form=Form.TEXT,
+        default="",
+        help="Read this revision of the Git repository of the bundle, without a checkout.",
+    ),
+    Setting(
+        name="kubeconfig",
+        flag="--kubeconfig",
+        form=Form.TEXT,
+        default="",
+        help="Instead of KUBECONFIG; several files as there.",
+    ),
+    Setting(
+        name="contexts",
+        flag="--context-of",
+        form=Form.TEXTS,
+        default=(),
+        help="CLUSTER=CONTEXT, where the context of a cluster is not called like it.",
+    ),
+    Setting(
+        name="image",
+        flag="--image",
+        form=Form.TEXT,
+        default="",
+        help="The repository of the image, instead of quay.io/app-sre/qontract-reconcile.",
+    ),
+    Setting(
+        name="parameters",
+        flag="--parameter",
+        form=Form.TEXTS,
+        default=(),
+        help="NAME=VALUE, over what environments say.",
+    ),
+    Setting(
+        name="overlay",
+        flag="--overlay",
+        form=Form.PATH,
+        default="",
+        help="A patch of the site's own, laid over every workload.",
+    ),
+    Setting(
+        name="pods",
+        flag="--pods",
+        form=Form.CHOICE,
+        choices=("proxy", "direct"),
+        default="proxy",
+        help="How pods are asked: through the API server, or at their addresses, from inside.",
+    ),
+    Setting(
+        name="runs.through",
+        flag="--runs",
+        form=Form.CHOICE,
+        choices=("pods", "prometheus"),
+        default="pods",
+        help="Who tells how the runs of a shard ended.",
+    ),
+    Setting(
+        name="runs.port",
+        flag="--runs-port",
+        form=Form.WHOLE,
+        default=9090,
+        least="1",
+        help="Where pods tell it.",
+    ),
+    Setting(
+        name="runs.prometheus",
+        flag="--runs-prometheus",
+        form=Form.TEXT,
+        default="",
+        help="Which Prometheus of --prometheus tells it, where there are several.",
+    ),
+    Setting(
+        name="runs.clusterLabel",
+        flag="--runs-cluster-label",
+        form=Form.TEXT,
+        default="",
+        help="The label by which that Prometheus tells clusters apart.",
+    ),
+    Setting(
+        name="limits.concurrency",
+        flag="--concurrency",
+        form=Form.WHOLE,
+        default=10,
+        least="1",
+        help="How many objects are changed at once on one cluster.",
+    ),
+)
+
+_PROMOTION = (
+    Setting(
+        name="source",
+        flag="--source",
+        form=Form.TEXT,
+        default="",
+        help="Where the artifact's repository is, if not where it says: an address or a clone.",
+    ),
+    Setting(
+        name="schemasSource",
+        flag="--schemas-source",
+        form=Form.TEXT,
+        default="",
+        help="The same of the schemas' repository.",
+    ),
+)
+
+_FORGE = (
+    Setting(
+        name="forge",
+        flag="--forge",
+        form=Form.CHOICE,
+        choices=("auto", "gitlab", "github", "gitea", "local"),
+        default="auto",
+        help="Where merge requests are; auto tells it from the address of the remote.",
+    ),
+    Setting(
+        name="forgeUrl",
+        flag="--forge-url",
+        form=Form.TEXT,
+        default="",
+        help="The address of the forge, where it is not at the host of the remote.",
+    ),
+    Setting(
+        name="forgeToken",
+        flag="--forge-token",
+        form=Form.TOKEN,
+        default="",
+        help="Where its token is, env:NAME or file:PATH; else GITLAB_TOKEN, GITHUB_TOKEN, GH_TOKEN "
+        "or GITEA_TOKEN.",
+    ),
+)
+
+TABLE: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE, *_PROMOTION, *CHECK, *UPGRADES)
+}

@@ -1,0 +1,152 @@
+"""A database that keeps its word: what it acknowledged is on disk, and its errors are ours.
+
+SQLite: a write-ahead log that is synced at each commit, and writers that queue instead of failing
+half way (`BEGIN IMMEDIATE`, a busy timeout). PostgreSQL: a commit is waited for, even where the
+server's default would not.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.problem import Problem
+
+# How long a writer waits for another. Longer than any append takes, shorter than a lease.
+BUSY_TIMEOUT_MS = 10_000
+
+_PRAGMAS = (f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}",)
+_PRAGMAS_WRITING = (*_PRAGMAS, "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL")
+_WAIT_FOR_COMMIT = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
+# The option by which a transaction says that it writes.
+_WRITES = "tidegate_writes"
+
+
+class Database:
+    """Transactions of three kinds on one database."""
+
+    def __init__(self, engine: sa.Engine, name: str, path: Path | None = None) -> None:
+        self.engine = engine
+        self.name = name
+        # The file; None: it is on a server.
+        self.path = path
+        # A writer of SQLite that finds another at work looks again after up to a tenth of a second:
+        # those of one process are better off queueing here. A server has a queue of its own.
+        self._queue: AbstractContextManager[Any] = Lock() if path is not None else nullcontext()
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the database is a file."""
+        return self.path is not None
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """One transaction that writes, all or nothing; it is on disk when this ends."""
+        with self._outside(), self._queue, self._begun({_WRITES: True}) as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """One short transaction that reads."""
+        with self._outside(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """One long transaction that sees the database as it was when this began."""
+        # A transaction of SQLite always does.
+        options: dict[str, Any] = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self._outside(), self._begun(options) as connection:
+            yield connection
+
+    @contextmanager
+    def _begun(self, options: dict[str, Any]) -> Iterator[sa.Connection]:
+        with self.engine.connect() as connection:
+            chosen = connection.execution_options(**options)
+            with chosen.begin():
+                yield chosen
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _outside(self) -> Iterator[None]:
+        """What the database cannot do is an OutsideError; what we did wrong stays what it is."""
+        driver: Any = self.engine.dialect.loaded_dbapi
+        try:
+            yield
+        except PoolTimeoutError as error:
+            raise OutsideError(f"{self.name}: {_one_line(error)}") from error
+        except (DBAPIError, driver.Error) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            ours = (driver.IntegrityError, driver.ProgrammingError, driver.DataError)
+            if isinstance(cause, ours):
+                raise
+            raise OutsideError(f"{self.name}: {_one_line(cause)}") from error
+
+
+def _one_line(error: BaseException | None) -> str:
+    text = " ".join(str(error).split())
+    if text == "database is locked":
+        return f"another process kept it locked for {BUSY_TIMEOUT_MS // 1000} s; try again"
+    return text
+
+
+def sqlite_database(path: Path, *, mode: str) -> Database:
+    """A database in a file. Modes are SQLite's: ro, rw, and rwc, which makes the file."""
+    address = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    pragmas = _PRAGMAS if mode == "ro" else _PRAGMAS_WRITING
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            address, uri=True, isolation_level=None, check_same_thread=False
+        )
+        for pragma in pragmas:
+            connection.execute(pragma)
+        return connection
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.QueuePool)
+    sa.event.listen(engine, "begin", _begin)
+    return Database(engine, str(path), path)
+
+
+def _begin(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def postgres_database(url: str) -> Database:
+    """A database on a server; UserError if the address is none, or the driver is not there."""
+    rest = url.partition("://")[2]
+    try:
+        address = sa.make_url(f"postgresql+psycopg://{rest}")
+        engine = sa.create_engine(address, pool_pre_ping=True)
+    except (ArgumentError, ValueError):
+        raise _unusable("not a PostgreSQL address", "postgresql://user@host/database") from None
+    except ModuleNotFoundError:
+        raise _unusable("no driver for PostgreSQL", "install tidegate[postgres]") from None
+    sa.event.listen(engine, "connect", _wait_for_commits)
+    # Whatever is printed, a password is not.
+    return Database(engine, address.set(drivername="postgresql").render_as_string())
+
+
+def _unusable(message: str, remedy: str) -> UserError:
+    return UserError((Problem("--database", message, remedy),))
+
+
+def _wait_for_commits(connection: Any, _: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_WAIT_FOR_COMMIT)
+    connection.commit()

@@ -1,0 +1,97 @@
+"""What every store refuses, in the same words: the half of the contract that needs no database."""
+
+from collections.abc import Sequence
+
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Folded
+from tidegate.model.errors import StaleError, UserError
+from tidegate.model.problem import Problem
+from tidegate.model.time import Duration, Instant
+from tidegate.store.port import Claim, Head, Lease
+
+# Both databases keep whole numbers in 64 bits.
+NUMBER_MAX = 2**63 - 1
+
+
+def check_names(*names: str) -> None:
+    """PostgreSQL keeps no NUL in a text, so nobody does."""
+    for name in names:
+        if "\0" in name:
+            raise ValueError(f"{name!r}: a name cannot hold a NUL")
+
+
+def check_claims(claims: Sequence[Claim], frees: Sequence[str]) -> None:
+    """What is claimed or freed is called by names, too."""
+    for claim in claims:
+        check_names(claim.name, claim.partition, claim.key)
+    check_names(*frees)
+
+
+def check_notes(notes: Sequence[Note]) -> None:
+    """Whatever will be a column has to fit into one."""
+    for note in notes:
+        target = getattr(note.fact, "target", "")
+        if "\0" in note.actor or "\0" in target:
+            check_names(note.actor, target)
+
+
+def check_after(partition: str, head: Head, after: Head | None) -> None:
+    """Somebody who writes behind an end has to know the end."""
+    if after is None or after == head:
+        return
+    if after.seq == head.seq:
+        what = f"entry {head.seq} is another one than the one this follows"
+    else:
+        what = f"the chain ends at {head.seq}, not at {after.seq}"
+    raise StaleError(f"{partition}: {what}; read it and decide again")
+
+
+def check_token(partition: str, newest: Lease, token: int | None) -> None:
+    """Only the newest token writes. One that was never given out is from another journal."""
+    if token is None or token == newest.token:
+        return
+    if token > newest.token:
+        raise StaleError(f"{partition}: token {token} was not given out here; take a lease")
+    by = f" to {newest.holder}" if newest.holder else ""
+    raise StaleError(f"{partition}: token {token} is void: {newest.token} was given out{by}")
+
+
+def check_projection(partition: str, head_seq: int, seq: int) -> None:
+    """A state cannot include entries that are not there."""
+    if seq > head_seq:
+        raise StaleError(f"{partition}: the chain ends at {head_seq}, there is no entry {seq}")
+    if seq < 0:
+        raise ValueError(f"{partition}: a state after entry {seq}")
+
+
+def check_compaction(partition: str, note: Note, head_seq: int, keep_after: int) -> None:
+    """What is dropped has to be in the state that takes its place."""
+    if not isinstance(note.fact, Folded):
+        raise ValueError(f"{partition}: only a Folded fact can stand for what is dropped")
+    if not 0 <= keep_after <= head_seq:
+        raise ValueError(f"{partition}: cannot drop up to {keep_after} of {head_seq} entries")
+
+
+def check_adoption(partition: str, head_seq: int) -> None:
+    """Two histories cannot become one chain."""
+    if head_seq > 0:
+        what = f"partition {partition} has {head_seq} entries here"
+        raise UserError((Problem("", what, "import into a journal without it"),))
+
+
+def next_lease(held: Lease, holder: str, now: Instant, term: Duration) -> Lease | None:
+    """The lease after somebody asked for it; None if another holds it.
+
+    A holder that let its lease run out gets a new token: whoever wrote under the old one may be a
+    process that was thought dead.
+    """
+    if not holder:
+        raise ValueError(f"{held.partition}: a lease needs a holder's name")
+    until = now + term
+    if until > NUMBER_MAX:
+        raise ValueError(f"{held.partition}: a lease until {until} is past what can be kept")
+    running = bool(held.holder) and held.until > now
+    if running and held.holder != holder:
+        return None
+    token = held.token if running else held.token + 1
+    return Lease(held.partition, holder, token, Instant(until))

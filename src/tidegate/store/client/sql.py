@@ -1,0 +1,205 @@
+"""The journal in SQLite or PostgreSQL: one unit of work is one transaction.
+
+An append locks its partition's row, compares what the caller believes with what is there, takes the
+claims, writes the entries and moves the row on. Whoever comes second sees the row moved. In SQLite
+the lock is the database's own; in PostgreSQL it is `FOR UPDATE`, and one more lock for all who
+claim, so that two of them cannot wait for each other.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+
+from tidegate.journal.chain import Entry, Note, genesis, link
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.time import Duration, Instant
+from tidegate.store.client import rules
+from tidegate.store.client.database import Database
+from tidegate.store.client.partition import (
+    Partition,
+    find,
+    keep_lease,
+    lock,
+    move_base,
+    move_head,
+)
+from tidegate.store.client.places import free, queue, take
+from tidegate.store.client.rows import Pages, insert_entries, select_entries
+from tidegate.store.client.schema import claims as taken
+from tidegate.store.client.schema import entries, partitions, projections
+from tidegate.store.port import Claim, Head, Lease
+
+_HEADS = sa.select(partitions.c.name, partitions.c.seq).where(partitions.c.seq > 0)
+
+
+class SqlStore:
+    """A journal in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(
+        self,
+        partition: str,
+        notes: Sequence[Note],
+        *,
+        after: Head | None = None,
+        token: int | None = None,
+        claims: Sequence[Claim] = (),
+        frees: Sequence[str] = (),
+    ) -> Head:
+        """Write facts behind the chain's end, all or none."""
+        rules.check_names(partition)
+        rules.check_notes(notes)
+        rules.check_claims(claims, frees)
+        if not notes and not claims and not frees:
+            known = self._find(partition)
+            if known is not None:  # who only asks need not wait for those who write
+                rules.check_after(partition, known.head, after)
+                rules.check_token(partition, known.lease, token)
+                return known.head
+        with self._database.writing() as connection:
+            found = lock(connection, partition)
+            rules.check_after(partition, found.head, after)
+            rules.check_token(partition, found.lease, token)
+            if frees or claims:
+                queue(connection)
+                free(connection, frees)
+                take(connection, claims)
+            return _write(connection, found, notes)
+
+    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """The entries of a partition behind a number, in order, up to its present end."""
+        with self._database.reading() as connection:
+            found = find(connection, partition)
+        if found is None:
+            return
+        first = max(after, found.base.seq)
+        last = found.head.seq if limit is None else min(found.head.seq, first + limit)
+        pages = Pages(first, last)
+        for start, end in pages:
+            with self._database.reading() as connection:
+                page = select_entries(connection, found.id, start, end)
+            if len(page) != end - start:
+                self._explain_gap(found)
+            pages.weighed(len(page), sum(len(entry.body) for entry in page))
+            yield from page
+
+    def _find(self, partition: str) -> Partition | None:
+        with self._database.reading() as connection:
+            return find(connection, partition)
+
+    def _explain_gap(self, before: Partition) -> None:
+        with self._database.reading() as connection:
+            now = find(connection, before.name)
+        if now is not None and now.base != before.base:
+            raise StaleError(f"{before.name}: it was compacted meanwhile; read it again")
+        remedy = "`tidegate journal verify` says which"
+        raise OutsideError(f"{self._database.name}: {before.name}: entries are missing; {remedy}")
+
+    def head(self, partition: str) -> Head:
+        """The end of a chain; of an empty one, number 0 and the genesis hash."""
+        found = self._find(partition)
+        return found.head if found is not None else Head(0, genesis(partition))
+
+    def heads(self) -> dict[str, int]:
+        """The number of the last entry of every partition."""
+        with self._database.reading() as connection:
+            return {row.name: row.seq for row in connection.execute(_HEADS)}
+
+    def partitions(self) -> list[str]:
+        """The names of all partitions, in order."""
+        return sorted(self.heads())
+
+    def save(self, partition: str, seq: int, state: bytes) -> None:
+        """Keep a projection, unless one of a later entry is kept."""
+        rules.check_names(partition)
+        with self._database.writing() as connection:
+            found = lock(connection, partition)
+            rules.check_projection(partition, found.head.seq, seq)
+            same = projections.c.partition_id == found.id
+            kept = connection.scalar(sa.select(projections.c.seq).where(same))
+            if kept is None:
+                row = {"partition_id": found.id, "seq": seq, "state": state}
+                connection.execute(sa.insert(projections).values(row))
+            elif kept <= seq:
+                connection.execute(sa.update(projections).where(same).values(seq=seq, state=state))
+
+    def load(self, partition: str) -> tuple[int, bytes] | None:
+        """The projection kept last, with the number of the entry it includes."""
+        statement = (
+            sa.select(projections.c.seq, projections.c.state)
+            .join(partitions, partitions.c.id == projections.c.partition_id)
+            .where(partitions.c.name == partition)
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(statement).one_or_none()
+        return None if row is None else (row.seq, bytes(row.state))
+
+    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
+        """Take or renew a lease; None if somebody else holds it."""
+        rules.check_names(partition, holder)
+        with self._database.writing() as connection:
+            found = lock(connection, partition)
+            lease = rules.next_lease(found.lease, holder, now, term)
+            if lease is not None:
+                keep_lease(connection, found, lease)
+            return lease
+
+    def release(self, lease: Lease) -> None:
+        """Give a lease back; the token stays used."""
+        with self._database.writing() as connection:
+            found = lock(connection, lease.partition)
+            if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
+                keep_lease(connection, found, Lease(lease.partition, "", lease.token, Instant(0)))
+
+    def claims(self) -> list[Claim]:
+        """All claims there are."""
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(taken))
+            return sorted((Claim(*row) for row in rows), key=lambda c: (c.name, c.place))
+
+    def compact(
+        self,
+        partition: str,
+        note: Note,
+        *,
+        keep_after: int,
+        after: Head | None = None,
+        token: int | None = None,
+    ) -> Head:
+        """Append a Folded fact, then drop the entries up to `keep_after`."""
+        rules.check_notes((note,))
+        with self._database.writing() as connection:
+            found = lock(connection, partition)
+            rules.check_after(partition, found.head, after)
+            rules.check_token(partition, found.lease, token)
+            rules.check_compaction(partition, note, found.head.seq, keep_after)
+            head = _write(connection, found, (note,))
+            if keep_after > found.base.seq:
+                self._drop(connection, found, keep_after)
+            return head
+
+    def _drop(self, connection: sa.Connection, found: Partition, up_to: int) -> None:
+        of = entries.c.partition_id == found.id
+        last = sa.select(entries.c.hash).where(of, entries.c.seq == up_to)
+        kept = connection.scalar(last)
+        if kept is None:
+            raise OutsideError(f"{self._database.name}: {found.name}: entry {up_to} is missing")
+        connection.execute(sa.delete(entries).where(of, entries.c.seq <= up_to))
+        move_base(connection, found, Head(up_to, bytes(kept)))
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+
+def _write(connection: sa.Connection, found: Partition, notes: Sequence[Note]) -> Head:
+    """Put notes behind a partition's end, and move its row on."""
+    if not notes:
+        return found.head
+    written = list(link(found.head.hash, found.head.seq + 1, notes))
+    insert_entries(connection, found.id, written)
+    head = Head(written[-1].seq, written[-1].hash)
+    move_head(connection, found, head)
+    return head

@@ -1,0 +1,127 @@
+"""Where the journal is kept: append-only chains, a lease for each, and the claims they share.
+
+One unit of work is one call; every implementation keeps the same contract (tests/contract).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from tidegate.journal.chain import Entry, Note
+from tidegate.model.errors import StaleError
+from tidegate.model.time import Duration, Instant
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The end of a partition's chain: the number and the hash of its last entry."""
+
+    seq: int
+    hash: bytes
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The right to write to a partition, until a moment. The token grows with every new holder."""
+
+    partition: str
+    holder: str
+    token: int
+    until: Instant
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """One place taken of something several rollouts share, by a task."""
+
+    name: str  # mutex/db, budget/eu
+    place: int  # 0 for a mutex; 0 … N-1 for a budget of N
+    partition: str
+    key: str
+    at: Instant
+
+
+class LostClaimError(StaleError):
+    """Somebody else has what was claimed: `held` are their claims, for a verdict to name."""
+
+    def __init__(self, held: tuple[Claim, ...]) -> None:
+        self.held = held
+        taken = (f"{c.name}: place {c.place} is held by {c.partition} ({c.key})" for c in held)
+        super().__init__("; ".join(taken))
+
+
+class Store(Protocol):
+    """A journal. StaleError wherever the caller's picture of it is out of date."""
+
+    def append(
+        self,
+        partition: str,
+        notes: Sequence[Note],
+        *,
+        after: Head | None = None,
+        token: int | None = None,
+        claims: Sequence[Claim] = (),
+        frees: Sequence[str] = (),
+    ) -> Head:
+        """Write facts behind the chain's end, all or none.
+
+        `after`: only if the chain ends there. `token`: only if no newer lease was given out.
+        `frees`: keys whose claims end. `claims`: taken after that in the same transaction, all or
+        none; LostClaimError if one is somebody else's.
+        """
+        ...
+
+    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """The entries of a partition behind a number, in order."""
+        ...
+
+    def head(self, partition: str) -> Head:
+        """The end of a chain; of an empty one, number 0 and the genesis hash."""
+        ...
+
+    def heads(self) -> dict[str, int]:
+        """The number of the last entry of every partition: cheap enough to ask twice a second."""
+        ...
+
+    def partitions(self) -> list[str]:
+        """The names of all partitions, in order."""
+        ...
+
+    def save(self, partition: str, seq: int, state: bytes) -> None:
+        """Keep a projection: the state after an entry, so that a restart need not fold it all."""
+        ...
+
+    def load(self, partition: str) -> tuple[int, bytes] | None:
+        """The projection kept last, with the number of the entry it includes."""
+        ...
+
+    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
+        """Take or renew a lease; None if somebody else holds it."""
+        ...
+
+    def release(self, lease: Lease) -> None:
+        """Give a lease back; the token stays used."""
+        ...
+
+    def claims(self) -> list[Claim]:
+        """All claims there are."""
+        ...
+
+    def close(self) -> None:
+        """Let go of whatever it holds open."""
+        ...
+
+    def compact(
+        self,
+        partition: str,
+        note: Note,
+        *,
+        keep_after: int,
+        after: Head | None = None,
+        token: int | None = None,
+    ) -> Head:
+        """Append a Folded fact, then drop the entries up to `keep_after`; the chain stays
+        verifiable from the hash of the last dropped one, which is kept.
+
+        `after` and `token` as for append: without them, a fact written after the state was folded
+        would be lost.
+        """
+        ...
