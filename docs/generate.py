@@ -9,9 +9,10 @@ from tidegate.cli.main import cli
 from tidegate.cli.shape import Worded
 from tidegate.kinds.upgrades.core.lint.finding import CODES, RANKS
 from tidegate.kinds.upgrades.telemetry import table as upgrade_table
-from tidegate.model.reasons import REASONS, Gate
+from tidegate.model.reason import Gate
 from tidegate.settings.setting_table import TABLE
 from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS, Known
+from tidegate.wiring import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -85,7 +86,7 @@ def reasons_page() -> str:
     for gate in Gate:
         lines += ["", f"## {gate.value}", "", "| reason | outcome | sentence | facts | opens |"]
         lines.append("|---|---|---|---|---|")
-        for reason, entry in REASONS.items():
+        for reason, entry in ((each, each.entry) for each in reasons()):
             if entry.gate is gate:
                 facts = ", ".join(f"`{name}` ({kind.value})" for name, kind in entry.facts)
                 cells = (

@@ -11,7 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from tidegate.model.reasons import REASONS, Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
+from tidegate.wiring import reasons
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -101,7 +102,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
 def test_every_gate_that_can_shut_has_a_runbook() -> None:
     """Whoever is held finds what to do: each gate that can wait or stop has its section."""
     book = (ROOT / "docs" / "operate" / "runbook.md").read_text(encoding="utf-8")
-    shut = {entry.gate for entry in REASONS.values() if entry.outcome is not Outcome.PASS}
+    shut = {each.entry.gate for each in reasons() if each.entry.outcome is not Outcome.PASS}
     assert not [gate.value for gate in Gate if gate in shut and f"## {gate.value}:" not in book]
 
 
@@ -110,7 +111,7 @@ def test_every_stop_says_what_would_open_it() -> None:
     finished = {"Done", "Skipped"}
     silent = [
         reason.value
-        for reason, entry in REASONS.items()
+        for reason, entry in ((each, each.entry) for each in reasons())
         if entry.outcome is not Outcome.PASS and not entry.opens and reason.value not in finished
     ]
     assert not silent

@@ -19,6 +19,7 @@ from tidegate.machine.clock import Clock
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
+from tidegate.model.reason import Reason
 from tidegate.notify.port import Notifier
 from tidegate.prometheus.port import EvidenceSource
 from tidegate.prometheus.server import PrometheusServer
@@ -28,6 +29,24 @@ from tidegate.store.archive_port import Archive
 if TYPE_CHECKING:
     from tidegate.forge.place import ForgeKind
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
+
+
+def reasons() -> tuple[Reason, ...]:
+    """Every reason that a verdict can have, of all kinds and of the brakes."""
+    from tidegate.kinds.promotions.core.reasons import PromotionReason
+    from tidegate.kinds.rollouts.core.reasons import RolloutReason
+    from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
+    from tidegate.model.brake_reasons import BrakeReason
+    from tidegate.model.progress_reasons import ProgressReason
+
+    tables: tuple[type[Reason], ...] = (
+        ProgressReason,
+        RolloutReason,
+        BrakeReason,
+        PromotionReason,
+        *UPGRADE_REASONS,
+    )
+    return tuple(reason for table in tables for reason in table)
 
 
 def clock() -> Clock:
@@ -289,7 +308,7 @@ def forge(
     UserError names the setting to change. Nobody is asked yet.
     """
     from tidegate.forge.place import ForgeKind, forge_place
-    from tidegate.forge.remote_url import remote_of
+    from tidegate.git.remote_url import remote_of
 
     place = forge_place(remote_of(remote), kind, url)
     if place.kind is ForgeKind.LOCAL:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.git_repos import ADA, BOB, clone, commit, git, push_change, remote
-from tidegate.forge.remote_url import without_login
 from tidegate.git.client.address import cleaned
 from tidegate.git.client.mirror import open_mirror
 from tidegate.git.client.process import Git
 from tidegate.git.client.repository import GitRepository, open_repository
 from tidegate.git.port import Ancestry, Repository
+from tidegate.git.remote_url import without_login
 from tidegate.model.errors import OutsideError, StaleError, UserError
 from tidegate.model.time import parse_instant
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tidegate.api.server import Server, bind
-from tidegate.kinds.rollouts.core.explain.notices import Happening, Notice
+from tidegate.explain.notice import Happening, Notice
 from tidegate.model.errors import OutsideError
 from tidegate.notify.webhook import ATTEMPTS_MAX, TEXT_MAX, Webhook, text_of
 

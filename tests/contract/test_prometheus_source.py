@@ -14,11 +14,11 @@ from aiohttp import web
 
 from tests.property.prometheus_worlds import BEGIN, SINCE, body, matrix, told_at
 from tests.serving import answering
+from tidegate.documents.probe import AlertRules, Counters, PrometheusProbe
 from tidegate.gates.health import Evidence
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Instant
 from tidegate.prometheus.client.source import Limits, PrometheusSource
-from tidegate.prometheus.probe import AlertRules, Counters, PrometheusProbe
 from tidegate.prometheus.server import PrometheusServer, Secret
 
 NOW = Instant(SINCE + 20 * SECOND)

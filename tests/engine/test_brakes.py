@@ -18,7 +18,7 @@ from tidegate.journal.facts import Acted, Bound, Braked, Decided, Lifted, Outcom
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 from tidegate.model.errors import OutsideError
-from tidegate.model.reasons import Gate
+from tidegate.model.reason import Gate
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.settings.brake_file import BrakeFile
 from tidegate.store.client.memory import MemoryStore

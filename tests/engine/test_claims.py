@@ -11,7 +11,7 @@ from tidegate.engine.brake_book import BrakeBook
 from tidegate.journal.facts import Decided
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
-from tidegate.model.reasons import Gate
+from tidegate.model.reason import Gate
 from tidegate.model.time import SECOND, Instant
 from tidegate.settings.brake_file import BrakeFile
 from tidegate.store.client.memory import MemoryStore

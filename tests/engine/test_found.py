@@ -21,12 +21,12 @@ from tidegate.journal.facts import (
 )
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.errors import OutsideError
 from tidegate.model.plan import Change, ChangeKind
-from tidegate.model.reasons import Reason
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.client.memory import MemoryStore
@@ -64,7 +64,7 @@ def test_what_nobody_was_told_does_not_time_out() -> None:
     world = world_of(folded(DECLARED, decided(task(ChangeKind.APPLY))), None)
     assert world is not None
     plan = decide(world, HOUR)
-    assert plan.options[0].verdicts[0].reason is Reason.InFlightUndated
+    assert plan.options[0].verdicts[0].reason is RolloutReason.InFlightUndated
 
 
 def test_a_removal_under_way_is_not_decided_again() -> None:

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
+from tidegate.documents.probe import AlertRules
 from tidegate.engine.evidence import Gatherer, Pace
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.health import Evidence, HealthGate, health_verdicts
 from tidegate.gates.scope import EVERYTHING
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.errors import OutsideError
-from tidegate.model.reasons import Reason
+from tidegate.model.reason import Reason
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.prometheus.port import Probe
-from tidegate.prometheus.probe import AlertRules
 
 BEGIN = Instant(1_800_000_000 * SECOND)
 PACE = Pace(every=Duration(15 * SECOND), timeout_s=0.5, patience_s=0.05)
@@ -90,9 +91,9 @@ def test_each_gate_gets_the_evidence_of_its_probe() -> None:
     async def story(source: Fake, gatherer: Gatherer) -> None:
         filled = await gatherer.fill(BRAKES, PROBES, "v2", BEGIN, at(30))
         assert reasons(filled, 30) == [
-            Reason.HealthGood,
-            Reason.HealthGood,
-            Reason.HealthMissing,
+            BrakeReason.HealthGood,
+            BrakeReason.HealthGood,
+            BrakeReason.HealthMissing,
         ]
         assert gatherer.known(BRAKES, PROBES, "v2", BEGIN) == filled
         assert filled.health[0].evidence == Evidence(seen_at=at(30), revision="v2", since=BEGIN)
@@ -109,7 +110,7 @@ def test_the_same_is_asked_seldom() -> None:
             await gatherer.fill(BRAKES, probes, "v2", BEGIN, at(seconds))
         assert [now for _, _, now in source.asked] == [at(0), at(15), at(30)]
         filled = await gatherer.fill(BRAKES, probes, "v3", at(31), at(31))
-        assert reasons(filled, 31, "v3")[:2] == [Reason.HealthGood, Reason.HealthGood]
+        assert reasons(filled, 31, "v3")[:2] == [BrakeReason.HealthGood, BrakeReason.HealthGood]
         assert len(source.asked) == 4
 
     tell(story)
@@ -126,13 +127,13 @@ def test_one_that_is_slow_delays_only_its_own_gate() -> None:
             woken.append("woken")
 
         filled = await gatherer.fill(BRAKES, PROBES, "v2", BEGIN, at(0), wake)
-        assert reasons(filled, 0)[:2] == [Reason.HealthGood, Reason.HealthMissing]
+        assert reasons(filled, 0)[:2] == [BrakeReason.HealthGood, BrakeReason.HealthMissing]
         filled = await gatherer.fill(BRAKES, PROBES, "v2", BEGIN, at(16), wake)
         assert [server for server, _, _ in source.asked].count("slow") == 1, "one at a time"
         source.gate.set()
         await asyncio.sleep(0.02)
         assert woken == ["woken"]
-        assert reasons(gatherer.known(BRAKES, PROBES, "v2", BEGIN), 16)[1] is Reason.HealthGood
+        assert reasons(gatherer.known(BRAKES, PROBES, "v2", BEGIN), 16)[1] is BrakeReason.HealthGood
 
     tell(story)
 
@@ -146,8 +147,8 @@ def test_who_never_answers_is_given_up_and_asked_again() -> None:
         await gatherer.fill(BRAKES, PROBES, "v2", BEGIN, at(20))
         await asyncio.sleep(PACE.timeout_s + 0.1)
         filled = await gatherer.fill(BRAKES, PROBES, "v2", BEGIN, at(59))
-        assert reasons(filled, 59)[:2] == [Reason.HealthGood, Reason.HealthGood]
-        assert reasons(filled, 60)[:2] == [Reason.HealthGood, Reason.HealthStale]
+        assert reasons(filled, 59)[:2] == [BrakeReason.HealthGood, BrakeReason.HealthGood]
+        assert reasons(filled, 60)[:2] == [BrakeReason.HealthGood, BrakeReason.HealthStale]
         assert gatherer.troubles(PROBES, "v2", BEGIN) == {"slow": "no answer in 0.5 s"}
         assert [server for server, _, _ in source.asked].count("slow") == 3
 
@@ -162,11 +163,11 @@ def test_a_failure_leaves_the_last_evidence_and_says_why() -> None:
         source.fails = {"fast"}
         for seconds in (20, 40, 60):
             filled = await gatherer.fill(BRAKES, PROBES, "v2", BEGIN, at(seconds))
-        assert reasons(filled, 60)[:2] == [Reason.HealthStale, Reason.HealthGood]
+        assert reasons(filled, 60)[:2] == [BrakeReason.HealthStale, BrakeReason.HealthGood]
         assert gatherer.troubles(PROBES, "v2", BEGIN) == {"fast": "fast: out of order"}
         source.fails = set()
         filled = await gatherer.fill(BRAKES, PROBES, "v2", BEGIN, at(80))
-        assert reasons(filled, 80)[0] is Reason.HealthGood
+        assert reasons(filled, 80)[0] is BrakeReason.HealthGood
         assert not gatherer.troubles(PROBES, "v2", BEGIN)
 
     tell(story)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from tests.engine.stage import DEMO, PARTITION, Process, Stage, Tripwire, set_up
 from tidegate.engine.telling import Teller
+from tidegate.explain.notice import Happening, Notice
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Asked, Mode, Told, Verb
-from tidegate.kinds.rollouts.core.explain.notices import Happening, Notice
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 from tidegate.store.client.memory import MemoryStore

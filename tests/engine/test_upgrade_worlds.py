@@ -15,6 +15,7 @@ from tidegate.documents.reader import Reader
 from tidegate.kinds.upgrades.app.survey import Survey, survey
 from tidegate.kinds.upgrades.app.worlds import ends_of, world_of
 from tidegate.kinds.upgrades.core import compat
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.world import Org, World
 from tidegate.kinds.upgrades.ocm.documents import Version
@@ -24,7 +25,6 @@ from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.kinds.upgrades.wire.line import decode
 from tidegate.model.problem import Problems
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant, parse_instant
 
 VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
@@ -143,7 +143,7 @@ def test_a_cluster_that_makes_no_sense_still_has_its_mutexes() -> None:
     plan = decide(world, parse_instant("2026-03-02T08:00:00Z"))
     assert plan.actions == []
     reasons = {each.reason for option in plan.options for each in option.verdicts}
-    assert {Reason.ClusterUnread, Reason.MutexUnread} <= reasons
+    assert {UpgradeReason.ClusterUnread, UpgradeReason.MutexUnread} <= reasons
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from tidegate.api.app import Probes, make_app
 from tidegate.api.server import Server, bind
-from tidegate.api.soak import soak_routes
+from tidegate.kinds.upgrades.api.soak import soak_routes
 from tidegate.model.errors import OutsideError
 
 Use = Callable[[aiohttp.ClientSession], Awaitable[None]]

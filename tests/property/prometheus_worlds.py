@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from tidegate.documents.probe import PrometheusProbe
 from tidegate.gates.health import Evidence, HealthGate, health_verdicts
 from tidegate.gates.scope import EVERYTHING
 from tidegate.model.errors import OutsideError
-from tidegate.model.reasons import Outcome
+from tidegate.model.reason import Outcome
 from tidegate.model.time import SECOND, Duration, Instant, format_instant
-from tidegate.prometheus.probe import PrometheusProbe
 from tidegate.prometheus.questions import Ask
 from tidegate.prometheus.testimony import Answers, weigh
 

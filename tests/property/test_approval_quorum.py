@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from tests.property.brake_worlds import NOON, PEOPLE, REVISIONS, approval_gates, at
 from tidegate.gates.approval import ApprovalGate, approval_verdicts
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Outcome, Reason
 from tidegate.model.time import Instant
 
 authors = st.none() | st.sampled_from(PEOPLE)
@@ -26,13 +27,13 @@ def oracle(gate: ApprovalGate, version: str | None, author: str | None, now: Ins
         if not words:
             continue
         if max(words)[1]:
-            return Reason.Rejected
+            return BrakeReason.Rejected
         may = not gate.people or person in gate.people
         if may and (gate.by_author or person != author):
             approve += 1
     if not gate.by_author and author is None:
-        return Reason.AuthorUnknown
-    return Reason.QuorumReached if approve >= gate.quorum else Reason.QuorumMissing
+        return BrakeReason.AuthorUnknown
+    return BrakeReason.QuorumReached if approve >= gate.quorum else BrakeReason.QuorumMissing
 
 
 @given(approval_gates, versions, authors, hours)
@@ -43,8 +44,8 @@ def test_the_quorum_is_exact(
     (said,) = approval_verdicts([gate], version, author, now)
     if any(each.at <= now and each.rejects for each in gate.responses):
         # Of two words at one instant the rejection counts, which the oracle's max() agrees with.
-        assert (said.reason is Reason.Rejected) == (
-            oracle(gate, version, author, now) is Reason.Rejected
+        assert (said.reason is BrakeReason.Rejected) == (
+            oracle(gate, version, author, now) is BrakeReason.Rejected
         )
     assert said.reason is oracle(gate, version, author, now)
 

@@ -16,7 +16,7 @@ from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 from tidegate.model.problem import Problems
-from tidegate.model.reasons import REASONS, Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import Target
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
@@ -80,7 +80,7 @@ def test_every_verdict_can_be_told(case: Case, now: Instant) -> None:
         assert option.verdicts
         for each in option.verdicts:
             assert each.until is None or each.until > now
-            assert each.outcome is Outcome.PASS or REASONS[each.reason].opens or not each.until
+            assert each.outcome is Outcome.PASS or each.reason.entry.opens or not each.until
     go = [option.target for option in plan.options if all_pass(option.verdicts)]
     names = world.targets + world.departed
     assert sorted(names[i].name for i in go) == sorted(action.target for action in plan.actions)

@@ -11,8 +11,9 @@ from tidegate.gates.freeze import Exemption, Freeze, Span, freeze_verdicts, join
 from tidegate.gates.scope import EVERYTHING, in_force
 from tidegate.kinds.rollouts.core.course import Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.plan import ChangeKind
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Duration, Instant
 
 frozen_cases = cases(only("freezes")).map(sure_labels)
@@ -100,7 +101,7 @@ def test_until_is_honest(freeze: Freeze, need: Duration | None, now: Instant) ->
     """Before `until` the gate stays as it is; at it, it says something else."""
     (said,) = freeze_verdicts([(freeze, ())], "r2", need, now)
     assert (said.outcome is not Outcome.PASS) == is_on(freeze, now, need)
-    if said.reason is Reason.CalendarEnds:
+    if said.reason is BrakeReason.CalendarEnds:
         return
     if said.until is None:
         horizon = [at(20)]
@@ -140,11 +141,11 @@ def test_an_exception_lasts_as_long_as_the_longest(
     )
     (said,) = freeze_verdicts([(freeze, exempt)], "r2", need, now)
     last = max(ends, default=now)
-    if shut.outcome is Outcome.PASS or last <= now or shut.reason is Reason.CalendarEnds:
+    if shut.outcome is Outcome.PASS or last <= now or shut.reason is BrakeReason.CalendarEnds:
         assert said == shut
     else:
         assert shut.until is not None
-        assert said.reason is Reason.FreezeExcepted
+        assert said.reason is BrakeReason.FreezeExcepted
         assert said.until == min(last, shut.until)
 
 

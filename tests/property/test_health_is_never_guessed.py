@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.property.brake_worlds import NOON, REVISIONS, at, health_gates
 from tidegate.gates.health import HealthGate, health_moments, health_verdicts
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
@@ -57,7 +58,7 @@ def test_taking_evidence_away_never_makes_it_good(
     was = said_of(gate, revision, now).outcome is Outcome.PASS
     for less in without:
         assert was or said_of(less, revision, now).outcome is not Outcome.PASS
-    assert said_of(without[0], revision, now).reason is Reason.HealthMissing
+    assert said_of(without[0], revision, now).reason is BrakeReason.HealthMissing
 
 
 @given(health_gates, revisions, hours)
@@ -71,7 +72,7 @@ def test_time_alone_changes_it_only_when_it_says(
     if said.outcome is Outcome.PASS:
         assert said.until is not None
         assert said_of(gate, revision, Instant(said.until - 1)) == said
-        assert said_of(gate, revision, said.until).reason is Reason.HealthStale
+        assert said_of(gate, revision, said.until).reason is BrakeReason.HealthStale
 
 
 def test_the_three_values_are_all_there() -> None:

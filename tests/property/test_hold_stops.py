@@ -5,7 +5,8 @@ from hypothesis import given
 from tests.property.brake_worlds import NOON, Case, cases, is_in, only, sure_labels
 from tidegate.gates.scope import in_force
 from tidegate.kinds.rollouts.core.decide import decide
-from tidegate.model.reasons import Gate, Reason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Gate
 from tidegate.model.target import State
 from tidegate.model.time import Instant
 
@@ -40,7 +41,7 @@ def test_what_is_under_way_goes_on_and_says_so(case: Case) -> None:
     plan = decide(world, NOON)
     assert plan.states == decide(case.world(brakes=None), NOON).states
     for i, state in enumerate(plan.states):
-        told = Reason.HoldSpares in {each.reason for each in plan.options[i].verdicts}
+        told = BrakeReason.HoldSpares in {each.reason for each in plan.options[i].verdicts}
         assert told == (state is State.IN_FLIGHT and held(case, world.targets[i].name))
 
 

@@ -8,7 +8,7 @@ from tests.property.brake_worlds import NOON, Case, cases, is_in, only, sure_lab
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import ChangeKind
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 
 shared_cases = cases(only("mutexes")).map(sure_labels)
 

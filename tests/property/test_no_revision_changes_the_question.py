@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.prometheus.promql import complaints, filled, literal, skeleton
+from tidegate.documents.promql import complaints, filled, literal, skeleton
 
 QUERIES = (
     "a{b=$revision}",

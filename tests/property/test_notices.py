@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases, manual, retries, rollbacks
 from tests.sim.generator import Case
+from tidegate.explain.notice import WORDS, Happening, words
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.notices import WORDS, Due, Happening, due, key, words
+from tidegate.kinds.rollouts.core.explain.notices import Due, due, key
 from tidegate.kinds.rollouts.core.remember import remember
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Event
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import State
 from tidegate.model.time import Instant
 

@@ -9,7 +9,7 @@ from tidegate.kinds.rollouts.core.census import Tally
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.summary import GroupReport
 from tidegate.kinds.rollouts.core.world import Membership
-from tidegate.model.reasons import Gate
+from tidegate.model.reason import Gate
 
 pinned_cases = cases(only("pins")).map(sure_labels)
 

@@ -22,9 +22,9 @@ from tests.property.prometheus_worlds import (
     told_at,
 )
 from tests.property.test_documents_never_crash import bent
-from tidegate.model.reasons import Outcome
+from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusProbe
+from tidegate.model.reason import Outcome
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
 from tidegate.prometheus.questions import Ask, check_steps
 
 fleets = shards.map(lambda shard: [shard]) | st.lists(shards, min_size=1, max_size=3)

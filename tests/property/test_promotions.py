@@ -9,7 +9,8 @@ from tidegate.gates.scope import EVERYTHING
 from tidegate.git.history import Ancestry
 from tidegate.kinds.promotions.core.decide import Built, SchemasNeed, Stand, World, decide
 from tidegate.kinds.promotions.core.model import Artifact, Environment, Form, Held, Promotion
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.progress_reasons import ProgressReason
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
@@ -134,7 +135,7 @@ def test_what_is_there_is_done_and_nothing_else(
     world, _, _ = drawn
     plan = decide(world, NOW)
     for option, environment in zip(plan.options, world.asked(), strict=True):
-        done = any(each.reason is Reason.Done for each in option.verdicts)
+        done = any(each.reason is ProgressReason.Done for each in option.verdicts)
         assert done == all(held.has(world.version) for held in world.moving(environment.name))
         shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
         assert done <= bool(shut)

@@ -7,10 +7,10 @@ from tests.sim.by_hand import case, decided, report
 from tests.sim.drawn import cases, rollbacks
 from tests.sim.generator import MINUTE, Case
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.limit import Limit
-from tidegate.model.reasons import Reason
 from tidegate.model.selector import Operator, Requirement, Selector
 from tidegate.model.target import Status
 from tidegate.model.time import Duration, Instant
@@ -46,7 +46,7 @@ def test_an_ignored_target_behind_others_says_until_when() -> None:
     soaking = report("a", Status.Succeeded)
     one = case(SOAKING, {"dev": "a b c"}, soaking, labels={"c": {"flaky": "yes"}})
     world, plan = decided(one)
-    behind = [v for v in plan.options[2].verdicts if v.reason is Reason.BehindInRank]
+    behind = [v for v in plan.options[2].verdicts if v.reason is RolloutReason.BehindInRank]
     assert [each.until for each in behind] == [plan.recheck_at]
     waits_say_until(world, one.now, plan)
 

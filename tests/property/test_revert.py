@@ -8,7 +8,7 @@ from tests.sim.drawn import reverts
 from tests.sim.generator import Case
 from tests.sim.laws import check_plan
 from tidegate.kinds.rollouts.core.course import Mode
-from tidegate.model.reasons import Gate
+from tidegate.model.reason import Gate
 from tidegate.model.target import State
 
 

@@ -9,7 +9,7 @@ from tidegate.gates.budget import Budget, budget_claim
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import ChangeKind
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 
 shared_cases = cases(only("budgets")).map(sure_labels)
 

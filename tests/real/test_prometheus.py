@@ -12,6 +12,7 @@ from tests.real import needed
 from tests.real.prometheus import Exporter, exporting, free_port, running
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
+from tidegate.documents.probe import PrometheusProbe
 from tidegate.documents.reader import Reader
 from tidegate.engine.evidence import Gatherer, Pace
 from tidegate.gates.brakes import Brakes
@@ -22,13 +23,13 @@ from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
 from tidegate.kubernetes.port import POD, Object
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import Problems
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.reason import Outcome, Reason
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.prometheus.client.source import Limits, PrometheusSource
-from tidegate.prometheus.probe import PrometheusProbe
 from tidegate.prometheus.server import PrometheusServer
 
 pytestmark = pytest.mark.real
@@ -167,14 +168,14 @@ def test_three_clean_runs_of_every_shard_are_good(stage: Stage) -> None:
     stage.move(a__clean=5, a__failed=1, b__clean=7, b__failed=0)
     since = now()
     fields: dict[str, Any] = {"cleanRuns": 3, "runs": COUNTERS, **QUIET}
-    stage.until(Reason.HealthUnproven, since, **fields)
+    stage.until(BrakeReason.HealthUnproven, since, **fields)
     stage.move(a__clean=6)
     stage.move(a__clean=8, b__clean=9)
     evidence = stage.once(since, **fields)
     assert isinstance(evidence, Evidence)
     assert [run.clean for run in evidence.runs] == [True, True], "b has two so far"
     stage.move(b__clean=10)
-    said = stage.until(Reason.HealthGood, since, **fields)
+    said = stage.until(BrakeReason.HealthGood, since, **fields)
     assert all(each.outcome is not Outcome.STOP for each in said)
 
 
@@ -184,11 +185,11 @@ def test_a_failed_run_is_bad_until_three_clean_ones_follow(stage: Stage) -> None
     since = stage.begin()
     fields: dict[str, Any] = {"cleanRuns": 3, "runs": COUNTERS, **QUIET}
     stage.move(a__clean=3, b__clean=3)
-    stage.until(Reason.HealthGood, since, **fields)
+    stage.until(BrakeReason.HealthGood, since, **fields)
     stage.move(b__failed=1)
-    stage.until(Reason.HealthBad, since, **fields)
+    stage.until(BrakeReason.HealthBad, since, **fields)
     stage.move(b__clean=6)
-    stage.until(Reason.HealthGood, since, **fields)
+    stage.until(BrakeReason.HealthGood, since, **fields)
 
 
 def test_a_failure_counts_even_if_a_shard_is_missing(stage: Stage) -> None:
@@ -199,7 +200,7 @@ def test_a_failure_counts_even_if_a_shard_is_missing(stage: Stage) -> None:
     stage.move(a__clean=5)
     stage.told("1 of 2 things that run were seen", since, **fields)
     stage.move(a__failed=1)
-    stage.until(Reason.HealthBad, since, **fields)
+    stage.until(BrakeReason.HealthBad, since, **fields)
 
 
 def test_a_restarted_counter_counts_anew(stage: Stage) -> None:
@@ -208,9 +209,9 @@ def test_a_restarted_counter_counts_anew(stage: Stage) -> None:
     since = stage.begin()
     stage.move(a__clean=0, a__failed=0, b__clean=1)
     fields: dict[str, Any] = {"cleanRuns": 2, "runs": COUNTERS, **QUIET}
-    stage.until(Reason.HealthUnproven, since, **fields)
+    stage.until(BrakeReason.HealthUnproven, since, **fields)
     stage.move(a__clean=2, b__clean=3)
-    stage.until(Reason.HealthGood, since, **fields)
+    stage.until(BrakeReason.HealthGood, since, **fields)
 
 
 def test_a_silent_exporter_is_never_good_for_long(stage: Stage) -> None:
@@ -219,9 +220,9 @@ def test_a_silent_exporter_is_never_good_for_long(stage: Stage) -> None:
     since = stage.begin()
     stage.move(a__clean=1, b__clean=1)
     fields: dict[str, Any] = {"cleanRuns": 1, "runs": COUNTERS, "max_age": "2s", **QUIET}
-    stage.until(Reason.HealthGood, since, **fields)
+    stage.until(BrakeReason.HealthGood, since, **fields)
     stage.exporter.silent = True
-    stage.until(Reason.HealthStale, since, **fields)
+    stage.until(BrakeReason.HealthStale, since, **fields)
     stage.told("no series since the change began", now(), **fields)
 
 
@@ -235,7 +236,7 @@ def test_a_name_with_quotes_in_it_is_only_a_name(stage: Stage) -> None:
         told = stage.once(since, revision, **fields)
         assert isinstance(told, str), revision
         assert told.endswith("no series since the change began"), revision
-    stage.until(Reason.HealthGood, since, **fields)
+    stage.until(BrakeReason.HealthGood, since, **fields)
 
 
 def test_checks_are_good_once_enough_of_them_follow_each_other(stage: Stage) -> None:
@@ -243,10 +244,10 @@ def test_checks_are_good_once_enough_of_them_follow_each_other(stage: Stage) -> 
     stage.move(app_ok=1)
     since = now()
     fields: dict[str, Any] = {"cleanRuns": 2, "checks": CHECKS, **QUIET}
-    said = stage.until(Reason.HealthGood, since, **fields)
-    assert said[0].reason is Reason.HealthMissing, "before the first check there is nothing"
+    said = stage.until(BrakeReason.HealthGood, since, **fields)
+    assert said[0].reason is BrakeReason.HealthMissing, "before the first check there is nothing"
     stage.exporter.set(app_ok=0)
-    stage.until(Reason.HealthBad, since, **fields)
+    stage.until(BrakeReason.HealthBad, since, **fields)
 
 
 def test_a_comparison_that_filters_is_pointed_out(stage: Stage) -> None:
@@ -262,16 +263,16 @@ def test_new_alerts_are_bad_and_old_ones_are_not(stage: Stage) -> None:
     """An alert that fired before the change goes on; one that begins with it does not pass."""
     alerts: dict[str, Any] = {"alerts": {"rules": ["Broken", "Slow"]}}
     stage.exporter.set(app_broken=1, app_slow=0)
-    stage.until(Reason.HealthAlerts, Instant(now() - 5 * SECOND), **alerts)
+    stage.until(BrakeReason.HealthAlerts, Instant(now() - 5 * SECOND), **alerts)
     time.sleep(1.1)  # Prometheus tells whole seconds
     since = now()
-    said = stage.until(Reason.HealthGood, since, **alerts)
+    said = stage.until(BrakeReason.HealthGood, since, **alerts)
     assert all(each.outcome is not Outcome.STOP for each in said)
     stage.exporter.set(app_slow=1)
-    said = stage.until(Reason.HealthAlerts, since, **alerts)
+    said = stage.until(BrakeReason.HealthAlerts, since, **alerts)
     assert ("Slow",) in said[-1].facts
     stage.exporter.set(app_slow=0)
-    stage.until(Reason.HealthGood, since, **alerts)
+    stage.until(BrakeReason.HealthGood, since, **alerts)
 
 
 def test_no_alert_proves_nothing_without_its_rule(stage: Stage) -> None:
@@ -289,18 +290,18 @@ def test_alerts_of_others_do_not_count(stage: Stage) -> None:
     """`match` narrows the alerts of a rule down, with the revision quoted."""
     stage.exporter.set(**{'app_broken{version="v1"}': 1})
     since = Instant(now() - SECOND)
-    stage.until(Reason.HealthAlerts, since, alerts={"rules": ["Broken"]})
+    stage.until(BrakeReason.HealthAlerts, since, alerts={"rules": ["Broken"]})
     mine = {"rules": ["Broken"], "match": "{version=$revision}"}
-    stage.until(Reason.HealthGood, since, alerts=mine)
+    stage.until(BrakeReason.HealthGood, since, alerts=mine)
     stage.exporter.set(**{'app_broken{version="v2"}': 1})
-    stage.until(Reason.HealthAlerts, since, alerts=mine)
+    stage.until(BrakeReason.HealthAlerts, since, alerts=mine)
 
 
 def test_without_a_prometheus_there_is_no_evidence(stage: Stage) -> None:
     """Nobody answers: nothing is known, and nothing is good."""
     nobody = f"http://127.0.0.1:{free_port()}"
     fields: dict[str, Any] = {"cleanRuns": 1, "runs": COUNTERS, "url": nobody, **QUIET}
-    said = stage.until(Reason.HealthMissing, Instant(now() - SECOND), **fields)
+    said = stage.until(BrakeReason.HealthMissing, Instant(now() - SECOND), **fields)
     assert [each.outcome for each in said] == [Outcome.WAIT]
     assert "cannot be asked" in str(stage.once(now(), **fields))
 

@@ -4,20 +4,16 @@ from itertools import groupby
 
 from tests.scenarios.story import Doc
 from tidegate.explain.sentence import sentence
+from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.table import (
-    GROUP_HEAD,
-    group_rows,
-    headline,
-    layout,
-    state_word,
-)
+from tidegate.kinds.rollouts.core.explain.table import GROUP_HEAD, group_rows, headline, state_word
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire import compat_line as wire
 from tidegate.kinds.rollouts.wire.rollout_doc import Reading
 from tidegate.model.errors import UserError
 from tidegate.model.plan import ChangeKind, Option
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.progress_reasons import ProgressReason
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant, format_duration
 from tidegate.model.verdict import Verdict, all_pass
 
@@ -25,7 +21,7 @@ COLUMNS_MAX = 100
 # So many targets in a row that say the same are drawn as one line.
 ALIKE_MIN = 5
 # The state of such a target says it all.
-_PLAIN = frozenset((Reason.Done, Reason.Failed))
+_PLAIN = frozenset((ProgressReason.Done, ProgressReason.Failed))
 
 # What happens, to whom, its state, and why.
 Row = tuple[str, str, str, tuple[str, ...]]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tests.scenarios.drawing import offset, some
 from tests.scenarios.story import Doc, Story, StoryError, names_of, pairs_of
+from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.course import Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
-from tidegate.kinds.rollouts.core.explain.table import layout
 from tidegate.kinds.rollouts.core.remember import forgotten, remember
 from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
 from tidegate.kinds.rollouts.core.world import RolloutWorld

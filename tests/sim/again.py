@@ -19,7 +19,7 @@ from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 from tidegate.model.plan import Event
 from tidegate.model.problem import Problems
-from tidegate.model.reasons import Outcome
+from tidegate.model.reason import Outcome
 from tidegate.model.target import State
 from tidegate.model.time import SECOND, Instant
 from tidegate.model.verdict import all_pass

@@ -10,11 +10,12 @@ from tests.sim.drawing import describe
 from tidegate.explain.sentence import facts, opens, sentence, until_text
 from tidegate.kinds.rollouts.core.course import Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Retry, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
 from tidegate.model.plan import ChangeKind
-from tidegate.model.reasons import REASONS, Outcome, Reason
+from tidegate.model.reason import Outcome, Reason
 from tidegate.model.target import State, Status
 from tidegate.model.time import Instant
 from tidegate.model.verdict import FactValue, Verdict, all_pass
@@ -63,7 +64,7 @@ _SPOKEN_MAX = 100_000
 
 
 def _speak(one: Verdict, now: Instant) -> None:
-    entry = REASONS[one.reason]
+    entry = one.reason.entry
     assert (one.gate, one.outcome) == (entry.gate, entry.outcome), one
     assert sentence(one), one
     assert one.outcome is not Outcome.WAIT or opens(one), one
@@ -210,7 +211,7 @@ def rollback_is_asked_for(world: RolloutWorld, now: Instant, plan: RolloutPlan) 
             raise broken("back to something else than the last good", world, now, plan)
         if target.status in (Status.ToApply, Status.Skip, Status.NewCluster):
             raise broken(f"{target.name} was never touched", world, now, plan)
-        lost = option.verdicts[0].reason is Reason.NoLastGood
+        lost = option.verdicts[0].reason is RolloutReason.NoLastGood
         if lost and world.rollout.last_good is not None:
             raise broken("a last good revision is known after all", world, now, plan)
         if all_pass(option.verdicts) and world.rollout.last_good in (None, target.revision):

@@ -16,11 +16,11 @@ from tests.sim.invariants import (
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.rollouts.core.course import Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import OnFailure, Retry
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Event
-from tidegate.model.reasons import Reason
 from tidegate.model.target import State
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
@@ -34,12 +34,12 @@ def facts_are_true(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None
         left_behind = False
         for i in phase.order:
             says = {each.reason: each for each in plan.options[i].verdicts}
-            if Reason.BehindInRank in says and not left_behind:
+            if RolloutReason.BehindInRank in says and not left_behind:
                 raise broken("nobody ranked before it waits for a slot", world, now, plan)
             if plan.states[i] in WAITING and is_counted(world, i) and i not in plan.started:
                 left_behind = True
-            if Reason.NoSlotFree in says:
-                _slots_add_up(says[Reason.NoSlotFree], i, world, now, plan)
+            if RolloutReason.NoSlotFree in says:
+                _slots_add_up(says[RolloutReason.NoSlotFree], i, world, now, plan)
 
 
 def _slots_add_up(

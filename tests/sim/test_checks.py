@@ -11,11 +11,12 @@ from tests.sim.by_hand import case, decided, report
 from tests.sim.generator import MINUTE, Case
 from tests.sim.laws import CHECKS
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import OnFailure, Retry, Rollout, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.limit import Limit
 from tidegate.model.plan import Change, ChangeKind, Event, Option
-from tidegate.model.reasons import Reason
+from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.target import State, Status
 from tidegate.model.time import Duration
 from tidegate.model.verdict import verdict
@@ -57,11 +58,11 @@ def _saying(one: Case, position: int, *reasons: Any) -> tuple[Case, RolloutPlan]
 def _also(one: Case, target: int, kind: ChangeKind) -> tuple[Case, RolloutPlan]:
     """The plan with one more option, which passes."""
     _, plan = decided(one)
-    more = Option(target, Change(kind, "r1"), (verdict(Reason.Running),))
+    more = Option(target, Change(kind, "r1"), (verdict(ProgressReason.Running),))
     return one, replace(plan, options=[*plan.options, more])
 
 
-RUNNING = verdict(Reason.Running)
+RUNNING = verdict(ProgressReason.Running)
 
 BROKEN: list[tuple[Callable[..., None], tuple[Case, RolloutPlan]]] = [
     (invariants.everybody_has_a_reason, _saying(TWO, 0)),
@@ -88,9 +89,9 @@ BROKEN: list[tuple[Callable[..., None], tuple[Case, RolloutPlan]]] = [
     (telling.words_agree, _doctored(SOAKS, summary=Summary.SUCCEEDED)),
     (
         telling.facts_are_true,
-        _saying(TWO, 1, verdict(Reason.NoSlotFree, 1, 3, 0, 0)),
+        _saying(TWO, 1, verdict(RolloutReason.NoSlotFree, 1, 3, 0, 0)),
     ),
-    (telling.facts_are_true, _saying(TWO, 0, verdict(Reason.BehindInRank))),
+    (telling.facts_are_true, _saying(TWO, 0, verdict(RolloutReason.BehindInRank))),
     (telling.counts_are_true, _doctored(SOAKS, states=[State.DONE, State.WAITING])),
     (telling.events_are_due, _doctored(TWO, events=(Event.COMPLETED,))),
     (
@@ -98,7 +99,7 @@ BROKEN: list[tuple[Callable[..., None], tuple[Case, RolloutPlan]]] = [
         _doctored(replace(TWO, rollout=Rollout(revision="r1", aborted=True)), events=()),
     ),
     (again.times_are_honest, _doctored(SOAKS, recheck_at=None)),
-    (again.waits_say_until, _saying(SOAKS, 1, verdict(Reason.NoSlotFree, 1, 0, 1, 0))),
+    (again.waits_say_until, _saying(SOAKS, 1, verdict(RolloutReason.NoSlotFree, 1, 0, 1, 0))),
 ]
 
 

@@ -9,8 +9,8 @@ from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.strategy import OrderBy, Retry, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.plan import Event
-from tidegate.model.reasons import Reason
 from tidegate.model.target import State, Status
+from tidegate.wiring import reasons
 
 SEEDS = 6_000
 REASONS = """
@@ -29,7 +29,8 @@ def test_every_word_of_a_plan_is_said_by_some_seed() -> None:
     for seed in range(SEEDS):
         seen.update(_words(case_of(seed)))
     kinds = (Event, State, Summary, Mode, StrategyType, OrderBy, Retry, Status)
-    words = [Reason[name] for name in REASONS.split()] + [word for kind in kinds for word in kind]
+    known = {each.value: each for each in reasons()}
+    words = [known[name] for name in REASONS.split()] + [word for kind in kinds for word in kind]
     assert [word for word in map(_name, words) if word not in seen] == []
 
 

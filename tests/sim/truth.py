@@ -8,11 +8,13 @@ from tests.sim.fleet import Cluster, Fleet
 from tests.sim.invariants import takes_part
 from tidegate.kinds.rollouts.core.course import Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
 from tidegate.model.plan import ChangeKind, Event
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.progress_reasons import ProgressReason
+from tidegate.model.reason import Outcome, Reason
 from tidegate.model.target import Group, State, Status
 from tidegate.model.time import Instant
 
@@ -231,22 +233,22 @@ def _has_no_slots(end: Ending) -> bool:
 # What must be true of the fleet for a reason to be the last word on a target. A reason that is not
 # here must not be: it is about a moment, and the moments are over.
 _TRUE_OF: dict[Reason, Callable[[Ending], bool]] = {
-    Reason.InFlight: Ending.is_stuck,
-    Reason.UnknownStatus: Ending.is_stuck,
-    Reason.SoakingUndated: lambda end: end.cluster.undated,
-    Reason.Failed: lambda end: end.cluster.status is Status.Failed,
-    Reason.TimedOut: Ending.is_stuck,
-    Reason.Paused: lambda end: end.memory.paused,
-    Reason.Aborted: lambda end: end.memory.aborted,
-    Reason.ReadingIncomplete: lambda end: not end.world.complete,
-    Reason.EarlierGroupIncomplete: lambda end: not end.world.complete,
-    Reason.OverBudget: lambda end: end.plan.breached,
-    Reason.MandatoryTargetFailed: lambda end: end.plan.breached,
-    Reason.EarlierGroupUnfinished: Ending.an_earlier_one_waits,
-    Reason.EarlierGroupReopened: Ending.an_earlier_one_waits,
-    Reason.ApprovalMissing: _is_unapproved,
-    Reason.ApprovedForOtherRevision: _is_unapproved,
-    Reason.NoSlotFree: Ending.someone_is_stuck,
-    Reason.BehindInRank: Ending.one_before_it_waits,
-    Reason.ConcurrencyZero: _has_no_slots,
+    ProgressReason.InFlight: Ending.is_stuck,
+    RolloutReason.UnknownStatus: Ending.is_stuck,
+    RolloutReason.SoakingUndated: lambda end: end.cluster.undated,
+    ProgressReason.Failed: lambda end: end.cluster.status is Status.Failed,
+    RolloutReason.TimedOut: Ending.is_stuck,
+    ProgressReason.Paused: lambda end: end.memory.paused,
+    ProgressReason.Aborted: lambda end: end.memory.aborted,
+    ProgressReason.ReadingIncomplete: lambda end: not end.world.complete,
+    RolloutReason.EarlierGroupIncomplete: lambda end: not end.world.complete,
+    RolloutReason.OverBudget: lambda end: end.plan.breached,
+    RolloutReason.MandatoryTargetFailed: lambda end: end.plan.breached,
+    RolloutReason.EarlierGroupUnfinished: Ending.an_earlier_one_waits,
+    RolloutReason.EarlierGroupReopened: Ending.an_earlier_one_waits,
+    RolloutReason.ApprovalMissing: _is_unapproved,
+    RolloutReason.ApprovedForOtherRevision: _is_unapproved,
+    RolloutReason.NoSlotFree: Ending.someone_is_stuck,
+    RolloutReason.BehindInRank: Ending.one_before_it_waits,
+    RolloutReason.ConcurrencyZero: _has_no_slots,
 }

@@ -10,10 +10,9 @@ import pytest
 from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, VirtualClock, set_up
 from tidegate.engine.round import Round
 from tidegate.explain.sentence import sentence
+from tidegate.explain.table import first_shut
 from tidegate.journal.facts import Acted, Mode, Outcome
-from tidegate.kinds.rollouts.core.explain.table import first_shut
 from tidegate.kinds.rollouts.telemetry.decisions import acted_record, decision_records
-from tidegate.model.reasons import REASONS
 from tidegate.model.time import Instant, parse_instant
 from tidegate.store.client.memory import MemoryStore
 from tidegate.telemetry import lines as lines_module
@@ -61,7 +60,7 @@ def test_every_target_that_waits_says_the_reason_not_to_act() -> None:
         else:
             assert line["msg"] == sentence(shut)
             assert (line["gate"], line["reason"]) == (shut.gate.value, shut.reason.value)
-            assert REASONS[shut.reason].gate is shut.gate
+            assert shut.reason.entry.gate is shut.gate
 
 
 def test_what_is_only_observed_says_would() -> None:

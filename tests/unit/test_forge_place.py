@@ -3,7 +3,7 @@
 import pytest
 
 from tidegate.forge.place import ForgeKind, ForgePlace, forge_place
-from tidegate.forge.remote_url import Remote, remote_of, without_login
+from tidegate.git.remote_url import Remote, remote_of, without_login
 from tidegate.model.errors import UserError
 
 

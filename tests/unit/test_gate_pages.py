@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.model.brake_reasons import BRAKE_REASONS
-from tidegate.model.reasons import Gate
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Gate
 
 ROOT = Path(__file__).parents[2]
 GATES = {
@@ -27,7 +27,7 @@ def test_a_gate_comes_with_its_page_its_story_and_its_law(name: str) -> None:
     assert (ROOT / f"tests/scenarios/gates/{name}.txt").exists()
     assert list((ROOT / "tests/property").glob(f"test_*{name}*.py"))
     page = (ROOT / f"docs/gates/{name}.md").read_text(encoding="utf-8")
-    mine = [reason for reason, entry in BRAKE_REASONS.items() if entry.gate is GATES[name]]
+    mine = [reason for reason in BrakeReason if reason.entry.gate is GATES[name]]
     assert mine
     assert not [reason.value for reason in mine if f"`{reason.value}`" not in page]
 
@@ -41,7 +41,7 @@ def test_every_reason_of_the_brakes_is_seen_in_a_story() -> None:
         for path in (ROOT / "tests/scenarios" / folder).glob("*.txt")
     ]
     told = "\n".join(texts)
-    shut = [r.value for r, entry in BRAKE_REASONS.items() if entry.opens and r.value not in told]
+    shut = [r.name for r in BrakeReason if r.entry.opens and r.name not in told]
     assert shut in ([], ["CalendarEnds"]), "CalendarEnds needs a world older than its reading"
 
 

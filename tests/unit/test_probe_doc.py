@@ -6,11 +6,11 @@ import pytest
 
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
+from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusProbe
+from tidegate.documents.promql import filled, literal, selector_labels
 from tidegate.documents.reader import Reader
 from tidegate.model.problem import Problems
 from tidegate.model.time import parse_instant
-from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
-from tidegate.prometheus.promql import filled, literal, selector_labels
 from tidegate.prometheus.server import PrometheusServer, Secret, read_server
 
 NOW = parse_instant("2026-01-01T00:00:00Z")

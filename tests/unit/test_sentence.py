@@ -3,9 +3,12 @@
 import pytest
 
 from tidegate.explain.sentence import facts, opens, sentence, until_text
-from tidegate.model.reasons import REASONS, Gate, Outcome, Reason
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
+from tidegate.model.progress_reasons import ProgressReason
+from tidegate.model.reason import Gate, Outcome, Reason
 from tidegate.model.time import SECOND, Instant
 from tidegate.model.verdict import FactValue, Verdict, all_pass, dated, verdict
+from tidegate.wiring import reasons
 
 # By the kind of fact.
 SAMPLES: dict[str, FactValue] = {
@@ -19,28 +22,29 @@ SAMPLES: dict[str, FactValue] = {
 
 def sample(reason: Reason) -> Verdict:
     """The verdict of a reason with facts made up."""
-    return verdict(reason, *(SAMPLES[kind.value] for _, kind in REASONS[reason].facts))
+    return verdict(reason, *(SAMPLES[kind.value] for _, kind in reason.entry.facts))
 
 
 def test_every_reason_is_documented_and_every_gate_used() -> None:
     """The table has a line for each, and no gate is left without a reason."""
-    assert set(REASONS) == set(Reason)
-    assert {entry.gate for entry in REASONS.values()} == set(Gate)
+    names = [each.value for each in reasons()]
+    assert len(set(names)) == len(names)
+    assert {each.entry.gate for each in reasons()} == set(Gate)
 
 
-@pytest.mark.parametrize("reason", Reason)
+@pytest.mark.parametrize("reason", reasons())
 def test_every_reason_can_be_said_in_words(reason: Reason) -> None:
     """Its facts fill its sentence and its remedy, and have names of their own."""
     one = sample(reason)
     assert sentence(one)
     assert "{" not in sentence(one) + opens(one)
-    assert list(facts(one)) == [name for name, _ in REASONS[reason].facts]
+    assert list(facts(one)) == [name for name, _ in reason.entry.facts]
 
 
-@pytest.mark.parametrize("reason", Reason)
+@pytest.mark.parametrize("reason", reasons())
 def test_whoever_waits_is_told_what_opens_the_gate(reason: Reason) -> None:
     """A wait names its end; a gate that is open needs none."""
-    entry = REASONS[reason]
+    entry = reason.entry
     if entry.outcome is Outcome.WAIT:
         assert entry.opens
     if entry.outcome is Outcome.PASS:
@@ -50,20 +54,20 @@ def test_whoever_waits_is_told_what_opens_the_gate(reason: Reason) -> None:
 @pytest.mark.parametrize(
     "one, text",
     [
-        (verdict(Reason.WithinBudget, 0, 1, "dev"), "0 failures, 1 allowed in dev"),
-        (verdict(Reason.WithinBudget, 1, 1, "dev"), "1 failure, 1 allowed in dev"),
+        (verdict(RolloutReason.WithinBudget, 0, 1, "dev"), "0 failures, 1 allowed in dev"),
+        (verdict(RolloutReason.WithinBudget, 1, 1, "dev"), "1 failure, 1 allowed in dev"),
         (
-            verdict(Reason.OverBudget, 2, 1, "the rollout", ("a", "b")),
+            verdict(RolloutReason.OverBudget, 2, 1, "the rollout", ("a", "b")),
             "2 failures, 1 allowed in the rollout (a, b)",
         ),
-        (verdict(Reason.Soaking, 90 * 60 * SECOND), "succeeded, soaking for 1h30m"),
-        (verdict(Reason.EarlierGroupsDone, 1), "1 earlier group done"),
+        (verdict(RolloutReason.Soaking, 90 * 60 * SECOND), "succeeded, soaking for 1h30m"),
+        (verdict(RolloutReason.EarlierGroupsDone, 1), "1 earlier group done"),
         (
-            verdict(Reason.NoSlotFree, 3, 1, 2, 0),
+            verdict(RolloutReason.NoSlotFree, 3, 1, 2, 0),
             "3 slots: 1 being updated, 2 soaking, 0 starting now",
         ),
         (
-            verdict(Reason.UnknownStatus, "{odd}"),
+            verdict(RolloutReason.UnknownStatus, "{odd}"),
             'reports "{odd}", which is no status we know; held as being updated',
         ),
     ],
@@ -75,36 +79,36 @@ def test_numbers_bring_their_nouns(one: Verdict, text: str) -> None:
 
 def test_facts_have_names() -> None:
     """Durations as Go writes them, names as lists."""
-    assert facts(verdict(Reason.Soaking, 90 * 60 * SECOND)) == {"soak": "1h30m"}
-    over = facts(verdict(Reason.OverBudget, 2, 1, "dev", ("a", "b")))
+    assert facts(verdict(RolloutReason.Soaking, 90 * 60 * SECOND)) == {"soak": "1h30m"}
+    over = facts(verdict(RolloutReason.OverBudget, 2, 1, "dev", ("a", "b")))
     assert over == {"failed": 2, "allowed": 1, "scope": "dev", "targets": ("a", "b")}
 
 
 def test_the_remedy_names_what_it_is_for() -> None:
     """What opens an approval gate is an approval of that very group."""
-    assert opens(verdict(Reason.ApprovalMissing, "prod")) == "`approve` prod"
+    assert opens(verdict(RolloutReason.ApprovalMissing, "prod")) == "`approve` prod"
 
 
 def test_a_moment_is_told_with_how_far_off_it_is() -> None:
     """And as about a moment where others have to play along."""
-    one = verdict(Reason.Soaking, 60 * SECOND)
+    one = verdict(RolloutReason.Soaking, 60 * SECOND)
     now = Instant(0)
     assert until_text(one, now) == ""
     at = Instant(90 * SECOND)
     assert until_text(dated(one, at), now) == "until 1970-01-01T00:01:30Z (in 1m30s)"
-    about = verdict(Reason.InFlight, until=at, estimate=True)
+    about = verdict(ProgressReason.InFlight, until=at, estimate=True)
     assert until_text(about, now) == "until about 1970-01-01T00:01:30Z (in 1m30s)"
 
 
 def test_a_verdict_takes_exactly_the_facts_of_its_reason() -> None:
     """Too few would break its sentence later, where nobody could help it."""
     with pytest.raises(TypeError, match="Soaking takes 1 facts, not 0"):
-        verdict(Reason.Soaking)
+        verdict(RolloutReason.Soaking)
 
 
 def test_one_shut_gate_shuts_the_option() -> None:
     """Wait and stop both do."""
-    go, wait = verdict(Reason.Running), verdict(Reason.InFlight)
+    go, wait = verdict(ProgressReason.Running), verdict(ProgressReason.InFlight)
     assert all_pass((go, go))
     assert not all_pass((go, wait))
-    assert not all_pass((go, verdict(Reason.Paused)))
+    assert not all_pass((go, verdict(ProgressReason.Paused)))

@@ -15,10 +15,10 @@ from tests.property.prometheus_worlds import (
     outcome,
     told_at,
 )
+from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusProbe
 from tidegate.model.errors import OutsideError
-from tidegate.model.reasons import Outcome
+from tidegate.model.reason import Outcome
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
 from tidegate.prometheus.questions import Ask, questions
 from tidegate.prometheus.testimony import Answers, weigh
 

@@ -10,9 +10,10 @@ from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
 from tidegate.kinds.upgrades.core.explain.stand import stands
 from tidegate.kinds.upgrades.core.faults import Fault, fault_of
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
-from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UPGRADE_REASONS
+from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.model.reasons import REASONS, Outcome, Reason
+from tidegate.model.reason import Outcome
+from tidegate.wiring import reasons
 
 SHUT = {"labels": {"schedule": "0 3 1 1 *"}}
 NOT_SOAKED = {"labels": {"soak-days": "3"}}
@@ -106,14 +107,15 @@ def test_whoever_does_not_go_on_says_why() -> None:
 
 def test_a_fault_is_only_found_where_something_is_shut() -> None:
     """Nobody is blamed for a gate that is open."""
-    blamed = [reason for reason in Reason if fault_of(reason) is not None]
-    assert {REASONS[each].outcome for each in blamed} <= {Outcome.WAIT, Outcome.STOP}
+    blamed = [reason for reason in reasons() if fault_of(reason) is not None]
+    assert {each.entry.outcome for each in blamed} <= {Outcome.WAIT, Outcome.STOP}
     assert {fault_of(each) for each in blamed} == set(Fault)
 
 
 def test_a_label_that_cannot_be_read_is_its_owners_to_mend() -> None:
     """Every reason that says so in its remedy is classed so."""
-    for reason, entry in UPGRADE_REASONS.items():
+    for reason in (each for table in UPGRADE_REASONS for each in table):
+        entry = reason.entry
         if entry.outcome is not Outcome.PASS and "mends" in entry.opens:
             assert fault_of(reason) is Fault.USER, reason
 

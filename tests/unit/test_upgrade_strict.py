@@ -7,8 +7,8 @@ import pytest
 
 from tests.upgraded import NOW, acts, answer, brake, decided, hosted, kept, shut, told, world
 from tidegate.kinds.upgrades.core.journal.record import opens_at
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.model.reasons import Reason
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 # Labels
@@ -354,7 +354,7 @@ def test_soak_is_expected_from_the_last_look_on_and_not_from_now() -> None:
     for hours, until in ((0, expected), (1, expected), (11, expected), (12, None), (13, None)):
         now = Instant(read.now + hours * 3600 * SECOND)
         plan = decide(looked, now)
-        (soak,) = (v for v in plan.options[0].verdicts if v.reason is Reason.VersionSoaking)
+        (soak,) = (v for v in plan.options[0].verdicts if v.reason is VersionReason.VersionSoaking)
         assert (soak.until, opens_at([plan], now)) == (until, until)
 
 

@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from tidegate.kinds.upgrades.core.faults import Fault, fault_of
-from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UPGRADE_REASONS
+from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.telemetry.table import EVERY
-from tidegate.model.reasons import REASONS, Outcome, Reason
+from tidegate.model.reason import Outcome
+from tidegate.wiring import reasons
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operate" / "upgrades-support.md").read_text(encoding="utf-8")
@@ -51,8 +52,9 @@ def exprs() -> Iterator[tuple[str, str]]:
 
 def test_every_reason_not_to_upgrade_is_somebodys_or_nobodys() -> None:
     """Each stands in one row of the page, in the class the numbers have for it."""
-    shut = [each for each, entry in UPGRADE_REASONS.items() if entry.outcome is not Outcome.PASS]
-    shut += [each for each in Reason if each not in UPGRADE_REASONS and fault_of(each) is not None]
+    mine = [each for table in UPGRADE_REASONS for each in table]
+    shut = [each for each in mine if each.entry.outcome is not Outcome.PASS]
+    shut += [each for each in reasons() if each not in mine and fault_of(each) is not None]
     found = classed()
     wrong = {
         each.value: found.get(each.value)
@@ -79,7 +81,7 @@ def test_every_alert_is_in_one_class_and_has_its_runbook() -> None:
 
 def test_the_page_speaks_of_nothing_else() -> None:
     """Every name in its tables is a reason or an alert."""
-    known = {each.value for each in REASONS} | set(ALERTS)
+    known = {each.value for each in reasons()} | set(ALERTS)
     assert set(classed()) <= known
 
 

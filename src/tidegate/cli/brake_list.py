@@ -6,9 +6,9 @@ import click
 
 from tidegate.cli.output import emit, terminal_width
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.explain.table import layout
 from tidegate.gates.scope import Brake, in_force
 from tidegate.journal.brake_state import FIELDS, BrakeState
-from tidegate.kinds.rollouts.core.explain.table import layout
 from tidegate.kinds.rollouts.core.journal.record import target_of
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import Instant, format_second

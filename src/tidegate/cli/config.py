@@ -5,7 +5,7 @@ import click
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.explain.table import layout
 from tidegate.settings.setting_forms import Written
 from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Merged, shown

@@ -8,9 +8,9 @@ from tidegate.engine.kind import Ended
 from tidegate.engine.round import Round
 from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Led, Vitals
+from tidegate.explain.notice import Notice
 from tidegate.gates.scope import kind_word
 from tidegate.journal.facts import Acted, AnyFact, Told
-from tidegate.kinds.rollouts.core.explain.notices import Notice
 from tidegate.kinds.rollouts.telemetry.decisions import acted_record, decision_records
 from tidegate.kinds.upgrades.app.rounds import UpgradeRound
 from tidegate.kinds.upgrades.cli.observing import UpgradeEars

@@ -11,7 +11,7 @@ from tidegate.cli.shape import Command
 from tidegate.explain.counted import counted
 from tidegate.gates.scope import kind_word
 from tidegate.journal.chain import Entry
-from tidegate.kinds.rollouts.core.journal.replay import Replayed
+from tidegate.journal.replay import Replayed
 from tidegate.kinds.rollouts.core.journal.replay import replay as replayed
 from tidegate.kinds.rollouts.core.journal.shadow import shadow as shadowed
 from tidegate.kinds.upgrades.core.journal.replay import compare

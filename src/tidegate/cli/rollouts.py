@@ -9,19 +9,19 @@ from tidegate.cli.live import Live, find_rollout, opened, rollouts, stopped_by
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.explain.table import layout
 from tidegate.gates.scope import kind_word
 from tidegate.kinds.rollouts.core.explain.table import (
     GROUP_HEAD,
     TARGET_HEAD,
     group_rows,
     headline,
-    layout,
     target_rows,
 )
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import State
 from tidegate.model.time import format_age, format_second
 from tidegate.settings.settings import Merged

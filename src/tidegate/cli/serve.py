@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from tidegate import __version__
 from tidegate.api.app import Probes, make_app
 from tidegate.api.server import Server, address, bind
-from tidegate.api.soak import soak_routes
 from tidegate.cli.live import opened
 from tidegate.cli.observing import Observer
 from tidegate.cli.output import wants_colour
@@ -30,8 +29,9 @@ from tidegate.cli.tending import (
 from tidegate.engine.acting import Actor
 from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Worker
-from tidegate.kinds.rollouts.core.explain.notices import Happening
+from tidegate.explain.notice import Happening
 from tidegate.kinds.rollouts.fleet import ClosableFleet, Fleet
+from tidegate.kinds.upgrades.api.soak import soak_routes
 from tidegate.kinds.upgrades.cli.journal_soak import published
 from tidegate.kinds.upgrades.cli.tending import Tended, tended_upgrades
 from tidegate.model.time import SECOND

@@ -10,7 +10,7 @@ from tidegate.cli.output import emit, terminal_width
 from tidegate.cli.pace import usual_pace
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.simulated.forecast import Expected, forecast
 from tidegate.kinds.upgrades.cli.look.flags import SETTINGS, Asked, ground_flags, is_world
 from tidegate.kinds.upgrades.cli.look.names import looked_for

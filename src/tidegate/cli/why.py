@@ -11,13 +11,13 @@ from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.strict_yaml import Document
+from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.table import (
     GROUP_HEAD,
     TARGET_HEAD,
     group_rows,
     headline,
-    layout,
     target_rows,
 )
 from tidegate.kinds.rollouts.core.explain.tree import find_target as position_of

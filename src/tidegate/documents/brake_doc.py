@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TypedDict, TypeVar
 
 from tidegate.documents.calendar_doc import Files, Stretch, read_calendar_of
+from tidegate.documents.evidence_doc import Probes, read_approval, read_health
 from tidegate.documents.reader import Reader
 from tidegate.documents.scope_doc import read_kind, read_scope
 from tidegate.documents.shared_doc import read_budget, read_claim, read_mutex
@@ -31,7 +32,6 @@ from tidegate.gates.pin import Pin
 from tidegate.gates.scope import EVERYTHING, KindOfChange, Scope
 from tidegate.model.problem import shown
 from tidegate.model.time import Instant, format_instant
-from tidegate.prometheus.evidence_doc import Probes, read_approval, read_health
 
 T = TypeVar("T")
 

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from tidegate.engine.acting import ACTOR
 from tidegate.engine.desk import RolloutDesk
 from tidegate.engine.round import Round
+from tidegate.explain.notice import Happening, Notice
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Mode, Told
-from tidegate.kinds.rollouts.core.explain.notices import Happening, Notice, due
+from tidegate.kinds.rollouts.core.explain.notices import due
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.notify.port import Notifier

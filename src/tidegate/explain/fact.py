@@ -22,7 +22,7 @@ from tidegate.journal.facts import (
     Told,
 )
 from tidegate.kinds.upgrades.core.journal.facts import Imported, Planned, Surveyed
-from tidegate.model.reasons import Outcome
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant, format_second
 
 # A line names this many; the others are counted.

@@ -6,7 +6,7 @@ dozen verdicts, and each becomes text once.
 
 from collections.abc import Callable
 
-from tidegate.model.reasons import REASONS, Kind, Outcome
+from tidegate.model.reason import Kind, Outcome
 from tidegate.model.time import Instant, format_age, format_duration, format_second
 from tidegate.model.verdict import FactValue, Verdict
 
@@ -24,17 +24,17 @@ class _Count(int):
 
 def sentence(verdict: Verdict) -> str:
     """What the gate says, with its numbers."""
-    return REASONS[verdict.reason].sentence.format_map(_words(verdict))
+    return verdict.reason.entry.sentence.format_map(_words(verdict))
 
 
 def opens(verdict: Verdict) -> str:
     """What would open the gate; empty where it is open or nothing needs to."""
-    return REASONS[verdict.reason].opens.format_map(_words(verdict))
+    return verdict.reason.entry.opens.format_map(_words(verdict))
 
 
 def facts(verdict: Verdict) -> dict[str, int | str | tuple[str, ...]]:
     """The facts by name; durations in Go's syntax, moments in RFC 3339."""
-    named = zip(REASONS[verdict.reason].facts, verdict.facts, strict=True)
+    named = zip(verdict.reason.entry.facts, verdict.facts, strict=True)
     return {name: _plain(kind, value) for (name, kind), value in named}
 
 
@@ -51,7 +51,7 @@ _PLAIN: dict[Kind, Callable[[int], FactValue]] = {
 
 
 def _words(verdict: Verdict) -> dict[str, object]:
-    named = zip(REASONS[verdict.reason].facts, verdict.facts, strict=True)
+    named = zip(verdict.reason.entry.facts, verdict.facts, strict=True)
     return {name: _word(kind, value) for (name, kind), value in named}
 
 

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tidegate.forge.remote_url import Remote, without_login
+from tidegate.git.remote_url import Remote, without_login
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
-from tidegate.registry.document import is_loopback
+from tidegate.net.address import is_loopback
 
 
 class ForgeKind(enum.Enum):

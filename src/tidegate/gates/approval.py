@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from tidegate.gates.scope import Scope
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -70,12 +70,14 @@ def _say(gate: ApprovalGate, version: str | None, author: str | None, now: Insta
     rejections = [word for word in words if word.rejects]
     if rejections:
         first = min(rejections, key=lambda word: (word.at, word.who))
-        return verdict(Reason.Rejected, gate.name, revision, first.who, first.why or "no reason")
+        return verdict(
+            BrakeReason.Rejected, gate.name, revision, first.who, first.why or "no reason"
+        )
     if not gate.by_author and author is None:
-        return verdict(Reason.AuthorUnknown, gate.name)
+        return verdict(BrakeReason.AuthorUnknown, gate.name)
     given = sorted(word.who for word in words if _counts(gate, word.who, author))
     enough = len(given) >= gate.quorum
-    reason = Reason.QuorumReached if enough else Reason.QuorumMissing
+    reason = BrakeReason.QuorumReached if enough else BrakeReason.QuorumMissing
     return verdict(reason, gate.name, len(given), gate.quorum, revision, tuple(given))
 
 

@@ -23,7 +23,8 @@ from tidegate.gates.freeze import freeze_moments, freeze_verdicts, freezes_that_
 from tidegate.gates.health import health_moments, health_verdicts
 from tidegate.gates.hold import hold_verdicts, holds_that_spare
 from tidegate.gates.pin import pin_verdicts
-from tidegate.model.reasons import REASONS, Gate, Outcome, Reason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -88,7 +89,7 @@ def say(brakes: Brakes, coverage: Coverage, ask: Ask) -> Verdicts:
     there = _kinds_of(brakes)
     doubts = _doubts(coverage, ask)
     names = tuple(name for some in doubts.values() for name in some)
-    said = [verdict(Reason.CoverUnclear, _first(names))] if names else []
+    said = [verdict(BrakeReason.CoverUnclear, _first(names))] if names else []
     for gate in _BINDING[ask.purpose]:
         if gate in there:
             mine = _SPEAK[gate](coverage.surely, ask)
@@ -106,7 +107,7 @@ def shut_now(coverage: Coverage, ask: Ask) -> Verdict | None:
     doubts = _doubts(coverage, ask)
     names = tuple(name for gate in _AT_ONCE for name in doubts.get(gate, ()))
     if names:
-        return verdict(Reason.CoverUnclear, _first(tuple(sorted(names))))
+        return verdict(BrakeReason.CoverUnclear, _first(tuple(sorted(names))))
     for gate in _BINDING[ask.purpose]:
         if gate in _AT_ONCE:
             for each in _SPEAK[gate](coverage.surely, ask):
@@ -115,7 +116,9 @@ def shut_now(coverage: Coverage, ask: Ask) -> Verdict | None:
     return None
 
 
-_NOTHING = frozenset((Reason.NoHold, Reason.NotFrozen, Reason.NotBlocked, Reason.NotPinned))
+_NOTHING = frozenset(
+    (BrakeReason.NoHold, BrakeReason.NotFrozen, BrakeReason.NotBlocked, BrakeReason.NotPinned)
+)
 
 
 def spare(coverage: Coverage, ask: Ask) -> Verdicts:
@@ -179,5 +182,5 @@ def _first(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _name_in(one: Verdict) -> str:
     """The brake a verdict speaks of: the fact that is called like its gate."""
-    names = [name for name, _ in REASONS[one.reason].facts]
+    names = [name for name, _ in one.reason.entry.facts]
     return str(one.facts[names.index(one.gate.value)])

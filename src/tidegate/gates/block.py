@@ -7,11 +7,11 @@ revision without a name cannot be held against a block, so it waits.
 from collections.abc import Iterable
 
 from tidegate.gates.scope import Brake, in_force
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
-NOT_BLOCKED = verdict(Reason.NotBlocked)
+NOT_BLOCKED = verdict(BrakeReason.NotBlocked)
 
 
 class Block(Brake, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ def block_verdicts(blocks: Iterable[Block], revision: str | None, now: Instant) 
         if not in_force(block, now):
             continue
         if revision is None:
-            shut.append(verdict(Reason.RevisionUnnamed, block.name, block.owner))
+            shut.append(verdict(BrakeReason.RevisionUnnamed, block.name, block.owner))
         elif is_like(revision, block.revision):
             shut.append(_blocked(block, revision))
     return shut or [NOT_BLOCKED]
@@ -36,8 +36,8 @@ def block_verdicts(blocks: Iterable[Block], revision: str | None, now: Instant) 
 def _blocked(block: Block, revision: str) -> Verdict:
     facts = (revision, block.name, block.why, block.owner)
     if block.expires_at is None:
-        return verdict(Reason.Blocked, *facts)
-    return verdict(Reason.BlockedUntil, *facts, until=block.expires_at)
+        return verdict(BrakeReason.Blocked, *facts)
+    return verdict(BrakeReason.BlockedUntil, *facts, until=block.expires_at)
 
 
 def is_like(text: str, pattern: str) -> bool:

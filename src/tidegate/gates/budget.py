@@ -9,8 +9,8 @@ import msgspec
 
 from tidegate.gates.claims import Pot
 from tidegate.gates.scope import EVERYTHING, Scope
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.limit import Limit
-from tidegate.model.reasons import Reason
 from tidegate.model.verdict import Verdict, verdict
 
 
@@ -44,13 +44,13 @@ def budget_verdict(label: str, pot: Pot, target: str) -> Verdict:
     """Whether one more may be changed."""
     used, limit = len(pot.holders), pot.limit
     if pot.owns(target):
-        return verdict(Reason.SharedBudgetOwn, label)
+        return verdict(BrakeReason.SharedBudgetOwn, label)
     if pot.room > 0:
-        return verdict(Reason.SharedBudgetFree, label, used, limit)
+        return verdict(BrakeReason.SharedBudgetFree, label, used, limit)
     if limit == 0:
-        return verdict(Reason.SharedBudgetZero, label)
+        return verdict(BrakeReason.SharedBudgetZero, label)
     if not pot.started and all(holder.failed for holder in pot.holders):
-        return verdict(Reason.SharedBudgetStuck, label, used, limit, pot.names())
+        return verdict(BrakeReason.SharedBudgetStuck, label, used, limit, pot.names())
     until = pot.frees_at() if pot.room == 0 else None
     spent = (label, used, limit, len(pot.started), pot.names())
-    return verdict(Reason.SharedBudgetSpent, *spent, until=until, estimate=until is not None)
+    return verdict(BrakeReason.SharedBudgetSpent, *spent, until=until, estimate=until is not None)

@@ -15,7 +15,7 @@ import msgspec
 
 from tidegate.gates.block import is_like
 from tidegate.gates.scope import Brake, Scope, in_force
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -84,7 +84,7 @@ def freeze_verdicts(
         said.append(_excepted(freeze, exemptions, shut, revision, now) or shut)
     if said:
         return said
-    return [verdict(Reason.NotFrozen, until=min(opens_until, default=None))]
+    return [verdict(BrakeReason.NotFrozen, until=min(opens_until, default=None))]
 
 
 def freezes_that_spare(freezes: Iterable[Frozen], now: Instant) -> list[Verdict]:
@@ -94,7 +94,7 @@ def freezes_that_spare(freezes: Iterable[Frozen], now: Instant) -> list[Verdict]
         span = _span_at(freeze, now) if in_force(freeze, now) else None
         if span is not None:
             end = _first(freeze, span.end)
-            found.append(verdict(Reason.FreezeSpares, freeze.name, freeze.owner, until=end))
+            found.append(verdict(BrakeReason.FreezeSpares, freeze.name, freeze.owner, until=end))
     return found
 
 
@@ -113,23 +113,23 @@ def _shut(freeze: Freeze, need: Duration | None, now: Instant) -> Verdict | None
     """Why nothing starts now; None if something may."""
     known = freeze.known_until
     if known is not None and now >= known:
-        return verdict(Reason.CalendarEnds, freeze.name, freeze.owner, known)
+        return verdict(BrakeReason.CalendarEnds, freeze.name, freeze.owner, known)
     span = _span_at(freeze, now)
     if span is not None:
         # What is cut off at the horizon may well go on behind it.
         end, cut = _first(freeze, span.end), span.end == known
         said = (freeze.name, freeze.why, freeze.owner)
-        return verdict(Reason.Frozen, *said, until=end, estimate=cut)
+        return verdict(BrakeReason.Frozen, *said, until=end, estimate=cut)
     ahead = _next_span(freeze, now) if freeze.finish_before else None
     if ahead is None:
         return None
     end = _first(freeze, ahead.end)
     if need is None:
         said_begin = (freeze.name, freeze.why, freeze.owner, ahead.start)
-        return verdict(Reason.FinishUnknown, *said_begin, until=end)
+        return verdict(BrakeReason.FinishUnknown, *said_begin, until=end)
     if now >= ahead.start - need:
         said_need = (freeze.name, freeze.why, freeze.owner, need, ahead.start)
-        return verdict(Reason.TooLateBeforeFreeze, *said_need, until=end)
+        return verdict(BrakeReason.TooLateBeforeFreeze, *said_need, until=end)
     return None
 
 
@@ -141,14 +141,14 @@ def _excepted(
     now: Instant,
 ) -> Verdict | None:
     """The exemption that lasts longest speaks; nothing excepts from a calendar we cannot read."""
-    if shut.reason is Reason.CalendarEnds:
+    if shut.reason is BrakeReason.CalendarEnds:
         return None
     mine = [each for each in exemptions if now < each.expires_at and _is_for(each, revision)]
     if not mine:
         return None
     best = max(mine, key=lambda each: (each.expires_at, each.owner, each.why))
     until = min(best.expires_at, shut.until) if shut.until is not None else best.expires_at
-    return verdict(Reason.FreezeExcepted, freeze.name, best.why, best.owner, until=until)
+    return verdict(BrakeReason.FreezeExcepted, freeze.name, best.why, best.owner, until=until)
 
 
 def _is_for(exemption: Exemption, revision: str | None) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from tidegate.gates.scope import Scope
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -83,15 +83,15 @@ def health_moments(gates: Iterable[HealthGate], now: Instant) -> list[Instant]:
 def _judge(gate: HealthGate, revision: str | None, now: Instant) -> Verdict:
     evidence = gate.evidence
     if evidence is None:
-        return verdict(Reason.HealthMissing, gate.name)
+        return verdict(BrakeReason.HealthMissing, gate.name)
     seen = evidence.seen_at
     if seen is None:
-        return verdict(Reason.HealthUndated, gate.name)
+        return verdict(BrakeReason.HealthUndated, gate.name)
     if seen > now:
-        return verdict(Reason.HealthUndated, gate.name, until=seen)
+        return verdict(BrakeReason.HealthUndated, gate.name, until=seen)
     if evidence.revision != revision:
         given = evidence.revision or _NO_NAME
-        return verdict(Reason.HealthOfOther, gate.name, given, revision or _NO_NAME)
+        return verdict(BrakeReason.HealthOfOther, gate.name, given, revision or _NO_NAME)
     return _weigh(gate, evidence, seen, now)
 
 
@@ -100,17 +100,17 @@ def _weigh(gate: HealthGate, evidence: Evidence, seen: Instant, now: Instant) ->
     runs = _last_runs(evidence, seen, gate.clean_runs)
     failed = sum(not run.clean for run in runs)
     if failed:
-        return verdict(Reason.HealthBad, gate.name, failed, len(runs), seen)
+        return verdict(BrakeReason.HealthBad, gate.name, failed, len(runs), seen)
     alerts = sorted(alert.name for alert in evidence.alerts if _is_new(alert, evidence))
     if alerts and gate.no_new_alerts:
         names = (*alerts[:NAMES_MAX], "…") if len(alerts) > NAMES_MAX else tuple(alerts)
-        return verdict(Reason.HealthAlerts, gate.name, len(alerts), names, seen)
+        return verdict(BrakeReason.HealthAlerts, gate.name, len(alerts), names, seen)
     stale_at = Instant(seen + gate.max_age)
     if now >= stale_at:
-        return verdict(Reason.HealthStale, gate.name, seen, gate.max_age)
+        return verdict(BrakeReason.HealthStale, gate.name, seen, gate.max_age)
     if len(runs) < gate.clean_runs:
-        return verdict(Reason.HealthUnproven, gate.name, len(runs), gate.clean_runs, seen)
-    return verdict(Reason.HealthGood, gate.name, len(runs), len(alerts), seen, until=stale_at)
+        return verdict(BrakeReason.HealthUnproven, gate.name, len(runs), gate.clean_runs, seen)
+    return verdict(BrakeReason.HealthGood, gate.name, len(runs), len(alerts), seen, until=stale_at)
 
 
 def _last_runs(evidence: Evidence, seen: Instant, wanted: int) -> list[Run]:

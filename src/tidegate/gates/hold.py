@@ -6,11 +6,11 @@ Nothing starts inside one. What is under way goes on, and says that a hold is on
 from collections.abc import Iterable
 
 from tidegate.gates.scope import Brake, in_force
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
-NO_HOLD = verdict(Reason.NoHold)
+NO_HOLD = verdict(BrakeReason.NoHold)
 
 
 class Hold(Brake, frozen=True, kw_only=True):
@@ -25,14 +25,14 @@ def hold_verdicts(holds: Iterable[Hold], now: Instant) -> list[Verdict]:
 
 def _held(hold: Hold) -> Verdict:
     if hold.expires_at is None:
-        return verdict(Reason.Held, hold.name, hold.why, hold.owner)
-    return verdict(Reason.HeldUntil, hold.name, hold.why, hold.owner, until=hold.expires_at)
+        return verdict(BrakeReason.Held, hold.name, hold.why, hold.owner)
+    return verdict(BrakeReason.HeldUntil, hold.name, hold.why, hold.owner, until=hold.expires_at)
 
 
 def holds_that_spare(holds: Iterable[Hold], now: Instant) -> list[Verdict]:
     """What the same holds say of a target that is under way already."""
     return [
-        verdict(Reason.HoldSpares, hold.name, hold.owner, until=hold.expires_at)
+        verdict(BrakeReason.HoldSpares, hold.name, hold.owner, until=hold.expires_at)
         for hold in holds
         if in_force(hold, now)
     ]

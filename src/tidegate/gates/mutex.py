@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.gates.claims import Holder, Pot
 from tidegate.gates.scope import Scope
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.verdict import Verdict, verdict
 
 
@@ -30,20 +30,20 @@ def mutex_verdict(mutex: Mutex, pot: Pot, target: str) -> Verdict:
     if others:
         return _held(mutex, _longest(others))
     if pot.owns(target):
-        return verdict(Reason.MutexOwn, mutex.name)
+        return verdict(BrakeReason.MutexOwn, mutex.name)
     if pot.started:
-        return verdict(Reason.MutexGoesToOther, mutex.name, pot.started[0])
-    return verdict(Reason.MutexFree, mutex.name)
+        return verdict(BrakeReason.MutexGoesToOther, mutex.name, pot.started[0])
+    return verdict(BrakeReason.MutexFree, mutex.name)
 
 
 def _held(mutex: Mutex, holder: Holder) -> Verdict:
     if holder.failed:
-        return verdict(Reason.MutexStuck, mutex.name, holder.target, holder.by)
+        return verdict(BrakeReason.MutexStuck, mutex.name, holder.target, holder.by)
     until, said = holder.frees_at, (mutex.name, holder.target, holder.by)
     estimate = until is not None
     if holder.since is None:
-        return verdict(Reason.MutexHeldUndated, *said, until=until, estimate=estimate)
-    return verdict(Reason.MutexHeld, *said, holder.since, until=until, estimate=estimate)
+        return verdict(BrakeReason.MutexHeldUndated, *said, until=until, estimate=estimate)
+    return verdict(BrakeReason.MutexHeld, *said, holder.since, until=until, estimate=estimate)
 
 
 def _longest(holders: list[Holder]) -> Holder:

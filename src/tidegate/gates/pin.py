@@ -7,11 +7,11 @@ of it, and the rollout can be completed without it.
 from collections.abc import Iterable
 
 from tidegate.gates.scope import Brake, in_force
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
-NOT_PINNED = verdict(Reason.NotPinned)
+NOT_PINNED = verdict(BrakeReason.NotPinned)
 
 
 class Pin(Brake, frozen=True, kw_only=True):
@@ -26,5 +26,5 @@ def pin_verdicts(pins: Iterable[Pin], now: Instant) -> list[Verdict]:
 
 def _pinned(pin: Pin) -> Verdict:
     if pin.expires_at is None:
-        return verdict(Reason.Pinned, pin.name, pin.why, pin.owner)
-    return verdict(Reason.PinnedUntil, pin.name, pin.why, pin.owner, until=pin.expires_at)
+        return verdict(BrakeReason.Pinned, pin.name, pin.why, pin.owner)
+    return verdict(BrakeReason.PinnedUntil, pin.name, pin.why, pin.owner, until=pin.expires_at)

@@ -6,7 +6,7 @@ instant. That is what makes explaining 100,000 targets cost little more than dec
 
 import msgspec
 
-from tidegate.model.reasons import REASONS, Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome, Reason
 from tidegate.model.time import Instant
 
 FactValue = int | str | tuple[str, ...]
@@ -18,7 +18,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     gate: Gate
     outcome: Outcome
     reason: Reason
-    # Values of the facts that REASONS names for this reason, in that order.
+    # Values of the facts that the entry of the reason names, in that order.
     facts: tuple[FactValue, ...] = ()
     # The earliest moment at which time alone could change it; None: time alone never does.
     until: Instant | None = None
@@ -30,7 +30,7 @@ def verdict(
     reason: Reason, *facts: FactValue, until: Instant | None = None, estimate: bool = False
 ) -> Verdict:
     """The verdict a reason stands for, with its facts."""
-    entry = REASONS[reason]
+    entry = reason.entry
     if len(facts) != len(entry.facts):
         raise TypeError(f"{reason.value} takes {len(entry.facts)} facts, not {len(facts)}")
     return Verdict(entry.gate, entry.outcome, reason, facts, until, estimate)

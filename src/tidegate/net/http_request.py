@@ -14,8 +14,8 @@ import aiohttp
 
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shorten
+from tidegate.net.address import is_loopback
 from tidegate.net.retry import retry_context
-from tidegate.registry.document import is_loopback
 
 # It may do better in a moment: overloaded, starting, or behind a proxy that is.
 PASSING = frozenset({429, 500, 502, 503, 504})

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from tidegate.kinds.rollouts.core.explain.notices import Notice
+from tidegate.explain.notice import Notice
 
 
 class Notifier(Protocol):

@@ -9,7 +9,7 @@ import string
 import aiohttp
 import msgspec
 
-from tidegate.kinds.rollouts.core.explain.notices import Notice, words
+from tidegate.explain.notice import Notice, words
 from tidegate.model.errors import OutsideError
 from tidegate.net.retry import retry_context
 

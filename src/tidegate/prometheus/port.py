@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
+from tidegate.documents.probe import PrometheusProbe
 from tidegate.gates.health import Evidence
 from tidegate.model.time import Instant
-from tidegate.prometheus.probe import PrometheusProbe
 
 # What to ask, and whom. One kind so far.
 Probe = PrometheusProbe

@@ -9,10 +9,10 @@ import enum
 
 import msgspec
 
+from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusProbe
+from tidegate.documents.promql import any_of, asks_for_revision, filled
 from tidegate.model.time import MILLISECOND, SECOND, Duration, Instant
 from tidegate.prometheus.answer import AnswerError
-from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
-from tidegate.prometheus.promql import any_of, asks_for_revision, filled
 
 # Samples from before the change tell what counters stood at; no sensible scrape is rarer.
 LEAD = Duration(300 * SECOND)

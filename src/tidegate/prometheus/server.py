@@ -9,8 +9,8 @@ Credentials are never written down, only where they are: in a file, or in an env
 
 import msgspec
 
+from tidegate.documents.probe import url_trouble
 from tidegate.documents.reader import Reader
-from tidegate.prometheus.probe import url_trouble
 
 
 class Secret(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import msgspec
 
+from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusProbe
 from tidegate.gates.health import Alert, Evidence, Run
 from tidegate.model.problem import shorten, shown
 from tidegate.model.time import SECOND, Duration, Instant, format_age, format_duration
@@ -26,7 +27,6 @@ from tidegate.prometheus.answer import (
     read_past,
     read_rules,
 )
-from tidegate.prometheus.probe import AlertRules, Checks, Counters, PrometheusProbe
 from tidegate.prometheus.questions import LEAD, Ask, check_steps, counters_start
 
 # A clock further off than this is to be mended, not allowed for.

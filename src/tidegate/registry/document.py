@@ -6,7 +6,6 @@ know who asks answers 401 with a *challenge*: where to fetch a token, for which 
 
 import base64
 import binascii
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 
@@ -14,6 +13,7 @@ import msgspec
 
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
+from tidegate.net.address import is_loopback
 
 # What images without a host mean, and where that is asked.
 HUB, HUB_ASKED_AT = "docker.io", "registry-1.docker.io"
@@ -109,15 +109,6 @@ def server(written: str) -> Server:
     if host in _HUB_NAMES:
         return Server(HUB, f"https://{HUB_ASKED_AT}")
     return Server(host, f"{scheme or ('http' if is_loopback(host) else 'https')}://{host}")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, with a port or without, is this machine."""
-    bare = re.sub(r":[0-9]+$", "", host).strip("[]")
-    try:
-        return ipaddress.ip_address(bare).is_loopback
-    except ValueError:
-        return bare == "localhost"
 
 
 def challenge(headers: Iterable[str]) -> Challenge | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidegate.documents.reader import Reader
-from tidegate.kinds.rollouts.core.explain.notices import WORDS
+from tidegate.explain.notice import WORDS
 from tidegate.model.problem import Problem, Problems, nearest, shown
 from tidegate.model.time import format_duration, parse_duration
 from tidegate.settings.setting_forms import Form, Setting, Written

@@ -4,7 +4,7 @@ One table makes the flags, the variables, the reader of files, `config view` and
 so that none of them can know a setting the others do not.
 """
 
-from tidegate.kinds.rollouts.core.explain.notices import Happening
+from tidegate.explain.notice import Happening
 from tidegate.settings.check_settings import CHECK
 from tidegate.settings.setting_forms import Form, Setting
 from tidegate.settings.upgrade_settings import UPGRADES

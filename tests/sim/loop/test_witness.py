@@ -14,8 +14,8 @@ from tidegate.kinds.rollouts.core import decide as deciding
 from tidegate.kinds.rollouts.core import gates
 from tidegate.kinds.rollouts.core.budget import Budget
 from tidegate.kinds.rollouts.core.journal.state import world_of
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots
-from tidegate.model.reasons import Reason
 from tidegate.model.verdict import verdict
 
 SEEDS_MAX = 120
@@ -33,7 +33,7 @@ def no_budget(world: Any, *_: Any) -> Budget:
 
 def no_order(_: Any) -> Any:
     """Whoever went before is done, always."""
-    return verdict(Reason.EarlierGroupsDone, 1)
+    return verdict(RolloutReason.EarlierGroupsDone, 1)
 
 
 def endless_slots(self: Slots, _: Any) -> Any:

@@ -11,12 +11,13 @@ from tidegate.engine.brake_book import BrakeBook
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.upgrades.app import acting, telling, worlds
 from tidegate.kinds.upgrades.app.ledgers import Ledgers
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules import agreeing, ahead, braking, decide, gates, soak
 from tidegate.kinds.upgrades.core.rules.gates import Asked
 from tidegate.kinds.upgrades.core.rules.locks import Locks
 from tidegate.kinds.upgrades.core.rules.passing import Pass
 from tidegate.kinds.upgrades.core.schedule.window import fires_after
-from tidegate.model.reasons import Reason
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.model.verdict import verdict
 
@@ -35,7 +36,7 @@ def any_minute(self: Any, _: Any) -> Any:
     """A window is open all the time."""
     minute = 60 * SECOND
     fires = Instant((self._now // minute + 8) * minute)
-    return verdict(Reason.InWindow, fires), fires
+    return verdict(UpgradeReason.InWindow, fires), fires
 
 
 def at_once(cron: Any, zone: str, now: Instant) -> Instant | None:
@@ -50,7 +51,7 @@ def any_stretch(before: Any, now: Any) -> Any:
 
 def any_version(_: Any, __: Any, version: str) -> Any:
     """Whatever is offered is a release."""
-    return verdict(Reason.VersionOffered, version)
+    return verdict(VersionReason.VersionOffered, version)
 
 
 def never_asks(*args: Any) -> list[str]:

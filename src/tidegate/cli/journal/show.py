@@ -16,7 +16,7 @@ from tidegate.cli.shape import Command
 from tidegate.journal.facts import AnyFact
 from tidegate.journal.selection import Wanted
 from tidegate.model.problem import nearest_or_all
-from tidegate.model.reasons import Gate
+from tidegate.model.reason import Gate
 from tidegate.store.archive_port import Archive
 from tidegate.wiring import clock
 

@@ -8,9 +8,9 @@ from tidegate.cli.output import FORMATS, emit
 from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
+from tidegate.explain.table import layout
 from tidegate.journal.chain import Break
 from tidegate.journal.pieces import Chain
-from tidegate.kinds.rollouts.core.explain.table import layout
 
 _HEAD = ("PARTITION", "ENTRIES", "DROPPED", "HASH", "RESULT")
 

@@ -2,7 +2,7 @@
 
 from urllib.parse import unquote
 
-from tidegate.forge.remote_url import LOGIN, remote_of, without_login
+from tidegate.git.remote_url import LOGIN, remote_of, without_login
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
 

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from tidegate.forge.remote_url import without_login
 from tidegate.git.client.address import checked
 from tidegate.git.client.process import NETWORK_S, Git
 from tidegate.git.client.repository import GitRepository, default_branch
+from tidegate.git.remote_url import without_login
 
 REMOTE = "origin"
 _SETTINGS = (

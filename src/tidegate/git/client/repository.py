@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from tidegate.forge.remote_url import is_path, without_login
 from tidegate.git.client import history
 from tidegate.git.client.committing import commit_files
 from tidegate.git.client.listing import Entry, listing
 from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
 from tidegate.git.client.reverting import undoing
 from tidegate.git.port import Ancestry, Commit
+from tidegate.git.remote_url import is_path, without_login
 from tidegate.model.errors import OutsideError, StaleError, UserError
 from tidegate.model.problem import Problem, nearest_or_all
 

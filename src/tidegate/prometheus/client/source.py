@@ -13,6 +13,7 @@ from types import MappingProxyType
 import aiohttp
 import msgspec
 
+from tidegate.documents.probe import PrometheusProbe
 from tidegate.gates.health import Evidence
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import nearest, shorten, shown
@@ -27,7 +28,6 @@ from tidegate.net.http_request import (
 )
 from tidegate.prometheus.answer import Reading, read_now, refusal
 from tidegate.prometheus.client.secrets import headers
-from tidegate.prometheus.probe import PrometheusProbe
 from tidegate.prometheus.questions import Ask, Question, questions
 from tidegate.prometheus.server import PrometheusServer
 from tidegate.prometheus.testimony import Answers, weigh

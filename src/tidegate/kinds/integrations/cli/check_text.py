@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from tidegate.explain.table import layout
 from tidegate.kinds.integrations.app.checking import Result
 from tidegate.kinds.integrations.cli.revisions import Revisions
 from tidegate.kinds.integrations.core.review.affected import Affected, Case
 from tidegate.kinds.integrations.core.review.fault import Fault
 from tidegate.kinds.integrations.core.waves.rehearsal import Difference
-from tidegate.kinds.rollouts.core.explain.table import layout
 
 # So many shards are named in a row, and so many new lines shown; the rest is in data and logs.
 NAMED_MAX, LINES_SHOWN = 3, 20

@@ -237,7 +237,7 @@ def _lines(asked: "Asked") -> "Callable[[Aim], tuple[str, int]]":
 
 
 def _print(items: list[dict[str, Any]], output: str, no_headers: bool) -> None:
-    from tidegate.kinds.rollouts.core.explain.table import layout
+    from tidegate.explain.table import layout
 
     if output == "name":
         for item in items:

@@ -12,6 +12,7 @@ import msgspec
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
+from tidegate.explain.table import layout
 from tidegate.kinds.integrations.app.sight import Sight, Sights, Where, where_of
 from tidegate.kinds.integrations.cli.estate import (
     FORMATS,
@@ -24,7 +25,6 @@ from tidegate.kinds.integrations.cli.shard_fleet import runs_of
 from tidegate.kinds.integrations.core.sharding.inventory import Past, Row, row_of
 from tidegate.kinds.integrations.core.waves.trial import Run
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, kind_of, pieces_of
-from tidegate.kinds.rollouts.core.explain.table import layout
 from tidegate.kubernetes.port import Cluster
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import nearest

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tidegate.explain.table import layout
 from tidegate.kinds.integrations.core.review.proof import NOTHING, Proof
 from tidegate.kinds.integrations.core.sharding.inventory import Row
-from tidegate.kinds.rollouts.core.explain.table import layout
 
 # Of a digest so much tells it from others.
 _DIGEST = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]+")

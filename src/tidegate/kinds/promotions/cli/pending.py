@@ -37,10 +37,10 @@ def pending(merged: Merged, author: str, older_than: str | None, output: str, **
     """
     from tidegate.cli.moment import moment
     from tidegate.cli.output import emit, terminal_width
+    from tidegate.explain.table import layout
     from tidegate.kinds.promotions.cli.promotions import lacking
     from tidegate.kinds.promotions.core.model import SHORT
     from tidegate.kinds.promotions.core.pending import overdue, pending_in
-    from tidegate.kinds.rollouts.core.explain.table import layout
     from tidegate.model.time import format_age
     from tidegate.wiring import clock
 

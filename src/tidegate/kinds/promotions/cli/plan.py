@@ -11,6 +11,7 @@ from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.proposing import Offer
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.edit.edits import Edited
+from tidegate.explain.tree import option_lines
 from tidegate.forge.port import Forge
 from tidegate.git.tree_port import Tree
 from tidegate.journal.facts import HandledObject
@@ -35,11 +36,10 @@ from tidegate.kinds.promotions.core.proposal import (
     title,
 )
 from tidegate.kinds.promotions.core.reach import Reached, pinned_in, reached_by
+from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.kinds.promotions.files.finding import Spot, rewritten, standing
-from tidegate.kinds.rollouts.core.explain.tree import option_lines
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import nearest_or_all
-from tidegate.model.reasons import Reason
 from tidegate.model.verdict import all_pass
 from tidegate.settings.settings import Settings
 
@@ -62,7 +62,7 @@ class Planned:
         self.meant = tuple(
             environment.name
             for option, environment in asked
-            if any(each.reason is Reason.PlacesFound for each in option.verdicts)
+            if any(each.reason is PromotionReason.PlacesFound for each in option.verdicts)
         )
         self.would = self.edited
         if self.meant != self.moved:

@@ -11,12 +11,12 @@ from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit, terminal_width
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.explain.table import layout
 from tidegate.forge.port import Forge, MergeRequest
 from tidegate.git.history import Ancestry, Commit
 from tidegate.kinds.promotions.app.looking import HEAD, History
 from tidegate.kinds.promotions.cli.ground import SETTINGS, Ground, every_ground
 from tidegate.kinds.promotions.core.model import SHORT, Held
-from tidegate.kinds.rollouts.core.explain.table import layout
 from tidegate.model.errors import TidegateError
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import format_age, format_second

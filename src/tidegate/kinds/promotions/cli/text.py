@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.explain.counted import counted
 from tidegate.explain.sentence import MARKS, opens, sentence
+from tidegate.explain.table import layout
+from tidegate.explain.verdict_doc import verdict_doc
 from tidegate.git.history import Commit
 from tidegate.kinds.promotions.core.authors import Author
 from tidegate.kinds.promotions.core.model import FULL, SHORT, Held
 from tidegate.kinds.promotions.core.reach import Reached
-from tidegate.kinds.rollouts.core.explain.table import layout
-from tidegate.kinds.rollouts.wire.rollout_answer import verdict_doc
+from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.progress_reasons import ProgressReason
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant, format_age, format_second
 from tidegate.model.verdict import Verdict, all_pass
 
@@ -75,9 +77,11 @@ def _why(option: Option) -> str:
 
 
 # An environment with one of these needs nothing.
-_FINISHED = frozenset((Reason.Done, Reason.FollowsBranch))
+_FINISHED = frozenset((ProgressReason.Done, PromotionReason.FollowsBranch))
 # What is worth a word though it passes.
-_SAID = frozenset((Reason.Forward, Reason.BackwardAllowed, Reason.SchemasSuffice))
+_SAID = frozenset(
+    (PromotionReason.Forward, PromotionReason.BackwardAllowed, PromotionReason.SchemasSuffice)
+)
 
 
 def _edits(planned: "Planned", width: int | None) -> Iterator[str]:

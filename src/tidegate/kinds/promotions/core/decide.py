@@ -15,8 +15,9 @@ from tidegate.gates.brakes import Brakes, Coverages
 from tidegate.gates.scope import KindOfChange
 from tidegate.git.history import Ancestry
 from tidegate.kinds.promotions.core.model import SHORT, Environment, Held, Promotion
+from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
-from tidegate.model.reasons import Reason
+from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
@@ -120,19 +121,19 @@ def _gates(world: World, environment: Environment, moved: frozenset[str]) -> Ite
 
 def _places(world: World, environment: Environment) -> Iterator[Verdict]:
     if environment.follows:
-        yield verdict(Reason.FollowsBranch, environment.follows)
+        yield verdict(PromotionReason.FollowsBranch, environment.follows)
         return
     missing = world.missing.get(environment.name, ())
     held = world.moving(environment.name)
     if missing:
-        yield verdict(Reason.PlaceMissing, missing)
+        yield verdict(PromotionReason.PlaceMissing, missing)
     elif not held:
-        yield verdict(Reason.NothingHeld)
+        yield verdict(PromotionReason.NothingHeld)
     elif all(each.has(world.version) for each in held):
-        yield verdict(Reason.Done)
+        yield verdict(ProgressReason.Done)
     else:
         count = sum(not each.has(world.version) for each in held)
-        yield verdict(Reason.PlacesFound, count)
+        yield verdict(PromotionReason.PlacesFound, count)
 
 
 def _direction(world: World, environment: Environment) -> Iterator[Verdict]:
@@ -143,15 +144,15 @@ def _direction(world: World, environment: Environment) -> Iterator[Verdict]:
     value, worst = max(found, key=lambda one: (_WORST[one[1].ancestry], one[1].commits, one[0]))
     new, old = world.version[:SHORT], value[:SHORT]
     if worst.ancestry in (Ancestry.SAME, Ancestry.AHEAD):
-        yield verdict(Reason.Forward, worst.commits, old)
+        yield verdict(PromotionReason.Forward, worst.commits, old)
     elif world.backward:
-        yield verdict(Reason.BackwardAllowed, new, old)
+        yield verdict(PromotionReason.BackwardAllowed, new, old)
     elif worst.ancestry is Ancestry.BEHIND:
-        yield verdict(Reason.Backward, new, worst.commits, old)
+        yield verdict(PromotionReason.Backward, new, worst.commits, old)
     elif worst.ancestry is Ancestry.APART:
-        yield verdict(Reason.NotDescendant, new, old)
+        yield verdict(PromotionReason.NotDescendant, new, old)
     else:
-        yield verdict(Reason.AncestryUnknown, old)
+        yield verdict(PromotionReason.AncestryUnknown, old)
 
 
 _WORST = {
@@ -165,11 +166,13 @@ _WORST = {
 
 def _order(world: World, environment: Environment, moved: frozenset[str]) -> Verdict:
     if not environment.after:
-        return verdict(Reason.FirstInOrder)
+        return verdict(ProgressReason.FirstInOrder)
     for name in environment.after:
         if name not in moved and (behind := _lacking(world, name)) is not None:
-            return verdict(Reason.EarlierEnvironmentBehind, name, behind, world.version[:SHORT])
-    return verdict(Reason.EarlierEnvironmentsHaveIt, environment.after)
+            return verdict(
+                PromotionReason.EarlierEnvironmentBehind, name, behind, world.version[:SHORT]
+            )
+    return verdict(PromotionReason.EarlierEnvironmentsHaveIt, environment.after)
 
 
 def _lacking(world: World, name: str) -> str | None:
@@ -186,18 +189,18 @@ def _lacking(world: World, name: str) -> str | None:
 
 def _artifact(world: World) -> Verdict:
     if world.built is Built.THERE:
-        return verdict(Reason.ImageThere, world.image)
+        return verdict(PromotionReason.ImageThere, world.image)
     if world.built is Built.MISSING:
-        return verdict(Reason.ImageMissing, world.image)
+        return verdict(PromotionReason.ImageMissing, world.image)
     if world.built is Built.UNKNOWN:
-        return verdict(Reason.ImageUnknown, world.image)
-    return verdict(Reason.ImageUnasked)
+        return verdict(PromotionReason.ImageUnknown, world.image)
+    return verdict(PromotionReason.ImageUnasked)
 
 
 def _schemas(world: World) -> Verdict:
     need = world.schemas
     if need is None:
-        return verdict(Reason.SchemasNotNamed)
+        return verdict(PromotionReason.SchemasNotNamed)
     if need.stand in (Ancestry.SAME, Ancestry.BEHIND):
-        return verdict(Reason.SchemasSuffice, need.needed[:SHORT], need.has[:SHORT])
-    return verdict(Reason.SchemasNeeded, need.needed[:SHORT], need.has[:SHORT] or "none")
+        return verdict(PromotionReason.SchemasSuffice, need.needed[:SHORT], need.has[:SHORT])
+    return verdict(PromotionReason.SchemasNeeded, need.needed[:SHORT], need.has[:SHORT] or "none")

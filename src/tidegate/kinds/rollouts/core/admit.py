@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from tidegate.kinds.rollouts.core.braking import Braking, Gates
 from tidegate.kinds.rollouts.core.census import Census, Verdicts
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots
 from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
-from tidegate.model.reasons import Reason
+from tidegate.model.reason import Reason
 from tidegate.model.target import State
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
@@ -47,7 +48,7 @@ def _give_slots(
     """Slots by rank. An ignored target takes none, but waits for those ranked before it."""
     own, states, targets = census.own, census.states, world.targets
     let_in: dict[Reason, Verdicts] = {}
-    ignored_in = (*lead, verdict(Reason.NoSlotNeeded))
+    ignored_in = (*lead, verdict(RolloutReason.NoSlotNeeded))
     started: list[int] = []
     queued: list[int] = []
     behind: list[int] = []
@@ -80,10 +81,10 @@ def _give_slots(
 def behind_in_rank(standing: Verdict) -> Verdict:
     """What an ignored target hears: its turn comes when the slots let the others in."""
     until, estimate = standing.until, standing.estimate
-    return verdict(Reason.BehindInRank, until=until, estimate=estimate)
+    return verdict(RolloutReason.BehindInRank, until=until, estimate=estimate)
 
 
-_NO_SLOT_NEEDED = verdict(Reason.NoSlotNeeded)
+_NO_SLOT_NEEDED = verdict(RolloutReason.NoSlotNeeded)
 
 
 class _Braked:

@@ -9,8 +9,8 @@ import msgspec
 
 from tidegate.kinds.rollouts.core.census import Census
 from tidegate.kinds.rollouts.core.course import Course, Mode
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
-from tidegate.model.reasons import Reason
 from tidegate.model.target import State
 from tidegate.model.verdict import Verdict, verdict
 
@@ -48,7 +48,7 @@ def count_failures(world: RolloutWorld, census: Census, course: Course) -> Budge
             allowed = min(limit.of(total), total)
             over = _over(world, census, groups, failed_in_all, allowed, "the rollout")
             found = dict.fromkeys(groups, over) if failed_in_all > allowed else {}
-            passing = verdict(Reason.WithinBudget, failed_in_all, allowed, "the rollout")
+            passing = verdict(RolloutReason.WithinBudget, failed_in_all, allowed, "the rollout")
         breached = found | breached
         within.append(passing)
     if not breached:
@@ -66,7 +66,7 @@ def _one_group(
     limit = world.strategy.max_failures
     mandatory = phase.mandatory or limit is None
     allowed = 0 if mandatory or limit is None else min(limit.of(tally.counted), tally.counted)
-    passing = verdict(Reason.WithinBudget, tally.failed, allowed, group.label)
+    passing = verdict(RolloutReason.WithinBudget, tally.failed, allowed, group.label)
     if tally.failed <= allowed:
         return {}, passing
     over = _over(world, census, [position], tally.failed, allowed, group.label, mandatory)
@@ -82,7 +82,7 @@ def _over(
     scope: str,
     mandatory: bool = False,
 ) -> Verdict:
-    reason = Reason.MandatoryTargetFailed if mandatory else Reason.OverBudget
+    reason = RolloutReason.MandatoryTargetFailed if mandatory else RolloutReason.OverBudget
     names = names_in(world, census, groups, _FAILED)
     return verdict(reason, failed, allowed, scope, names)
 

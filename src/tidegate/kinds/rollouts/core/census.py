@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tidegate.kinds.rollouts.core.course import Course, Mode
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Retry
 from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.model.reasons import Reason
+from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.target import State, Status, Target
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, dated, verdict
@@ -119,10 +120,10 @@ _SKIP = Status.Skip
 _WAITING = frozenset((State.WAITING, State.JOINED, State.HOLDING))
 _WAIT: Judgement = (State.WAITING, None, None)
 _JOIN: Judgement = (State.JOINED, None, None)
-_DONE: Judgement = (State.DONE, (verdict(Reason.Done),), None)
-_SKIPPED: Judgement = (State.DONE, (verdict(Reason.Skipped),), None)
-_FAILED: Judgement = (State.FAILED, (verdict(Reason.Failed),), None)
-_FLIGHT_VERDICT = verdict(Reason.InFlight)
+_DONE: Judgement = (State.DONE, (verdict(ProgressReason.Done),), None)
+_SKIPPED: Judgement = (State.DONE, (verdict(ProgressReason.Skipped),), None)
+_FAILED: Judgement = (State.FAILED, (verdict(ProgressReason.Failed),), None)
+_FLIGHT_VERDICT = verdict(ProgressReason.InFlight)
 _IN_FLIGHT: Judgement = (State.IN_FLIGHT, (_FLIGHT_VERDICT,), None)
 
 
@@ -179,8 +180,8 @@ def _table(world: RolloutWorld, course: Course, waiting: Judgement) -> list[Judg
 def _timed_out(world: RolloutWorld) -> Judgement:
     deadline = world.strategy.deadline
     if deadline is None:  # reported by the target; this rollout itself sets no deadline
-        return (State.TIMED_OUT, (verdict(Reason.NoAnswer),), None)
-    return (State.TIMED_OUT, (verdict(Reason.TimedOut, deadline),), None)
+        return (State.TIMED_OUT, (verdict(RolloutReason.NoAnswer),), None)
+    return (State.TIMED_OUT, (verdict(RolloutReason.TimedOut, deadline),), None)
 
 
 def _judge_stale(target: Target, clocks: "_Clocks", waiting: Judgement) -> Judgement:
@@ -205,14 +206,14 @@ class _Clocks:
         self._soak = world.strategy.soak
         self._deadline = world.strategy.deadline
         self._gone = table[Status.TimeOut] or _WAIT
-        self._soak_verdict = verdict(Reason.Soaking, self._soak)
+        self._soak_verdict = verdict(RolloutReason.Soaking, self._soak)
         self._soaking: dict[Instant, Verdicts] = {}
         self._flying: dict[Instant, Verdicts] = {}
 
     def soak(self, since: Instant | None) -> Judgement:
         """A target that succeeded: soaking until its soak is over, then done."""
         if since is None:
-            return (State.SOAKING, (verdict(Reason.SoakingUndated, self._soak),), None)
+            return (State.SOAKING, (verdict(RolloutReason.SoakingUndated, self._soak),), None)
         end = Instant(since + self._soak)
         if self._now >= end:
             return _DONE
@@ -226,7 +227,11 @@ class _Clocks:
         if self._deadline is None:
             return _IN_FLIGHT
         if since is None:
-            return (State.IN_FLIGHT, (verdict(Reason.InFlightUndated, self._deadline),), None)
+            return (
+                State.IN_FLIGHT,
+                (verdict(RolloutReason.InFlightUndated, self._deadline),),
+                None,
+            )
         end = Instant(since + self._deadline)
         if self._now >= end:
             return self._gone
@@ -239,11 +244,11 @@ class _Clocks:
         """The same of a target that says more about it."""
         status = target.status
         if fixed is _FAILED:
-            return (State.FAILED, (verdict(Reason.FailedSaying, target.detail),), None)
+            return (State.FAILED, (verdict(ProgressReason.FailedSaying, target.detail),), None)
         if status is Status.Progressing:
             state, verdicts, until = fixed or self.flight(target.since)
             if state is State.IN_FLIGHT and (until is not None or fixed is not None):
-                said = verdict(Reason.InFlightSaying, target.detail)
+                said = verdict(ProgressReason.InFlightSaying, target.detail)
                 verdicts = (said if until is None else dated(said, until),)
             return (state, verdicts, until)
         if fixed is not None:
@@ -253,4 +258,4 @@ class _Clocks:
     @staticmethod
     def unknown(word: str) -> Judgement:
         """A target that reports a word we do not know: in flight, whatever the clock says."""
-        return (State.IN_FLIGHT, (verdict(Reason.UnknownStatus, word),), None)
+        return (State.IN_FLIGHT, (verdict(RolloutReason.UnknownStatus, word),), None)

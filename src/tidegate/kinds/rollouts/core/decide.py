@@ -19,13 +19,15 @@ from tidegate.kinds.rollouts.core.braking import Braking, brake
 from tidegate.kinds.rollouts.core.budget import Budget, count_failures
 from tidegate.kinds.rollouts.core.census import Census, Verdicts, take_census
 from tidegate.kinds.rollouts.core.course import Course, Mode, course_of_newest, course_under_way
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.rollback import can_return, plan_rollback
 from tidegate.kinds.rollouts.core.slots import Slots, count_slots
 from tidegate.kinds.rollouts.core.strategy import OnFailure, OnNewRevision, Retry
 from tidegate.kinds.rollouts.core.summary import GroupReport, Summary, report_groups, summarise
 from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.plan import Action, Change, ChangeKind, Event, Option, Plan
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import State
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
@@ -117,7 +119,7 @@ def _shuts(verdicts: Verdicts, gates: frozenset[Gate]) -> bool:
 
 _WAITING = frozenset((State.WAITING, State.HOLDING))
 _ON_REVISION = frozenset((Gate.APPROVAL, Gate.BLOCK))
-_UNWELL = frozenset((Reason.HealthBad, Reason.HealthAlerts))
+_UNWELL = frozenset((BrakeReason.HealthBad, BrakeReason.HealthAlerts))
 _FREEZE = frozenset((Gate.FREEZE,))
 
 
@@ -187,10 +189,10 @@ def _walk(
             lead.append(within)
         slots: Slots | None = None if phase.mandatory else shared_slots
         if course.mode is Mode.SETTLED:
-            lead.insert(0, verdict(Reason.JoinedLater))
+            lead.insert(0, verdict(RolloutReason.JoinedLater))
             slots = None
         elif course.mode is Mode.REVERT:
-            lead.insert(0, verdict(Reason.Reverting))
+            lead.insert(0, verdict(RolloutReason.Reverting))
         else:
             approved = None
             if len(world.phases) > 1:
@@ -217,7 +219,7 @@ def _departures(world: RolloutWorld, braking: Braking | None) -> list[Option]:
     if not world.departed:
         return []
     seen_all = world.complete and all(group.complete for group in world.groups)
-    reason = verdict(Reason.LeftEveryGroup if seen_all else Reason.MayBeUnseen)
+    reason = verdict(RolloutReason.LeftEveryGroup if seen_all else RolloutReason.MayBeUnseen)
     change = Change(ChangeKind.REMOVE)
     first = len(world.targets)
     if braking is None:

@@ -3,9 +3,11 @@
 from tidegate.kinds.rollouts.core.budget import names_in
 from tidegate.kinds.rollouts.core.census import Census
 from tidegate.kinds.rollouts.core.course import Course
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import StrategyType
 from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.progress_reasons import ProgressReason
+from tidegate.model.reason import Outcome
 from tidegate.model.target import Group, State
 from tidegate.model.verdict import Verdict, verdict
 
@@ -15,8 +17,8 @@ _UNFINISHED = frozenset((State.WAITING, State.HOLDING, State.IN_FLIGHT, State.SO
 def running(course: Course) -> Verdict:
     """Nothing starts while the rollout is paused or once it was aborted."""
     if course.aborted:
-        return verdict(Reason.Aborted)
-    return verdict(Reason.Paused if course.paused else Reason.Running)
+        return verdict(ProgressReason.Aborted)
+    return verdict(ProgressReason.Paused if course.paused else ProgressReason.Running)
 
 
 def reading(world: RolloutWorld, phase: Phase) -> Verdict:
@@ -24,8 +26,8 @@ def reading(world: RolloutWorld, phase: Phase) -> Verdict:
     for position in phase.groups:
         group = world.groups[position]
         if not group.complete:
-            return verdict(Reason.ReadingIncomplete, group.label)
-    return verdict(Reason.ReadingComplete)
+            return verdict(ProgressReason.ReadingIncomplete, group.label)
+    return verdict(ProgressReason.ReadingComplete)
 
 
 def approval(world: RolloutWorld, course: Course, group: Group) -> Verdict:
@@ -33,16 +35,16 @@ def approval(world: RolloutWorld, course: Course, group: Group) -> Verdict:
     approvals = world.rollout.approvals
     name = group.name or "ungrouped"  # what an approval calls it
     if group.mandatory:
-        return verdict(Reason.ApprovedAsMandatory, name)
+        return verdict(RolloutReason.ApprovedAsMandatory, name)
     given = group.name in approvals.groups if group.name else approvals.ungrouped
     if not given:
-        return verdict(Reason.ApprovalMissing, name)
+        return verdict(RolloutReason.ApprovalMissing, name)
     if approvals.for_version is None:
-        return verdict(Reason.ApprovedStanding, name)
+        return verdict(RolloutReason.ApprovedStanding, name)
     if approvals.for_version != course.version:
         needed = course.version or "this one"
-        return verdict(Reason.ApprovedForOtherRevision, name, approvals.for_version, needed)
-    return verdict(Reason.Approved, name, approvals.for_version)
+        return verdict(RolloutReason.ApprovedForOtherRevision, name, approvals.for_version, needed)
+    return verdict(RolloutReason.Approved, name, approvals.for_version)
 
 
 class Order:
@@ -63,8 +65,8 @@ class Order:
         if self._blocked is not None:
             return self._blocked
         if not self._passed:
-            return verdict(Reason.FirstInOrder)
-        return verdict(Reason.EarlierGroupsDone, self._passed)
+            return verdict(ProgressReason.FirstInOrder)
+        return verdict(RolloutReason.EarlierGroupsDone, self._passed)
 
     def pass_by(self, at: int, phase: Phase, approved: Verdict | None) -> None:
         """Take a phase into account for those behind it."""
@@ -78,13 +80,15 @@ class Order:
         if tally.unfinished:
             self._blocked = self._unfinished(at, position)
         elif not group.complete:
-            self._blocked = verdict(Reason.EarlierGroupIncomplete, group.label)
+            self._blocked = verdict(RolloutReason.EarlierGroupIncomplete, group.label)
 
     def _unfinished(self, at: int, position: int) -> Verdict:
         tally, group = self._census.tallies[position], self._world.groups[position]
         later = (p for phase in self._world.phases[at + 1 :] for p in phase.groups)
         reopened = any(self._census.tallies[p].touched for p in later)
-        reason = Reason.EarlierGroupReopened if reopened else Reason.EarlierGroupUnfinished
+        reason = (
+            RolloutReason.EarlierGroupReopened if reopened else RolloutReason.EarlierGroupUnfinished
+        )
         names = names_in(self._world, self._census, [position], _UNFINISHED)
         return verdict(
             reason,

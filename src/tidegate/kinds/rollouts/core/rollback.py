@@ -13,10 +13,11 @@ import msgspec
 
 from tidegate.kinds.rollouts.core.braking import Braking, Gates
 from tidegate.kinds.rollouts.core.course import Course
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots, size_outside
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Change, ChangeKind, Option
-from tidegate.model.reasons import Reason
+from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.target import State, Status, Target
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
@@ -64,15 +65,15 @@ def plan_rollback(
     if last_good is not None and course.revision == last_good:
         return []  # there is nothing to go back to: it is the last good one
     if last_good is None:
-        lost = (verdict(Reason.NoLastGood),)
+        lost = (verdict(RolloutReason.NoLastGood),)
         touched = (i for i, way in enumerate(ways) if way is not None and way.leg in _DUE)
         return [Option(i, change, lost) for i in touched]
     exempt = [group.mandatory for group in world.groups for _ in range(group.size)]
     exempt = [whole or target.ignored for whole, target in zip(exempt, world.targets, strict=True)]
     slots = None if course.paused else _slots(world, ways, exempt)
     lead = (
-        verdict(Reason.RollbackDue, last_good),
-        verdict(Reason.Paused if course.paused else Reason.Running),
+        verdict(RolloutReason.RollbackDue, last_good),
+        verdict(ProgressReason.Paused if course.paused else ProgressReason.Running),
     )
     options: list[Option] = []
     for i, way in enumerate(ways):
@@ -146,7 +147,7 @@ def _braked(lead: Verdicts, way: Way, slots: Slots | None, gates: Gates, name: s
 
 def _on_the_way(world: RolloutWorld, way: Way, last_good: str) -> Verdict:
     if way.leg is Leg.GOING:
-        return verdict(Reason.Returning, last_good, until=way.until)
+        return verdict(RolloutReason.Returning, last_good, until=way.until)
     if way.leg is Leg.SILENT and world.strategy.deadline is not None:
-        return verdict(Reason.ReturnTimedOut, last_good, world.strategy.deadline)
-    return verdict(Reason.ReturnFailed, last_good)
+        return verdict(RolloutReason.ReturnTimedOut, last_good, world.strategy.deadline)
+    return verdict(RolloutReason.ReturnFailed, last_good)

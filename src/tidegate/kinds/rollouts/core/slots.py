@@ -8,8 +8,8 @@ target stuck in flight on the previous revision → that one starts the new one,
 """
 
 from tidegate.kinds.rollouts.core.census import Census
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
-from tidegate.model.reasons import Reason
 from tidegate.model.target import State
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -35,8 +35,8 @@ class Slots:
         self._room = limit - in_flight - soaking - holding
         self._room_in_held = limit - in_flight - soaking
         self._frees_at = frees_at
-        self._free = verdict(Reason.SlotFree, in_flight + soaking + holding, limit)
-        self.held = verdict(Reason.SlotHeld, limit)
+        self._free = verdict(RolloutReason.SlotFree, in_flight + soaking + holding, limit)
+        self.held = verdict(RolloutReason.SlotHeld, limit)
 
     def take(self, state: State) -> Verdict | None:
         """The verdict with which a target gets a slot; None if there is none for it."""
@@ -60,12 +60,12 @@ class Slots:
     def standing(self) -> Verdict:
         """What the slots look like to those who do not start."""
         if self.limit == 0:
-            return verdict(Reason.ConcurrencyZero)
+            return verdict(RolloutReason.ConcurrencyZero)
         if self._room > 0 and self._room_in_held > 0:
             return self._free
         in_flight = self.in_flight + self.holding - self._left_held
         return verdict(
-            Reason.NoSlotFree,
+            RolloutReason.NoSlotFree,
             self.limit,
             in_flight,
             self.soaking,

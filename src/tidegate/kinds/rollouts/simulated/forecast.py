@@ -12,13 +12,13 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.explain.sentence import sentence
+from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
-from tidegate.kinds.rollouts.core.explain.table import first_shut
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, world_of
 from tidegate.kinds.rollouts.core.remember import remember
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import ChangeKind
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import State, Status, Target
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tidegate.explain.sentence import sentence
-from tidegate.kinds.rollouts.core.explain.table import first_shut
+from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.simulated.run import Step
 from tidegate.kinds.rollouts.wire.scenario_doc import Happening, Scenario, Verb
 from tidegate.model.plan import ChangeKind, Event

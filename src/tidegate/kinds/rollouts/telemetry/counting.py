@@ -4,8 +4,9 @@ from collections import Counter
 
 import msgspec
 
+from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.table import first_shut, state_word
+from tidegate.kinds.rollouts.core.explain.table import state_word
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.target import State
 

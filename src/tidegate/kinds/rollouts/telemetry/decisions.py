@@ -6,15 +6,17 @@ A target that is not acted on has its gate, the reason not to act, the sentence 
 from collections.abc import Iterator
 from typing import Any
 
-from tidegate.explain.sentence import opens, sentence
+from tidegate.explain.sentence import sentence
+from tidegate.explain.table import first_shut
 from tidegate.journal.facts import Acted, Decided, Mode, Outcome
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.table import first_shut, headline
+from tidegate.kinds.rollouts.core.explain.table import headline
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Change, ChangeKind, Event
-from tidegate.model.time import Instant, format_instant
+from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 from tidegate.telemetry.log import Record
+from tidegate.telemetry.verdict_keys import why_not
 
 _EVENTS = {
     Event.RESTARTED: "the rollout starts anew",
@@ -64,13 +66,3 @@ def _does(mode: Mode, change: Change) -> str:
     would = "would " if mode is Mode.OBSERVE else ""
     to = f" {change.revision}" if change.revision is not None else ""
     return f"{would}{change.kind.value}{to}"
-
-
-def why_not(verdict: Verdict) -> dict[str, str]:
-    """What a line says of a gate that is shut, beside its sentence."""
-    keys = {"gate": verdict.gate.value, "outcome": verdict.outcome.value}
-    keys["reason"] = verdict.reason.value
-    if verdict.until is not None:
-        keys["until"] = format_instant(verdict.until)
-    remedy = opens(verdict)
-    return keys | ({"opens": remedy} if remedy else {})

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tidegate.explain.sentence import sentence
+from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.table import first_shut
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire.compat_line import Answer
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.explain.sentence import facts, opens, sentence
+from tidegate.explain.verdict_doc import verdict_doc
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.summary import GroupReport
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -16,7 +16,7 @@ from tidegate.model.errors import UserError
 from tidegate.model.plan import ChangeKind, Option
 from tidegate.model.problem import Problem
 from tidegate.model.target import Group, State, Status, Target
-from tidegate.model.time import MILLISECOND, Instant, format_instant
+from tidegate.model.time import MILLISECOND, Instant
 from tidegate.model.verdict import Verdict, all_pass
 
 _WORDS = {
@@ -170,25 +170,6 @@ def _status(target: Target, state: State) -> str:
 
 def _verdicts(verdicts: tuple[Verdict, ...]) -> msgspec.Raw:
     return msgspec.Raw(_encode([verdict_doc(verdict) for verdict in verdicts]))
-
-
-def verdict_doc(verdict: Verdict) -> dict[str, Any]:
-    """One verdict as JSON."""
-    doc: dict[str, Any] = {
-        "gate": verdict.gate.value,
-        "outcome": verdict.outcome.value,
-        "reason": verdict.reason.value,
-        "message": sentence(verdict),
-        "facts": facts(verdict),
-    }
-    if verdict.until is not None:
-        doc["until"] = format_instant(verdict.until)
-        if verdict.estimate:
-            doc["estimate"] = True
-    remedy = opens(verdict)
-    if remedy:
-        doc["opens"] = remedy
-    return doc
 
 
 def _way(option: Option) -> msgspec.Raw:

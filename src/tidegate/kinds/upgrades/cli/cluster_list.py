@@ -10,8 +10,8 @@ from tidegate.cli.shape import Command
 from tidegate.documents.reader import Reader
 from tidegate.documents.selector_doc import read_selector
 from tidegate.documents.selector_text import parse_selector
-from tidegate.kinds.rollouts.core.explain.table import Row, layout
-from tidegate.kinds.rollouts.wire.rollout_answer import verdict_doc
+from tidegate.explain.table import Row, layout
+from tidegate.explain.verdict_doc import verdict_doc
 from tidegate.kinds.upgrades.cli.look.flags import Asked, ground_options, mode_option
 from tidegate.kinds.upgrades.cli.look.ground import Looked
 from tidegate.kinds.upgrades.cli.look.view import (

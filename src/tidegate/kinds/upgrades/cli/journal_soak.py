@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tidegate.api.soak import Published
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.kinds.upgrades.api.soak import Published
 from tidegate.kinds.upgrades.app.ledgers import upgrade_desk
 from tidegate.kinds.upgrades.core.journal.state import ledgers_of
 from tidegate.kinds.upgrades.core.rules.soak import Ledger

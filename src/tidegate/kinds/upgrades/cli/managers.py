@@ -17,6 +17,7 @@ import click
 import msgspec
 
 from tidegate import wiring
+from tidegate.documents.probe import url_trouble
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled
 from tidegate.kinds.upgrades.core.service import Credentials, Environment, Registration, Service
 from tidegate.kinds.upgrades.health_port import ClusterHealth
@@ -25,7 +26,6 @@ from tidegate.kinds.upgrades.wire.service_doc import is_exposed
 from tidegate.kinds.upgrades.wire.service_file import read_service_file
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all, shown
-from tidegate.prometheus.probe import url_trouble
 from tidegate.settings.prometheus_file import read_servers
 from tidegate.settings.settings import Settings, revealed
 

@@ -8,7 +8,7 @@ import click
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.explain.counted import counted
-from tidegate.kinds.rollouts.core.explain.table import BENEATH, Row, layout
+from tidegate.explain.table import BENEATH, Row, layout
 from tidegate.kinds.upgrades.cli.look.flags import Asked, ground_options
 from tidegate.kinds.upgrades.cli.look.outcomes import (
     BOTH,

@@ -13,17 +13,19 @@ from tidegate.gates.expedite import Expedite
 from tidegate.gates.scope import KindOfChange
 from tidegate.kinds.upgrades.cli.look.journal import Journal
 from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
 from tidegate.kinds.upgrades.core.service import Rules
 from tidegate.kinds.upgrades.core.step import Step
 from tidegate.kinds.upgrades.core.world import World
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
 from tidegate.store.port import Store
 
-_EXPEDITED = frozenset((Reason.SoakExpedited, Reason.WindowExpedited))
+_EXPEDITED = frozenset((VersionReason.SoakExpedited, UpgradeReason.WindowExpedited))
 
 
 def clusters_reached(

@@ -6,7 +6,7 @@ import click
 
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
-from tidegate.kinds.rollouts.core.explain.table import Row, layout
+from tidegate.explain.table import Row, layout
 from tidegate.kinds.upgrades.cli.look.flags import Asked, ground_options
 from tidegate.kinds.upgrades.cli.look.ground import Looked
 from tidegate.kinds.upgrades.cli.when import tell_rules

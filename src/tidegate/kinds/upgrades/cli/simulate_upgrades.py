@@ -151,7 +151,7 @@ def _offers(looked: "Looked", world: str, save: str | None) -> Iterator[str]:
     """Commands to paste, about what was just seen."""
     from tidegate.kinds.upgrades.cli.look.view import views
     from tidegate.kinds.upgrades.core.explain.table import word_of
-    from tidegate.model.reasons import Gate
+    from tidegate.model.reason import Gate
 
     stands = [stand for view in views(looked) for stand in view.stands]
     if world == "-" or not stands:

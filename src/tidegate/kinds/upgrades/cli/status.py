@@ -6,7 +6,7 @@ from tidegate.engine.brake_book import BrakeBook
 from tidegate.kinds.upgrades.cli.look.journal import Journal
 from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.model.reasons import Gate
+from tidegate.model.reason import Gate
 from tidegate.model.time import Instant
 from tidegate.store.port import Store
 

@@ -8,8 +8,8 @@ import click
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.explain.sentence import sentence
-from tidegate.kinds.rollouts.core.explain.table import Row, layout
-from tidegate.kinds.rollouts.wire.rollout_answer import verdict_doc
+from tidegate.explain.table import Row, layout
+from tidegate.explain.verdict_doc import verdict_doc
 from tidegate.kinds.upgrades.cli.lint import finding_doc, finding_lines
 from tidegate.kinds.upgrades.cli.look.flags import Asked, ground_options
 from tidegate.kinds.upgrades.cli.look.ground import Ground, Looked

@@ -6,8 +6,8 @@ import click
 import msgspec
 
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
-from tidegate.kinds.rollouts.core.explain.table import layout
-from tidegate.kinds.rollouts.wire.rollout_answer import verdict_doc
+from tidegate.explain.table import layout
+from tidegate.explain.verdict_doc import verdict_doc
 from tidegate.kinds.upgrades.cli.look.flags import Asked
 from tidegate.kinds.upgrades.cli.look.ground import Ground, Looked
 from tidegate.kinds.upgrades.cli.look.names import ORGANISATION

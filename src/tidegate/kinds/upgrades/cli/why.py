@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
-from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.look.flags import Asked
 from tidegate.kinds.upgrades.cli.look.ground import Looked
 from tidegate.kinds.upgrades.cli.look.view import (

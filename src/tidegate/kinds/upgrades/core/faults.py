@@ -9,7 +9,10 @@ Most waits are nobody's fault: a window, a soak, a sector that goes first.
 
 import enum
 
-from tidegate.model.reasons import Reason
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Reason
 
 
 class Fault(enum.Enum):
@@ -24,30 +27,30 @@ NOBODY = "nobody"
 """What stands for no fault where a word is needed."""
 
 _FAULTS: dict[Reason, Fault] = {
-    Reason.LabelsUnreadable: Fault.USER,
-    Reason.OrgLabelsUnreadable: Fault.USER,
-    Reason.ScheduleOver: Fault.USER,
-    Reason.TwoUpgrades: Fault.USER,
-    Reason.UpgradeFailed: Fault.USER,
-    Reason.AddonFailed: Fault.USER,
-    Reason.MutexUpgradeFailed: Fault.USER,
-    Reason.VersionQuarantined: Fault.USER,
-    Reason.SectorLimitUnreadable: Fault.USER,
-    Reason.SectorCircle: Fault.USER,
-    Reason.InheritanceUnverified: Fault.USER,
-    Reason.AgreementMissing: Fault.USER,
-    Reason.ClusterUnreadable: Fault.OUTSIDE,
-    Reason.VersionUnreadable: Fault.OUTSIDE,
-    Reason.SectorMemberUnreadable: Fault.OUTSIDE,
-    Reason.ClusterUnread: Fault.OUTSIDE,
-    Reason.OrgPartlyRead: Fault.OUTSIDE,
-    Reason.SectorMemberUnread: Fault.OUTSIDE,
-    Reason.MutexUnread: Fault.OUTSIDE,
-    Reason.FailuresUnread: Fault.OUTSIDE,
-    Reason.RefusedLately: Fault.OUTSIDE,
-    Reason.HealthUnasked: Fault.OUTSIDE,
-    Reason.CalendarEnds: Fault.OURS,
-    Reason.CoverUnclear: Fault.OURS,
+    UpgradeReason.LabelsUnreadable: Fault.USER,
+    UpgradeReason.OrgLabelsUnreadable: Fault.USER,
+    UpgradeReason.ScheduleOver: Fault.USER,
+    UpgradeReason.TwoUpgrades: Fault.USER,
+    UpgradeReason.UpgradeFailed: Fault.USER,
+    UpgradeReason.AddonFailed: Fault.USER,
+    UpgradeReason.MutexUpgradeFailed: Fault.USER,
+    VersionReason.VersionQuarantined: Fault.USER,
+    UpgradeReason.SectorLimitUnreadable: Fault.USER,
+    VersionReason.SectorCircle: Fault.USER,
+    VersionReason.InheritanceUnverified: Fault.USER,
+    VersionReason.AgreementMissing: Fault.USER,
+    UpgradeReason.ClusterUnreadable: Fault.OUTSIDE,
+    VersionReason.VersionUnreadable: Fault.OUTSIDE,
+    VersionReason.SectorMemberUnreadable: Fault.OUTSIDE,
+    UpgradeReason.ClusterUnread: Fault.OUTSIDE,
+    UpgradeReason.OrgPartlyRead: Fault.OUTSIDE,
+    VersionReason.SectorMemberUnread: Fault.OUTSIDE,
+    UpgradeReason.MutexUnread: Fault.OUTSIDE,
+    VersionReason.FailuresUnread: Fault.OUTSIDE,
+    VersionReason.RefusedLately: Fault.OUTSIDE,
+    UpgradeReason.HealthUnasked: Fault.OUTSIDE,
+    BrakeReason.CalendarEnds: Fault.OURS,
+    BrakeReason.CoverUnclear: Fault.OURS,
 }
 
 

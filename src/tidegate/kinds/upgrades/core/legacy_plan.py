@@ -12,12 +12,12 @@ import msgspec
 from tidegate.kinds.upgrades.core.compat.record import Record, Sample, Write
 from tidegate.kinds.upgrades.core.compat.run import run
 from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.reasons.rules_reasons import LegacyReason
 from tidegate.kinds.upgrades.core.rules.braking import Braking
 from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan, actions_of
 from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.kinds.upgrades.core.world import Cluster, World, only_whole
 from tidegate.model.plan import Change, ChangeKind, Option
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant, parse_instant
 from tidegate.model.verdict import verdict
 
@@ -52,9 +52,9 @@ def theirs(world: World, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan)
         mine = steps.get(member.cluster.ident, [])
         for step in mine:
             shut = braking.verdicts(member, step.revision or "", step.starts_at)
-            options.append(Option(at, step, (verdict(Reason.ExistingRulesStart), *shut)))
+            options.append(Option(at, step, (verdict(LegacyReason.ExistingRulesStart), *shut)))
         if not mine:
-            said = verdict(Reason.ExistingRulesWait, _why(record, member.cluster))
+            said = verdict(LegacyReason.ExistingRulesWait, _why(record, member.cluster))
             options.append(Option(at, _NOTHING, (said,)))
     plan = msgspec.structs.replace(
         ours,

@@ -12,12 +12,15 @@ import msgspec
 
 from tidegate.explain.sentence import opens, sentence
 from tidegate.kinds.upgrades.core.explain.table import aside_words
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import Member
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.ocm.simulated.founding import hosted_plane
 from tidegate.kinds.upgrades.ocm.simulated.happenings import Happening, What
 from tidegate.kinds.upgrades.ocm.simulated.state import GATES, State
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant, format_second
 from tidegate.model.verdict import Verdict
 
@@ -27,11 +30,21 @@ ASIDE, HELD, FREED, SILENT = "setAside", "held", "freed", "silent"
 _GATES = (Gate.HOLD, Gate.FREEZE, Gate.PIN, Gate.APPROVAL, Gate.HEALTH, Gate.REFUSAL)
 # And what is told of others, which mostly wait for clusters to move.
 _REASONS = (
-    Reason.VersionBlocked, Reason.Blocked, Reason.BlockedUntil, Reason.VersionQuarantined,
-    Reason.MutexUpgradeFailed, Reason.SectorCircle, Reason.SectorZero, Reason.ScheduleOver,
-    Reason.UpgradedByOwner, Reason.TwoUpgrades, Reason.OrgLabelsUnreadable,
-    Reason.AgreementUnasked, Reason.SectorMemberUnreadable, Reason.InheritanceUnverified,
-)  # fmt: skip
+    VersionReason.VersionBlocked,
+    BrakeReason.Blocked,
+    BrakeReason.BlockedUntil,
+    VersionReason.VersionQuarantined,
+    UpgradeReason.MutexUpgradeFailed,
+    VersionReason.SectorCircle,
+    UpgradeReason.SectorZero,
+    UpgradeReason.ScheduleOver,
+    UpgradeReason.UpgradedByOwner,
+    UpgradeReason.TwoUpgrades,
+    UpgradeReason.OrgLabelsUnreadable,
+    VersionReason.AgreementUnasked,
+    VersionReason.SectorMemberUnreadable,
+    VersionReason.InheritanceUnverified,
+)
 # Whose end is told, too.
 _BRAKES = (Gate.HOLD, Gate.FREEZE)
 
@@ -144,7 +157,7 @@ class Watch:
 
 
 def _is_unread(member: Member) -> bool:
-    return member.aside is not None and member.aside.reason is Reason.ClusterUnread
+    return member.aside is not None and member.aside.reason is UpgradeReason.ClusterUnread
 
 
 def _event(at: Instant, event: str, org: str, one: Holding) -> Event:
@@ -184,11 +197,11 @@ def _key(one: Verdict, cluster: str) -> Key | None:
     """What makes two verdicts one story; None: it is not told."""
     if one.outcome is Outcome.PASS:
         return None
-    if one.reason in (Reason.LabelsUnreadable, Reason.ClusterUnreadable):
+    if one.reason in (UpgradeReason.LabelsUnreadable, UpgradeReason.ClusterUnreadable):
         return ASIDE, cluster, ""
     if one.gate not in _GATES and one.reason not in _REASONS:
         return None
     texts = [str(each) for each in one.facts if not isinstance(each, int)]
-    about = " ".join(texts[: 2 if one.reason is Reason.AgreementUnasked else 1])
+    about = " ".join(texts[: 2 if one.reason is VersionReason.AgreementUnasked else 1])
     # A brake is one whatever it says; a version is blocked, or suspected, each by itself.
     return one.gate.value, about, "" if one.gate in _GATES else one.reason.value

@@ -5,12 +5,12 @@ from typing import Any
 
 from tidegate.explain.sentence import sentence
 from tidegate.journal.facts import Mode
-from tidegate.kinds.rollouts.telemetry.decisions import why_not
 from tidegate.kinds.upgrades.core.explain.phase import phase_of
 from tidegate.kinds.upgrades.core.explain.stand import stands
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.telemetry.log import Record
+from tidegate.telemetry.verdict_keys import why_not
 
 
 def upgrade_records(partition: str, planned: Planned, plan: UpgradePlan) -> Iterator[Record]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.rollouts.wire.rollout_answer import verdict_doc
+from tidegate.explain.verdict_doc import verdict_doc
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
 from tidegate.kinds.upgrades.core.rules.numbers import numbers
 from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan

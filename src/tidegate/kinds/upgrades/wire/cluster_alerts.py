@@ -5,8 +5,8 @@ stands in another series, `ocm_subscription`, so the two are joined there and no
 for which the answer has nothing is well.
 """
 
+from tidegate.documents.promql import literal
 from tidegate.prometheus.answer import AnswerError, Reading
-from tidegate.prometheus.promql import literal
 
 _CLUSTER, _ALERT = "_id", "alertname"
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from tidegate.documents.probe import url_trouble
 from tidegate.documents.reader import Reader
 from tidegate.gates.block import is_like
 from tidegate.kinds.upgrades.core.rules.agreeing import APPROVER
@@ -32,8 +33,7 @@ from tidegate.kinds.upgrades.core.service import (
 )
 from tidegate.kinds.upgrades.core.world import HealthCheck
 from tidegate.model.problem import Problems, nearest_or_all, shown
-from tidegate.prometheus.probe import url_trouble
-from tidegate.registry.document import is_loopback
+from tidegate.net.address import is_loopback
 
 SERVICES = (SERVICE, APPROVER)
 _ADDONS = (1, 2)

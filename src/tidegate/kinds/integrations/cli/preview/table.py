@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from tidegate.cli.findings import text as findings_text
+from tidegate.explain.table import Row, layout
 from tidegate.kinds.integrations.cli.preview import words
 from tidegate.kinds.integrations.cli.preview.prospect import Preview
 from tidegate.kinds.integrations.cli.preview.words import many
 from tidegate.kinds.integrations.core.review.effect import Effect
-from tidegate.kinds.rollouts.core.explain.table import Row, layout
 
 # So many of a kind are named; `-o wide` names all.
 NAMED = 3

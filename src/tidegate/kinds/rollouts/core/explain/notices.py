@@ -16,50 +16,23 @@ the approval was given, and for failures when they are retried. A target that fa
 fails again by itself is told once.
 """
 
-import enum
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from tidegate.explain.notice import Happening, Notice
 from tidegate.explain.sentence import opens, sentence
-from tidegate.gates.scope import kind_word
+from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.core.course import Mode as Rules
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.table import first_shut
 from tidegate.kinds.rollouts.core.strategy import Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Event
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import State, Status
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
-
-# A notice names this many of its subjects; the others are counted.
-SUBJECTS_MAX = 5
-
-
-class Happening(enum.Enum):
-    """What people are told of."""
-
-    START = "start"
-    STOP = "stop"
-    FAILURE = "failure"
-    APPROVAL = "approvalNeeded"
-    DONE = "done"
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """One thing to tell."""
-
-    rollout: str
-    happening: Happening
-    revision: str
-    # What it is about: targets, a group, how it stopped; empty where it is the rollout itself.
-    subjects: tuple[str, ...]
-    why: str
-    # One a subject: told twice under one key, it was told once too often.
-    keys: tuple[str, ...]
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -96,32 +69,6 @@ def key(run: str, happening: Happening, subject: str) -> str:
     """What a notice is remembered by."""
     return f"{run}{happening.value}/{subject}"
 
-
-def words(notice: Notice) -> dict[str, str]:
-    """A notice as the words a template is filled with."""
-    named = ", ".join(notice.subjects[:SUBJECTS_MAX])
-    more = len(notice.subjects) - SUBJECTS_MAX
-    return {
-        "rollout": notice.rollout,
-        "kind": kind_word(notice.rollout),
-        "name": notice.rollout.partition("/")[2],
-        "revision": notice.revision,
-        "event": notice.happening.value,
-        "what": _WHAT[notice.happening],
-        "subjects": f"{named} and {more} more" if more > 0 else named,
-        "why": notice.why,
-        "key": f"{notice.rollout}/{notice.keys[0]}",
-    }
-
-
-_WHAT = {
-    Happening.START: "started",
-    Happening.STOP: "stopped",
-    Happening.FAILURE: "has failures",
-    Happening.APPROVAL: "needs an approval",
-    Happening.DONE: "is done",
-}
-WORDS = ("rollout", "kind", "name", "revision", "event", "what", "subjects", "why", "key")
 
 _FAILED = frozenset((State.FAILED, State.TIMED_OUT))
 # What may be told again once it is no longer so.

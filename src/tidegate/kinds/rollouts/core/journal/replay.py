@@ -2,33 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from tidegate.journal.chain import Entry
 from tidegate.journal.facts import Decided, Folded, Stand
+from tidegate.journal.replay import Difference, Replayed
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.tree import find_target, target_tree
 from tidegate.kinds.rollouts.core.journal.record import digest, stands_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Change, ChangeKind
-
-
-class Replayed(msgspec.Struct, frozen=True):
-    """One decision, taken again."""
-
-    seq: int
-    targets: int
-    # None: it decides and explains the same.
-    difference: "Difference | None" = None
-
-
-class Difference(msgspec.Struct, frozen=True):
-    """The first target that fares differently, as it was then and as it is now."""
-
-    target: str
-    then: tuple[str, ...]
-    now: tuple[str, ...]
 
 
 def replay(entries: Iterable[Entry], state: RolloutState | None = None) -> Iterator[Replayed]:

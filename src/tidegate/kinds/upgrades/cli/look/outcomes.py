@@ -5,6 +5,7 @@ import msgspec
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.upgrades.cli.look.ground import Ground
 from tidegate.kinds.upgrades.core.explain.stand import most_telling, stands
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.agreeing import worth_telling
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.service import Registration, Rules
@@ -12,15 +13,15 @@ from tidegate.kinds.upgrades.core.step import Step
 from tidegate.kinds.upgrades.wire.answer import Write, writes_of
 from tidegate.kinds.upgrades.wire.writes import Described, described
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.verdict import all_pass
 
 STRICT, COMPAT, BOTH = "strict", "compat", "both"
 # Gates that say why a version is good enough; others only say that nothing is in the way.
 _GROUNDS = (Gate.SOAK, Gate.SECTOR, Gate.AGREEMENT, Gate.CHANNEL, Gate.BLOCK)
 _NOTHING_SAID = (
-    Reason.VersionNotBlocked, Reason.NoSectorBefore, Reason.NoAgreementNeeded,
-    Reason.VersionTrusted,
+    VersionReason.VersionNotBlocked, VersionReason.NoSectorBefore, VersionReason.NoAgreementNeeded,
+    VersionReason.VersionTrusted,
 )  # fmt: skip
 
 
@@ -106,7 +107,7 @@ def _grounds(option: Option) -> str:
         sentence(each)
         for each in option.verdicts
         if each.outcome is Outcome.PASS
-        and (each.gate in _GROUNDS or each.reason is Reason.FollowsControlPlane)
+        and (each.gate in _GROUNDS or each.reason is VersionReason.FollowsControlPlane)
         and each.reason not in _NOTHING_SAID
     ]
     return "; ".join(said)

@@ -10,7 +10,7 @@ from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit
 from tidegate.cli.shape import Command
 from tidegate.explain.counted import counted
-from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.gates import Outlook, look_ahead, short_name
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, writing_options
 from tidegate.kinds.upgrades.cli.owners.tenancy import Tenant, look, tenant_options

@@ -9,7 +9,7 @@ import msgspec
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit
 from tidegate.explain.counted import counted
-from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, diff_lines, edit_text
 from tidegate.kinds.upgrades.core.labels.label_edit import Change
 from tidegate.kinds.upgrades.core.labels.labelling import MARK, Labelling, of_upgrades

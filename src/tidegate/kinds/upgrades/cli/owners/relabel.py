@@ -16,7 +16,7 @@ from tidegate.cli.asking import asked_about
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit
 from tidegate.explain.counted import counted
-from tidegate.kinds.rollouts.core.explain.table import layout
+from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.tenancy import Declared, Tenant, look
 from tidegate.kinds.upgrades.core.labels.label_check import check
 from tidegate.kinds.upgrades.core.labels.label_edit import (

@@ -4,13 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from tidegate.explain.counted import counted
 from tidegate.explain.sentence import facts, opens, sentence
-from tidegate.kinds.rollouts.core.explain.table import Row
+from tidegate.explain.table import Row
 from tidegate.kinds.upgrades.core.foresight.expected import STEP_BEFORE, Expected, Leg
 from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import Doing
-from tidegate.model.reasons import Gate, Reason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Gate, Reason
 from tidegate.model.time import Instant, format_duration, format_second
 from tidegate.model.verdict import Verdict
 
@@ -21,18 +25,18 @@ _GATES_MAX = 3
 _MINUTE = len("2026-03-10T10:07")
 # What a step waited for, in few words; by its facts. Others are told by the name of their gate.
 _BRIEF: dict[Reason, str] = {
-    Reason.VersionSoaking: "{needed}d soak of {workload} on {version}",
-    Reason.OutsideWindow: "its schedule",
-    Reason.MutexUpgrading: "mutex {mutex} ({holder})",
-    Reason.MutexShareFull: "mutex {mutex} in sector {sector}",
-    Reason.SectorBehind: "sector {sector} ({cluster})",
-    Reason.SectorFull: "room in sector {sector}",
-    Reason.InheritedBehind: "the organisations it inherits from",
-    Reason.Frozen: "the end of freeze {freeze}",
-    Reason.TooLateBeforeFreeze: "the end of freeze {freeze}",
-    Reason.FinishUnknown: "the end of freeze {freeze}",
-    Reason.PinnedUntil: "the end of pin {pin}",
-    Reason.RefusedLately: "another try",
+    VersionReason.VersionSoaking: "{needed}d soak of {workload} on {version}",
+    UpgradeReason.OutsideWindow: "its schedule",
+    UpgradeReason.MutexUpgrading: "mutex {mutex} ({holder})",
+    SharingReason.MutexShareFull: "mutex {mutex} in sector {sector}",
+    VersionReason.SectorBehind: "sector {sector} ({cluster})",
+    UpgradeReason.SectorFull: "room in sector {sector}",
+    VersionReason.InheritedBehind: "the organisations it inherits from",
+    BrakeReason.Frozen: "the end of freeze {freeze}",
+    BrakeReason.TooLateBeforeFreeze: "the end of freeze {freeze}",
+    BrakeReason.FinishUnknown: "the end of freeze {freeze}",
+    BrakeReason.PinnedUntil: "the end of pin {pin}",
+    VersionReason.RefusedLately: "another try",
     **dict.fromkeys(STEP_BEFORE, "its step before"),
 }
 _BY_GATE = {Gate.SHARED_BUDGET: "a shared budget", Gate.HOLD: "the end of a hold"}

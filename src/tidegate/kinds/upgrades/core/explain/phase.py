@@ -7,7 +7,7 @@ import enum
 
 from tidegate.kinds.upgrades.core.explain.stand import Stand, doing_of
 from tidegate.kinds.upgrades.core.step import Doing
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.verdict import Verdict
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.explain.table import Row
+from tidegate.explain.table import Row
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.explain.stand import Stand, doing_of, stands
 from tidegate.kinds.upgrades.core.explain.table import by_fleet
@@ -21,7 +21,7 @@ from tidegate.kinds.upgrades.core.rules.soak import Days, days_text, inherited
 from tidegate.kinds.upgrades.core.step import Doing
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, sort_versions
 from tidegate.kinds.upgrades.core.world import Upgrade, World
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 FIELDS = (

@@ -9,19 +9,21 @@ from collections.abc import Iterable
 import msgspec
 
 from tidegate.explain.sentence import sentence
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.kinds.upgrades.core.versions import key_of
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass
 
 # What rules a version out until somebody changes something: it is not waited for.
 _RULED_OUT = frozenset((Gate.BLOCK, Gate.VERSION))
-_SOAKS = (Reason.VersionSoaking, Reason.VersionSoaked)
-_FIRES = (Reason.InWindow, Reason.OutsideWindow, Reason.WindowExpedited)
+_SOAKS = (VersionReason.VersionSoaking, VersionReason.VersionSoaked)
+_FIRES = (UpgradeReason.InWindow, UpgradeReason.OutsideWindow, UpgradeReason.WindowExpedited)
 
 
 class Stand(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +166,7 @@ def _is_passing(one: Verdict) -> bool:
 def _is_ruled_out(option: Option) -> bool:
     return any(
         each.outcome is Outcome.STOP
-        and (each.gate in _RULED_OUT or each.reason is Reason.VersionQuarantined)
+        and (each.gate in _RULED_OUT or each.reason is VersionReason.VersionQuarantined)
         for each in option.verdicts
     )
 

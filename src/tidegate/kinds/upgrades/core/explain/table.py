@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tidegate.explain.counted import counted
-from tidegate.kinds.rollouts.core.explain.table import Row
+from tidegate.explain.table import Row
 from tidegate.kinds.upgrades.core.explain.stand import Stand
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import Step
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant, format_age, format_second
 
 CLUSTER_HEAD: Row = ("CLUSTER", "VERSION", "NEXT", "SOAK LEFT", "WINDOW", "WHY")
@@ -62,7 +62,7 @@ def why_cell(stand: Stand) -> str:
 
 def aside_words(member: Member) -> str:
     """What of its labels has a cluster set aside; empty: nothing of them has."""
-    if member.aside is None or member.aside.reason is not Reason.LabelsUnreadable:
+    if member.aside is None or member.aside.reason is not UpgradeReason.LabelsUnreadable:
         return ""
     first, *others = member.complaints
     more = f" (+{len(others)} more)" if others else ""

@@ -6,12 +6,14 @@ What is said of the cluster whatever the version stands once, above the versions
 from collections.abc import Sequence
 
 from tidegate.explain.sentence import sentence
-from tidegate.kinds.rollouts.core.explain.tree import verdict_lines
+from tidegate.explain.tree import verdict_lines
 from tidegate.kinds.upgrades.core.explain.stand import Stand, doing_of
+from tidegate.kinds.upgrades.core.reasons.rules_reasons import LegacyReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.reason import Outcome, Reason
 from tidegate.model.time import Instant, format_age, format_second
 from tidegate.model.verdict import Verdict, all_pass
 
@@ -63,8 +65,8 @@ def standing_words(stand: Stand) -> str:
 
 
 _WORDS: dict[Reason | None, str] = {
-    Reason.NothingOffered: "up to date",
-    Reason.ExistingRulesWait: "waits",
+    VersionReason.NothingOffered: "up to date",
+    LegacyReason.ExistingRulesWait: "waits",
 }
 
 
@@ -97,7 +99,7 @@ def _state(option: Option) -> str:
     if all_pass(option.verdicts):
         starts_at = step.starts_at if isinstance(step, Step) else None
         return f"starts {format_second(starts_at)}" if starts_at is not None else "now"
-    newer = next((e for e in option.verdicts if e.reason is Reason.NewerVersionChosen), None)
+    newer = next((e for e in option.verdicts if e.reason is VersionReason.NewerVersionChosen), None)
     if newer is not None:
         return sentence(newer)
     parts = []

@@ -10,26 +10,43 @@ from collections.abc import Iterable
 import msgspec
 
 from tidegate.kinds.upgrades.core.foresight.future import Under
+from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.kinds.upgrades.core.world import Cluster
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
 # Nobody wants such a version: the cluster does not wait for it.
-_UNWANTED = frozenset((
-    Reason.VersionBlocked, Reason.VersionUnreadable, Reason.VersionNotNewer,
-    Reason.PreReleaseUnwanted, Reason.NothingOffered,
-))  # fmt: skip
-STEP_BEFORE = frozenset((Reason.UpgradeUnderWay, Reason.PoolsBehind, Reason.EarlierPoolFirst))
+_UNWANTED = frozenset(
+    (
+        VersionReason.VersionBlocked,
+        VersionReason.VersionUnreadable,
+        VersionReason.VersionNotNewer,
+        VersionReason.PreReleaseUnwanted,
+        VersionReason.NothingOffered,
+    )
+)
+STEP_BEFORE = frozenset(
+    (UpgradeReason.UpgradeUnderWay, UpgradeReason.PoolsBehind, UpgradeReason.EarlierPoolFirst)
+)
 """What is said while the step before is under way, of the same cluster."""
 # What opens as the fleet goes on.
-_GOES_ON = frozenset((
-    Reason.SectorBehind, Reason.InheritedBehind, Reason.MutexUpgrading, Reason.MutexShareFull,
-    Reason.SectorFull, Reason.VersionSoaking, *STEP_BEFORE,
-))  # fmt: skip
+_GOES_ON = frozenset(
+    (
+        VersionReason.SectorBehind,
+        VersionReason.InheritedBehind,
+        UpgradeReason.MutexUpgrading,
+        SharingReason.MutexShareFull,
+        UpgradeReason.SectorFull,
+        VersionReason.VersionSoaking,
+        *STEP_BEFORE,
+    )
+)
 _SHARED = frozenset((Gate.SHARED_BUDGET, Gate.MUTEX))
 _GOING = (Doing.UPGRADE, Doing.POOL)
 
@@ -168,7 +185,7 @@ def conclude(expected: Expected, options: Iterable[Option], *, beyond: bool) -> 
         if shut:
             left.append((step.revision or "", shut))
     wanted = [one for one in left if not any(each.reason in _UNWANTED for each in one[1])]
-    offered = [one for one in left if one[1][-1].reason is not Reason.NothingOffered]
+    offered = [one for one in left if one[1][-1].reason is not VersionReason.NothingOffered]
     # A cluster that moved, and has only unwanted versions before it, is where it should be.
     chosen = wanted or ([] if expected.legs else offered)
     if chosen:

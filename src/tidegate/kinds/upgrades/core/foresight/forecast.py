@@ -21,6 +21,7 @@ from tidegate.kinds.upgrades.core.foresight.expected import (
 )
 from tidegate.kinds.upgrades.core.foresight.future import Future
 from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -29,7 +30,7 @@ from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.kinds.upgrades.core.versions import VersionError, minor_of
 from tidegate.kinds.upgrades.core.world import World
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
@@ -197,7 +198,7 @@ def _until(
     one: Verdict, option: Option, frozen: Mapping[str, bool], soak: _Soak | None, now: Instant
 ) -> Instant | None:
     """When time alone may open a gate; None: it does not."""
-    if one.reason is Reason.VersionSoaking and soak is not None:
+    if one.reason is VersionReason.VersionSoaking and soak is not None:
         return soak.until(one, now)
     if one.gate is Gate.FREEZE and one.until is not None and not frozen.get(str(one.facts[0])):
         # It is on when the upgrade would start, and not yet: a later start may lie behind it.

@@ -13,7 +13,7 @@ from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import Step
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Outcome
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 

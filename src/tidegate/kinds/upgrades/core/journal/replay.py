@@ -11,7 +11,7 @@ import msgspec
 from tidegate.explain.sentence import sentence
 from tidegate.journal.chain import Entry
 from tidegate.journal.facts import Folded
-from tidegate.kinds.rollouts.core.journal.replay import Difference, Replayed
+from tidegate.journal.replay import Difference, Replayed
 from tidegate.kinds.upgrades.core.history import History
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned, Standpoint, Surveyed
 from tidegate.kinds.upgrades.core.journal.record import digest, standpoints
@@ -30,7 +30,7 @@ from tidegate.kinds.upgrades.core.service import Rules
 from tidegate.kinds.upgrades.core.step import Step
 from tidegate.kinds.upgrades.core.world import World
 from tidegate.model.plan import Action
-from tidegate.model.reasons import Outcome
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
 
 # The states of other organisations as they were at a moment, by `env/org`.

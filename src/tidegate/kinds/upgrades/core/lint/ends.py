@@ -11,9 +11,9 @@ from tidegate.kinds.upgrades.core.foresight.expected import Expected
 from tidegate.kinds.upgrades.core.foresight.forecast import Outlook
 from tidegate.kinds.upgrades.core.lint.finding import Finding
 from tidegate.kinds.upgrades.core.lint.written import owner_of
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet
 from tidegate.kinds.upgrades.core.step import Doing
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant, format_second
 
 _DATE = 10
@@ -58,7 +58,7 @@ def _leaves(expected: Expected, left_at: Instant | None) -> str:
         return f"it is expected to have left it {format_second(left_at)[:_DATE]}"
     if expected.held is None:
         return "nothing newer is wanted or offered"
-    if expected.held.reason is Reason.LabelsUnreadable:  # told in full elsewhere
+    if expected.held.reason is UpgradeReason.LabelsUnreadable:  # told in full elsewhere
         return "it is set aside for its labels"
     return f"it has no date: {sentence(expected.held)}"
 

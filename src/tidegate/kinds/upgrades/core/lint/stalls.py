@@ -12,15 +12,20 @@ from tidegate.kinds.upgrades.core.foresight.expected import Expected
 from tidegate.kinds.upgrades.core.foresight.forecast import Outlook
 from tidegate.kinds.upgrades.core.lint.finding import Finding, names
 from tidegate.kinds.upgrades.core.lint.written import owner_of
+from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.agreeing import agree
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
 from tidegate.kinds.upgrades.core.world import World
-from tidegate.model.reasons import REASONS, Reason
+from tidegate.model.reason import Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
-_MUTEX = frozenset((Reason.MutexUpgrading, Reason.MutexUpgradeFailed, Reason.MutexShareFull))
-_SECTOR = frozenset((Reason.SectorBehind, Reason.SectorMemberUnreadable))
+_MUTEX = frozenset(
+    (UpgradeReason.MutexUpgrading, UpgradeReason.MutexUpgradeFailed, SharingReason.MutexShareFull)
+)
+_SECTOR = frozenset((VersionReason.SectorBehind, VersionReason.SectorMemberUnreadable))
 _AGREEMENT_LABEL = "version-gate-approvals"
 
 
@@ -67,7 +72,7 @@ class Stalls:
 
     def _rooms(self) -> Iterator[Finding]:
         waiting: dict[tuple[str, str], list[str]] = {}
-        for name, expected in self._held(frozenset((Reason.SectorFull,))):
+        for name, expected in self._held(frozenset((UpgradeReason.SectorFull,))):
             assert expected.held is not None
             sector, holder = expected.held.facts[0], _holder(expected.held)
             waiting.setdefault((str(sector), holder), []).append(name)
@@ -89,7 +94,7 @@ class Stalls:
 
     def _soak(self, lacking: Collection[str]) -> Iterator[Finding]:
         waiting: dict[tuple[str, str], list[str]] = {}
-        for name, expected in self._held(frozenset((Reason.VersionSoaking,))):
+        for name, expected in self._held(frozenset((VersionReason.VersionSoaking,))):
             assert expected.held is not None
             version, workload = expected.held.facts[:2]
             if workload not in lacking:
@@ -101,7 +106,7 @@ class Stalls:
             yield owner_of(self._fleet).found("no-soak", "", message, remedy)
 
     def _pre_releases(self) -> Iterator[Finding]:
-        for name, expected in self._held(frozenset((Reason.PreReleaseUnwanted,))):
+        for name, expected in self._held(frozenset((VersionReason.PreReleaseUnwanted,))):
             offered = names(expected.cluster.available_upgrades)
             message = (
                 f"is offered nothing but {offered}, on channel {expected.cluster.updates_from}"
@@ -126,7 +131,7 @@ class Stalls:
 def _holder(one: Verdict) -> str:
     """Who has what somebody waits for: the holder, or the first of several."""
     facts = [names[0] if isinstance(names, tuple) else str(names) for names in one.facts]
-    at = [name for name, _ in REASONS[one.reason].facts]
+    at = [name for name, _ in one.reason.entry.facts]
     return facts[at.index("holder" if "holder" in at else "clusters")]
 
 
@@ -140,7 +145,7 @@ def agreements(world: World, now: Instant) -> Iterator[Finding]:
     fleets = {each.org.id: each for each in plan.fleets}
     for option in plan.options:
         for each in option.verdicts:
-            if each.reason is Reason.AgreementUnasked:
+            if each.reason is VersionReason.AgreementUnasked:
                 member = plan.members[option.target]
                 minor, gate = each.facts
                 owner = owner_of(fleets[member.cluster.org], member)

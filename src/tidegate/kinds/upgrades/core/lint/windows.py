@@ -18,7 +18,7 @@ from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, brake_labels
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER
 from tidegate.kinds.upgrades.core.schedule.window import fires_after
 from tidegate.kinds.upgrades.core.world import World
-from tidegate.model.reasons import Outcome
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Duration, Instant, format_duration
 from tidegate.model.verdict import Verdict
 

@@ -2,15 +2,15 @@
 
 from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
 
-RULES_REASONS: dict[Reason, Entry] = {
-    Reason.ExistingRulesStart: Entry(
-        Gate.RULES, Outcome.PASS, "the existing service's rules ask for it"
-    ),
-    Reason.ExistingRulesWait: Entry(
+
+class LegacyReason(Reason):
+    """What is said where the predecessor's rules decide."""
+
+    ExistingRulesStart = Entry(Gate.RULES, Outcome.PASS, "the existing service's rules ask for it")
+    ExistingRulesWait = Entry(
         Gate.RULES,
         Outcome.WAIT,
         "the existing service's rules ask for nothing: {said}",
         (("said", Kind.NAME),),
         "those rules ask for something, or its organisation is served by ours",
-    ),
-}
+    )

@@ -4,18 +4,20 @@ from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
 
 _SHARED = (("mutex", Kind.NAME), ("used", Kind.COUNT), ("limit", Kind.COUNT), ("sector", Kind.NAME))
 
-SHARING_REASONS: dict[Reason, Entry] = {
-    Reason.MutexShared: Entry(
+
+class SharingReason(Reason):
+    """What is said of mutexes that clusters of a sector share."""
+
+    MutexShared = Entry(
         Gate.MUTEX,
         Outcome.PASS,
         "mutex {mutex}: {used} of {limit} in sector {sector} have it",
         _SHARED,
-    ),
-    Reason.MutexShareFull: Entry(
+    )
+    MutexShareFull = Entry(
         Gate.MUTEX,
         Outcome.WAIT,
         "mutex {mutex}: {used} of {limit} in sector {sector} have it ({clusters})",
         (*_SHARED, ("clusters", Kind.NAMES)),
         "one of them is done, its node pools included",
-    ),
-}
+    )

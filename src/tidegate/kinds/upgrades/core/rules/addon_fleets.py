@@ -6,11 +6,11 @@ Whoever could not be read may have any add-on in any version, and so counts for 
 
 from msgspec.structs import replace
 
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import READY, Fleet, Member
 from tidegate.kinds.upgrades.core.rules.standing import standing_of
 from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
 from tidegate.kinds.upgrades.core.world import InstalledAddon
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import verdict
 
@@ -50,7 +50,7 @@ def _member(member: Member, addon: InstalledAddon, now: Instant) -> Member:
     on = _key(addon.version)
     unread, aside = member.standing.unread, member.aside
     if aside is None and on is None:
-        aside = verdict(Reason.VersionUnreadable, addon.version)
+        aside = verdict(VersionReason.VersionUnreadable, addon.version)
     return replace(
         member,
         cluster=cluster,

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
 from tidegate.kinds.upgrades.core.rules.ahead import Ahead
 from tidegate.kinds.upgrades.core.rules.braking import Braking
@@ -26,7 +28,7 @@ from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of
 from tidegate.kinds.upgrades.core.world import InstalledAddon, Upgrade, World
 from tidegate.model.plan import ChangeKind, Option
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
@@ -75,7 +77,7 @@ class Addons:
                 if first is not None:
                     option = msgspec.structs.replace(option, verdicts=(*option.verdicts, first))
                 elif all_pass(option.verdicts):
-                    first = verdict(Reason.EarlierAddonFirst, addon.id, addon.latest or "")
+                    first = verdict(UpgradeReason.EarlierAddonFirst, addon.id, addon.latest or "")
                 options.append(option)
         return options
 
@@ -85,11 +87,11 @@ class Addons:
             said: Verdicts = ()
             if is_left_over(plan):
                 facts = (addon.id, plan.version or "?", _what(plan))
-                said = (verdict(Reason.AddonPlanDropped, *facts),)
+                said = (verdict(UpgradeReason.AddonPlanDropped, *facts),)
             elif can_be_taken_back(plan) and (why := self._unwanted(member, addon.id, plan)):
                 said = (
-                    verdict(Reason.UpgradeNotStarted, plan.version, plan.state or ""),
-                    verdict(Reason.VersionUnwanted, plan.version, why),
+                    verdict(UpgradeReason.UpgradeNotStarted, plan.version, plan.state or ""),
+                    verdict(VersionReason.VersionUnwanted, plan.version, why),
                 )
             if said and plan.id:
                 step = Step(
@@ -129,7 +131,7 @@ class Addons:
             starts_at=self._starts_at if window.outcome is Outcome.PASS else None,
         )
         said = (*shared, *self._progress(mine, addon), window, _offer(addon, version))
-        if all(each.reason is not Reason.VersionUnreadable for each in said):
+        if all(each.reason is not VersionReason.VersionUnreadable for each in said):
             said = (
                 *said,
                 self._block(member, addon.id, version),
@@ -144,15 +146,17 @@ class Addons:
     def _progress(self, mine: Member, addon: InstalledAddon) -> Iterator[Verdict]:
         """What keeps this add-on, and no other, from being upgraded."""
         if addon.state != READY:
-            yield verdict(Reason.AddonNotReady, addon.id, addon.state)
+            yield verdict(UpgradeReason.AddonNotReady, addon.id, addon.state)
         if doubled := mine.standing.doubled:
-            yield verdict(Reason.TwoUpgrades, len(doubled), doubled)
+            yield verdict(UpgradeReason.TwoUpgrades, len(doubled), doubled)
             what = f"upgrade plans of add-on {addon.id} for {', '.join(doubled)} at once"
             text = f"- there are {what}; delete all but one"
             self.tellings.append(Telling(mine.cluster.uuid, CLUSTER_WRONG, text))
         for plan in addon.upgrade_plans:
             if is_left_over(plan):
-                yield verdict(Reason.AddonPlanLeft, addon.id, plan.version or "?", _what(plan))
+                yield verdict(
+                    UpgradeReason.AddonPlanLeft, addon.id, plan.version or "?", _what(plan)
+                )
 
     def _window(self, member: Member) -> Verdict:
         wishes, now = member.wishes, self._now
@@ -165,11 +169,11 @@ class Addons:
 
     def _in_window(self, fires: Instant | None) -> Verdict:
         if fires is None:
-            return verdict(Reason.ScheduleOver)
+            return verdict(UpgradeReason.ScheduleOver)
         if fires - self._now <= ADDON.most:
             until = Instant(fires - ADDON.least)
-            return verdict(Reason.InWindow, self._starts_at, until=until)
-        return verdict(Reason.AddonOutsideWindow, fires, until=Instant(fires - ADDON.most))
+            return verdict(UpgradeReason.InWindow, self._starts_at, until=until)
+        return verdict(UpgradeReason.AddonOutsideWindow, fires, until=Instant(fires - ADDON.most))
 
     def _block(self, member: Member, addon: str, version: str) -> Verdict:
         """Whether a label blocks it; only patterns that begin with its id speak of it."""
@@ -181,7 +185,7 @@ class Addons:
         for patterns, owner in owners:
             found = first_found(about(addon, patterns), name)
             if found is not None:
-                return verdict(Reason.VersionBlocked, name, found, owner)
+                return verdict(VersionReason.VersionBlocked, name, found, owner)
         return NOT_BLOCKED
 
 
@@ -201,7 +205,7 @@ def _offer(addon: InstalledAddon, version: str) -> Verdict:
         try:
             key_of(each)
         except VersionError:
-            return verdict(Reason.VersionUnreadable, each)
+            return verdict(VersionReason.VersionUnreadable, each)
     if key_of(version) <= key_of(addon.version):
-        return verdict(Reason.VersionNotNewer, version, addon.version)
-    return verdict(Reason.VersionOffered, version)
+        return verdict(VersionReason.VersionNotNewer, version, addon.version)
+    return verdict(VersionReason.VersionOffered, version)

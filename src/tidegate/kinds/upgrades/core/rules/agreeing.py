@@ -5,6 +5,8 @@ organisation is the default for clusters that have labels of their own.
 """
 
 from tidegate.kinds.upgrades.core.declared.complaint import Notes
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.braking import Braking
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, gather
 from tidegate.kinds.upgrades.core.rules.gates import OCP, lately, relevant
@@ -14,7 +16,6 @@ from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
 from tidegate.kinds.upgrades.core.world import World
 from tidegate.model.plan import ChangeKind, Option
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import verdict
 
@@ -57,15 +58,25 @@ def _options(
     if member.aside is not None:
         return [Option(at, _step("", ""), (member.aside,))]
     if fleet.org.partial:  # a label that says `none` may not have been read
-        return [Option(at, _step("", ""), (verdict(Reason.OrgPartlyRead, fleet.org.partial),))]
+        return [
+            Option(at, _step("", ""), (verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial),))
+        ]
     if not member.is_ready:
-        return [Option(at, _step("", ""), (verdict(Reason.ClusterNotReady, member.cluster.state),))]
+        return [
+            Option(
+                at, _step("", ""), (verdict(UpgradeReason.ClusterNotReady, member.cluster.state),)
+            )
+        ]
     minors = {minor_of(each) for each in member.cluster.available_upgrades if is_version(each)}
     wanted = approved(fleet, member)
     options: list[Option] = []
     for gate in sorted(relevant(member.cluster, world.gates), key=lambda one: (one.prefix, one.id)):
         if gate.prefix in minors and gate.id not in member.cluster.gate_agreements:
-            reason = Reason.AgreementWanted if gate.label in wanted else Reason.AgreementUnasked
+            reason = (
+                VersionReason.AgreementWanted
+                if gate.label in wanted
+                else VersionReason.AgreementUnasked
+            )
             step = _step(gate.prefix, gate.id)
             said = (
                 verdict(reason, gate.prefix, gate.label),
@@ -75,7 +86,7 @@ def _options(
             options.append(Option(at, step, said))
     if options:
         return options
-    return [Option(at, _step("", ""), (verdict(Reason.NothingToAgree),))]
+    return [Option(at, _step("", ""), (verdict(VersionReason.NothingToAgree),))]
 
 
 def approved(fleet: Fleet, member: Member) -> tuple[str, ...]:

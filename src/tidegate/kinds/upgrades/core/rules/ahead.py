@@ -9,14 +9,14 @@ organisations it inherits from run comes first, too.
 from collections.abc import Iterable
 
 from tidegate.kinds.upgrades.core.history import Minima
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
 from tidegate.kinds.upgrades.core.rules.soak import key_or_least
 from tidegate.kinds.upgrades.core.sectors import awaited
 from tidegate.kinds.upgrades.core.versions import Key, key_of
-from tidegate.model.reasons import Reason
 from tidegate.model.verdict import Verdict, verdict
 
-NO_SECTOR = verdict(Reason.NoSectorBefore)
+NO_SECTOR = verdict(VersionReason.NoSectorBefore)
 
 
 class Ahead:
@@ -55,9 +55,9 @@ class Ahead:
     def _say(self, sector: str, workloads: tuple[str, ...], version: str) -> Verdict:
         orders = self._fleet.orders
         if sector in orders.circling:
-            return verdict(Reason.SectorCircle, sector, tuple(sorted(orders.circling)))
+            return verdict(VersionReason.SectorCircle, sector, tuple(sorted(orders.circling)))
         if self._fleet.unverified:
-            return verdict(Reason.InheritanceUnverified, self._fleet.unverified)
+            return verdict(VersionReason.InheritanceUnverified, self._fleet.unverified)
         wanted = key_of(version)
         if (behind := self._inherited(workloads, version, wanted)) is not None:
             return behind
@@ -68,7 +68,11 @@ class Ahead:
                 gone.add(name)
                 if slowest is not None and (slowest.key is None or slowest.key < wanted):
                     return _behind(name, workload, slowest, version)
-        return verdict(Reason.SectorsHaveIt, tuple(sorted(gone)), version) if gone else NO_SECTOR
+        return (
+            verdict(VersionReason.SectorsHaveIt, tuple(sorted(gone)), version)
+            if gone
+            else NO_SECTOR
+        )
 
     def _inherited(self, workloads: tuple[str, ...], version: str, wanted: Key) -> Verdict | None:
         if self._minima is None:
@@ -78,7 +82,7 @@ class Ahead:
         for each in workloads:
             held = lowest[each] if known else self._minima.min_version
             if wanted > key_or_least(held):
-                return verdict(Reason.InheritedBehind, each, held, version)
+                return verdict(VersionReason.InheritedBehind, each, held, version)
         return None
 
     def _sectors_before(self, sector: str, workload: str) -> tuple[str, ...]:
@@ -111,9 +115,11 @@ def _place(member: Member) -> tuple[Key | tuple[()], str, str]:
 def _behind(sector: str, workload: str, slowest: Member, version: str) -> Verdict:
     if slowest.key is None:
         unread = slowest.standing.unread
-        reason = Reason.SectorMemberUnread if unread else Reason.SectorMemberUnreadable
+        reason = (
+            VersionReason.SectorMemberUnread if unread else VersionReason.SectorMemberUnreadable
+        )
         return verdict(reason, sector, slowest.called)
     cluster = slowest.cluster
     versions = [cluster.version, *(pool.version for pool in slowest.standing.behind)]
     held = min(versions, key=key_of)
-    return verdict(Reason.SectorBehind, sector, slowest.called, workload, held, version)
+    return verdict(VersionReason.SectorBehind, sector, slowest.called, workload, held, version)

@@ -15,7 +15,7 @@ from tidegate.gates.claims import Claim, Holder
 from tidegate.gates.scope import KindOfChange
 from tidegate.gates.shared import Ledger
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, brake_labels
-from tidegate.model.reasons import Gate, Outcome
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 

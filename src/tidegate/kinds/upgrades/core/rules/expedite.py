@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from tidegate.gates.block import is_like
 from tidegate.gates.expedite import Expedite
 from tidegate.gates.scope import Cover, KindOfChange, cover, in_force
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, brake_labels
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, read_schedule
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -45,8 +46,8 @@ class Expedites:
                     ends = until if ends is None else min(until, ends)
                 who = (each.why, each.owner)
                 return (
-                    verdict(Reason.WindowExpedited, moment, *who, until=ends),
-                    verdict(Reason.SoakExpedited, *who, until=each.expires_at),
+                    verdict(UpgradeReason.WindowExpedited, moment, *who, until=ends),
+                    verdict(VersionReason.SoakExpedited, *who, until=each.expires_at),
                     moment,
                 )
         return None

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from tidegate.kinds.upgrades.core.declared.complaint import Complaint
 from tidegate.kinds.upgrades.core.declared.orders import Orders, read_orders
 from tidegate.kinds.upgrades.core.declared.wishes import Wishes, read_wishes
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.standing import Standing, standing_of
 from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
 from tidegate.kinds.upgrades.core.world import Cluster, Org, World
 from tidegate.model.problem import nearest
-from tidegate.model.reasons import Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -175,12 +175,12 @@ def _member(
         complaints = (*complaints, Complaint("sector", words, known))
     aside: Verdict | None = None
     if complaints:
-        aside = verdict(Reason.LabelsUnreadable, len(complaints), complaints[0].text())
+        aside = verdict(UpgradeReason.LabelsUnreadable, len(complaints), complaints[0].text())
     on, key, odd = _read_versions(cluster)
     if wrong := wrong or odd:
-        aside = verdict(Reason.ClusterUnreadable, wrong)
+        aside = verdict(UpgradeReason.ClusterUnreadable, wrong)
     if unread is not None:
-        aside = verdict(Reason.ClusterUnread, unread)
+        aside = verdict(UpgradeReason.ClusterUnread, unread)
         key = None if cluster.is_hosted else key  # its node pools may be behind
     standing = standing_of(cluster, now, readable=key is not None, unread=unread is not None)
     return Member(cluster, wishes, unique, key, on, standing, sector, aside, complaints)

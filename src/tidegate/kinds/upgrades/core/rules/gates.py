@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.refusal import what_of
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
 from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, Ledger, days_text
@@ -11,8 +13,8 @@ from tidegate.kinds.upgrades.core.schedule.window import start_of
 from tidegate.kinds.upgrades.core.step import Step
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
 from tidegate.kinds.upgrades.core.world import Cluster, Gate, HealthCheck, World
-from tidegate.model.reasons import Gate as Gates
-from tidegate.model.reasons import Outcome, Reason
+from tidegate.model.reason import Gate as Gates
+from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant, parse_instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -27,11 +29,11 @@ _RELEASE = 1
 # A verdict names this many clusters; more would not fit on a line.
 _NAMES_MAX = 3
 
-LABELS_READ = verdict(Reason.LabelsRead)
-IDLE = verdict(Reason.NothingUnderWay)
-NOT_BLOCKED = verdict(Reason.VersionNotBlocked)
-NO_SOAK = verdict(Reason.NoSoakNeeded)
-NO_AGREEMENT = verdict(Reason.NoAgreementNeeded)
+LABELS_READ = verdict(UpgradeReason.LabelsRead)
+IDLE = verdict(UpgradeReason.NothingUnderWay)
+NOT_BLOCKED = verdict(VersionReason.VersionNotBlocked)
+NO_SOAK = verdict(VersionReason.NoSoakNeeded)
+NO_AGREEMENT = verdict(VersionReason.NoAgreementNeeded)
 
 
 class Asked:
@@ -55,12 +57,12 @@ class Asked:
         self._unread = sorted(each.called for each in fleet.members if each.standing.unread)
         self._reading: tuple[Verdict, ...] = ()
         if fleet.org.partial:
-            self._reading = (verdict(Reason.OrgPartlyRead, fleet.org.partial),)
+            self._reading = (verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial),)
         orders = fleet.orders
         self._labels = LABELS_READ
         if orders.unreadable:
             first = next(each for each in orders.complaints if each.label == "blocked-versions")
-            self._labels = verdict(Reason.OrgLabelsUnreadable, first.text())
+            self._labels = verdict(UpgradeReason.OrgLabelsUnreadable, first.text())
 
     def labels(self) -> Verdict:
         """Whether what its organisation wrote can be read; its own can, or it is set aside."""
@@ -74,25 +76,25 @@ class Asked:
         """What is under way on it."""
         standing = member.standing
         if not member.is_ready:
-            return verdict(Reason.ClusterNotReady, member.cluster.state)
+            return verdict(UpgradeReason.ClusterNotReady, member.cluster.state)
         if standing.doubled:
-            return verdict(Reason.TwoUpgrades, len(standing.doubled), standing.doubled)
+            return verdict(UpgradeReason.TwoUpgrades, len(standing.doubled), standing.doubled)
         if standing.failed:
-            return verdict(Reason.UpgradeFailed, standing.failed[0][0].version or "?")
+            return verdict(UpgradeReason.UpgradeFailed, standing.failed[0][0].version or "?")
         if standing.under_way:
             one = standing.under_way[0][0]
             key = (one.version or "?", one.state or "unknown")
             if key not in self._under_way:
-                self._under_way[key] = verdict(Reason.UpgradeUnderWay, *key)
+                self._under_way[key] = verdict(UpgradeReason.UpgradeUnderWay, *key)
             return self._under_way[key]
         if standing.addons_failed:
             plan, addon = standing.addons_failed[0]
-            return verdict(Reason.AddonFailed, addon, plan.version or "?")
+            return verdict(UpgradeReason.AddonFailed, addon, plan.version or "?")
         if standing.addons:
             plan, addon = standing.addons[0]
             facts = (addon, plan.version or "?", plan.state or "unknown")
-            return verdict(Reason.AddonUnderWay, *facts)
-        return verdict(Reason.UpgradedByOwner) if standing.aside else IDLE
+            return verdict(UpgradeReason.AddonUnderWay, *facts)
+        return verdict(UpgradeReason.UpgradedByOwner) if standing.aside else IDLE
 
     def window(self, member: Member) -> tuple[Verdict, Instant | None]:
         """Whether its schedule fires soon, and when an upgrade would start; None: not soon."""
@@ -106,10 +108,14 @@ class Asked:
         wishes, now = member.wishes, self._now
         fires = None if wishes.cron is None else start_of(wishes.cron, wishes.zone, now)
         if fires is None:
-            return verdict(Reason.ScheduleOver), None
+            return verdict(UpgradeReason.ScheduleOver), None
         if fires - now <= CLUSTER.most:
-            return verdict(Reason.InWindow, fires, until=Instant(fires - CLUSTER.least)), fires
-        return verdict(Reason.OutsideWindow, fires, until=Instant(fires - CLUSTER.most)), None
+            return verdict(
+                UpgradeReason.InWindow, fires, until=Instant(fires - CLUSTER.least)
+            ), fires
+        return verdict(
+            UpgradeReason.OutsideWindow, fires, until=Instant(fires - CLUSTER.most)
+        ), None
 
     def block(self, member: Member, version: str) -> Verdict:
         """Whether a label blocks the version: the cluster's own, then the organisation's."""
@@ -121,11 +127,11 @@ class Asked:
     def _block(self, member: Member, version: str) -> Verdict:
         own = first_found(member.wishes.blocked, version)
         if own is not None:
-            return verdict(Reason.VersionBlocked, version, own, member.called)
+            return verdict(VersionReason.VersionBlocked, version, own, member.called)
         found = first_found(self._fleet.orders.blocked, version)
         if found is not None:
             owner = f"organisation {self._fleet.org.id}"
-            return verdict(Reason.VersionBlocked, version, found, owner)
+            return verdict(VersionReason.VersionBlocked, version, found, owner)
         return NOT_BLOCKED
 
     def offer(self, cluster: Cluster, version: str) -> Verdict:
@@ -133,14 +139,14 @@ class Asked:
         try:
             key, own = key_of(version), key_of(cluster.version)
         except VersionError:
-            return verdict(Reason.VersionUnreadable, version)
+            return verdict(VersionReason.VersionUnreadable, version)
         if key <= own:
-            return verdict(Reason.VersionNotNewer, version, cluster.version)
+            return verdict(VersionReason.VersionNotNewer, version, cluster.version)
         wanted = own[3] != _RELEASE or cluster.updates_from.startswith(_CANDIDATE)
         if key[3] != _RELEASE and not wanted:
-            return verdict(Reason.PreReleaseUnwanted, version)
+            return verdict(VersionReason.PreReleaseUnwanted, version)
         if version not in self._offers:
-            self._offers[version] = verdict(Reason.VersionOffered, version)
+            self._offers[version] = verdict(VersionReason.VersionOffered, version)
         return self._offers[version]
 
     def soak(self, member: Member, version: str) -> Verdict:
@@ -158,10 +164,12 @@ class Asked:
         amount = self._soak.get((version, least), 0)
         facts = (version, least, days_text(amount), needed)
         if amount >= needed * DAY:
-            return verdict(Reason.VersionSoaked, *facts)
+            return verdict(VersionReason.VersionSoaked, *facts)
         on = self._running.get((version, least), 0)
         until = self._soaked_at(needed * DAY - amount, on) if on else None
-        return verdict(Reason.VersionSoaking, *facts, on, until=until, estimate=until is not None)
+        return verdict(
+            VersionReason.VersionSoaking, *facts, on, until=until, estimate=until is not None
+        )
 
     def _soaked_at(self, left: int, on: int) -> Instant | None:
         """When enough will have run, counted from the last look; None: at the next look."""
@@ -175,11 +183,11 @@ class Asked:
         if most <= 0:
             return ()
         failed = self._failed.get(version, [])
-        reason, named = Reason.VersionTrusted, failed
+        reason, named = VersionReason.VersionTrusted, failed
         if len(failed) >= most:
-            reason = Reason.VersionQuarantined
+            reason = VersionReason.VersionQuarantined
         elif len(failed) + len(self._unread) >= most:  # for all we know, they failed too
-            reason, named = Reason.FailuresUnread, self._unread
+            reason, named = VersionReason.FailuresUnread, self._unread
         return (verdict(reason, version, len(failed), most, tuple(named[:_NAMES_MAX])),)
 
     def agreement(self, cluster: Cluster, version: str) -> Verdict:
@@ -190,7 +198,7 @@ class Asked:
         if not asked:
             return NO_AGREEMENT
         missing = [each for each in asked if each.id not in cluster.gate_agreements]
-        reason = Reason.AgreementMissing if missing else Reason.AgreementsThere
+        reason = VersionReason.AgreementMissing if missing else VersionReason.AgreementsThere
         labels = tuple(sorted(each.label.rpartition("/")[2] for each in missing or asked))
         return verdict(reason, minor, labels)
 
@@ -201,20 +209,24 @@ class Asked:
     def _health(self, member: Member, check: HealthCheck) -> Verdict:
         if not can_be_asked(self._world, check):
             if check.enforced:
-                return verdict(Reason.HealthUnasked, check.provider)
-            return verdict(Reason.AlertsShown, (check.provider,), "not asked, and not enforced")
+                return verdict(UpgradeReason.HealthUnasked, check.provider)
+            return verdict(
+                UpgradeReason.AlertsShown, (check.provider,), "not asked, and not enforced"
+            )
         cluster = member.cluster
         alerts = tuple(sorted(set(cluster.alerts)))
         if not alerts:
-            return verdict(Reason.ClusterHealthy, check.provider)
+            return verdict(UpgradeReason.ClusterHealthy, check.provider)
         if not check.enforced:
-            return verdict(Reason.AlertsShown, alerts, "shown only: the check is not enforced")
+            return verdict(
+                UpgradeReason.AlertsShown, alerts, "shown only: the check is not enforced"
+            )
         sight = self._ledger.sights.get(cluster.uuid)
         since = sight.since if sight is not None else None
         young = tuple(each for each in alerts if _is_young(cluster, each, since))
         if young:
-            return verdict(Reason.AlertsYoung, young, cluster.version)
-        return verdict(Reason.AlertsShown, alerts, "shown only: older than its version")
+            return verdict(UpgradeReason.AlertsYoung, young, cluster.version)
+        return verdict(UpgradeReason.AlertsShown, alerts, "shown only: older than its version")
 
 
 def lately(world: World, cluster: Cluster, step: Step, now: Instant) -> tuple[Verdict, ...]:
@@ -223,7 +235,7 @@ def lately(world: World, cluster: Cluster, step: Step, now: Instant) -> tuple[Ve
     one = refused.get(what_of(step)) if refused else None
     if one is None or one.until <= now:
         return ()
-    return (verdict(Reason.RefusedLately, one.tries, one.detail, until=one.until),)
+    return (verdict(VersionReason.RefusedLately, one.tries, one.detail, until=one.until),)
 
 
 def why_blocked(said: Iterable[Verdict]) -> str:

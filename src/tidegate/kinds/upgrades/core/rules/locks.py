@@ -11,8 +11,11 @@ from collections.abc import Iterable
 from heapq import nsmallest
 
 from tidegate.kinds.upgrades.core.declared.orders import Orders
+from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.fleet import Member
-from tidegate.model.reasons import Reason
+from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Reason
 from tidegate.model.verdict import Verdict, verdict
 
 _Others = Iterable[Member]
@@ -80,7 +83,7 @@ class Locks:
         for mutex in member.mutexes:
             holder = self._holders.get(mutex)
             if holder is None or holder is member:
-                found.append(self._once(Reason.MutexFree, mutex))
+                found.append(self._once(BrakeReason.MutexFree, mutex))
             else:
                 found.append(self._held(mutex, holder))
         own = self._holders.get(member.cluster.ident)
@@ -89,11 +92,11 @@ class Locks:
         return tuple(found)
 
     def _held(self, mutex: str, holder: Member) -> Verdict:
-        standing, reason = holder.standing, Reason.MutexUpgrading
+        standing, reason = holder.standing, UpgradeReason.MutexUpgrading
         if standing.is_stuck:
-            reason = Reason.MutexUpgradeFailed
+            reason = UpgradeReason.MutexUpgradeFailed
         elif standing.unread and not (standing.under_way or standing.addons):
-            reason = Reason.MutexUnread
+            reason = UpgradeReason.MutexUnread
         return self._once(reason, mutex, holder.called)
 
     def _once(self, reason: Reason, *facts: int | str) -> Verdict:
@@ -118,11 +121,11 @@ class Locks:
         mine = uuid in shares
         facts = (mutex, len(shares) - mine, limit, sector)
         if len(shares) - mine < limit:
-            return self._once(Reason.MutexShared, *facts)
+            return self._once(SharingReason.MutexShared, *facts)
         if mine:
             others = [each for one, each in shares.items() if one != uuid]
-            return verdict(Reason.MutexShareFull, *facts, _shown(others))
-        return self._full(Reason.MutexShareFull, facts, shares.values())
+            return verdict(SharingReason.MutexShareFull, *facts, _shown(others))
+        return self._full(SharingReason.MutexShareFull, facts, shares.values())
 
     def _share(self, sector: str, mutex: str) -> int | None:
         """How many clusters of a sector may have a mutex at once; None: it has no limit."""
@@ -135,19 +138,19 @@ class Locks:
         if not sector:
             return ()
         if sector in self._orders.closed:
-            return (verdict(Reason.SectorLimitUnreadable, sector),)
+            return (verdict(UpgradeReason.SectorLimitUnreadable, sector),)
         limit = self._limit(sector)
         if limit is None:
             return ()
         if limit == 0:
-            return (verdict(Reason.SectorZero, sector),)
+            return (verdict(UpgradeReason.SectorZero, sector),)
         busy = self._busy.get(sector, {})
         used = len(busy) - (member.cluster.uuid in busy)
         if used < limit:
-            return (self._once(Reason.SectorRoom, sector, used, limit),)
+            return (self._once(UpgradeReason.SectorRoom, sector, used, limit),)
         if used != len(busy):
-            return (verdict(Reason.SectorFull, sector, used, limit, _shown(busy.values())),)
-        return (self._full(Reason.SectorFull, (sector, used, limit), busy.values()),)
+            return (verdict(UpgradeReason.SectorFull, sector, used, limit, _shown(busy.values())),)
+        return (self._full(UpgradeReason.SectorFull, (sector, used, limit), busy.values()),)
 
     def _limit(self, sector: str) -> int | None:
         limit = self._orders.limits.get(sector)

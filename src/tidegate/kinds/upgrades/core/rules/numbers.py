@@ -8,6 +8,7 @@ that is offered, and true numbers.
 from collections.abc import Iterable, Iterator
 
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
 from tidegate.kinds.upgrades.core.rules.addons import about
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE, Fleet, Member
@@ -17,7 +18,6 @@ from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, inherited
 from tidegate.kinds.upgrades.core.versions import key_of
 from tidegate.kinds.upgrades.core.world import Cluster, World
 from tidegate.model.plan import Option
-from tidegate.model.reasons import Reason
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 Sample = tuple[dict[str, str], float]
@@ -201,6 +201,6 @@ def _missing(plan: UpgradePlan) -> list[Sample]:
 
 def _agreements_missing(option: Option) -> Iterator[tuple[str, float]]:
     for each in option.verdicts:
-        if each.reason is Reason.AgreementMissing:
+        if each.reason is VersionReason.AgreementMissing:
             minor, gates = each.facts
             yield str(minor), len(gates) if isinstance(gates, tuple) else 1

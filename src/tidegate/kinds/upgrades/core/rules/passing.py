@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from tidegate.kinds.upgrades.core.channels import next_channel
 from tidegate.kinds.upgrades.core.declared.complaint import Complaint, joined
 from tidegate.kinds.upgrades.core.history import Minima
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.addons import Addons
 from tidegate.kinds.upgrades.core.rules.ahead import Ahead
 from tidegate.kinds.upgrades.core.rules.braking import Braking
@@ -19,7 +21,7 @@ from tidegate.kinds.upgrades.core.step import Doing, Step
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of
 from tidegate.kinds.upgrades.core.world import World
 from tidegate.model.plan import Change, ChangeKind, Option
-from tidegate.model.reasons import Gate, Outcome, Reason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
@@ -68,7 +70,7 @@ class Pass:
         options += self._candidates(at, member, progress)
         options += self._channel(at, member, progress, options)
         if not options:
-            nothing = verdict(Reason.NothingOffered, member.cluster.version)
+            nothing = verdict(VersionReason.NothingOffered, member.cluster.version)
             said = (progress, *self._asked.reading(), self._asked.labels(), nothing)
             options.append(Option(at, _NO_CHANGE, said))
         return [*options, *self._of_addons(at, member, progress, options)]
@@ -79,13 +81,13 @@ class Pass:
         """The options of its add-ons: nothing of them goes where the cluster itself does."""
         if self._addons is None or not member.cluster.addons:
             return []
-        if progress.reason is Reason.UpgradedByOwner:  # that is about the cluster alone
+        if progress.reason is UpgradeReason.UpgradedByOwner:  # that is about the cluster alone
             progress = IDLE
         if member.standing.behind:
             progress = _behind(member)
         shared = self._of_the_cluster(member, progress)
         if (going := _going(options)) is not None:
-            shared = (*shared, verdict(Reason.ClusterFirst, going))
+            shared = (*shared, verdict(UpgradeReason.ClusterFirst, going))
         found = self._addons.look_at(at, member, shared)
         if _going(found) is not None:
             self._start(member)
@@ -126,8 +128,8 @@ class Pass:
                     ident=upgrade.id,
                 )
                 verdicts = (
-                    verdict(Reason.UpgradeNotStarted, upgrade.version, upgrade.state or ""),
-                    verdict(Reason.VersionUnwanted, upgrade.version, why),
+                    verdict(UpgradeReason.UpgradeNotStarted, upgrade.version, upgrade.state or ""),
+                    verdict(VersionReason.VersionUnwanted, upgrade.version, why),
                     *self._lately(member, step),
                 )
                 yield Option(at, step, verdicts)
@@ -144,7 +146,7 @@ class Pass:
         shared = (
             *self._of_the_cluster(member, progress),
             window,
-            verdict(Reason.FollowsControlPlane, version),
+            verdict(VersionReason.FollowsControlPlane, version),
             self._asked.block(member, version),
             *self._braking.verdicts(member, version, starts_at),
         )
@@ -158,7 +160,7 @@ class Pass:
                 starts_at=starts_at,
             )
             refused = self._lately(member, step)
-            later = () if first is None else (verdict(Reason.EarlierPoolFirst, first),)
+            later = () if first is None else (verdict(UpgradeReason.EarlierPoolFirst, first),)
             said = (*shared, *later, *refused)
             yield Option(at, step, said)
             if first is None and not refused:
@@ -197,7 +199,7 @@ class Pass:
 
     def _chosen(self, version: str) -> Verdict:
         if version not in self._newer:
-            self._newer[version] = verdict(Reason.NewerVersionChosen, version)
+            self._newer[version] = verdict(VersionReason.NewerVersionChosen, version)
         return self._newer[version]
 
     def _when(self, member: Member, version: str) -> tuple[Verdict, Verdict | None, Instant | None]:
@@ -206,7 +208,7 @@ class Pass:
         if expedited is not None:
             return expedited
         window, starts_at = self._asked.window(member)
-        if window.reason is Reason.ScheduleOver:
+        if window.reason is UpgradeReason.ScheduleOver:
             self._tell_of_schedule(member)
         return window, None, starts_at
 
@@ -214,7 +216,7 @@ class Pass:
         self, member: Member, version: str, soak: Verdict | None, starts_at: Instant | None
     ) -> Verdicts:
         offer = self._asked.offer(member.cluster, version)
-        if offer.reason is Reason.VersionUnreadable:
+        if offer.reason is VersionReason.VersionUnreadable:
             return (offer,)
         return (
             offer,
@@ -237,7 +239,7 @@ class Pass:
     def _tell_of_gates(self, member: Member, version: str, said: Verdicts) -> None:
         """Where only an agreement is missing, its owner is told once for the newest version."""
         only = _only_shut(said)
-        if only is not None and only.reason is Reason.AgreementMissing:
+        if only is not None and only.reason is VersionReason.AgreementMissing:
             minor, gates = only.facts
             names = ", ".join(gates) if isinstance(gates, tuple) else str(gates)
             text = f"- {version} waits for agreements to the version gates of {minor}: {names}"
@@ -258,13 +260,13 @@ class Pass:
             progress,
             *self._asked.reading(),
             self._asked.labels(),
-            verdict(Reason.ChannelThere, cluster.updates_from, target),
+            verdict(VersionReason.ChannelThere, cluster.updates_from, target),
             self._asked.block(member, first),
             *self._locks.mutexes(member),
             *self._braking.verdicts(member, first, None),
         ]
         if (waits_for := _goes_first(options)) is not None:
-            said.append(verdict(Reason.UpgradeFirst, waits_for))
+            said.append(verdict(VersionReason.UpgradeFirst, waits_for))
         step = Step(kind=ChangeKind.APPLY, revision=target, doing=Doing.CHANNEL)
         yield Option(at, step, (*said, *self._lately(member, step)))
 
@@ -273,7 +275,7 @@ class Pass:
 
 
 def _behind(member: Member) -> Verdict:
-    return verdict(Reason.PoolsBehind, len(member.standing.behind), member.cluster.version)
+    return verdict(UpgradeReason.PoolsBehind, len(member.standing.behind), member.cluster.version)
 
 
 _DROPS = (Doing.CANCEL, Doing.CANCEL_ADDON)

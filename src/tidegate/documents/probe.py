@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tidegate.documents.promql import complaints, matchers_of, selector_labels
 from tidegate.documents.reader import Reader
 from tidegate.model.problem import shown
 from tidegate.model.time import SECOND, Duration
-from tidegate.prometheus.promql import complaints, matchers_of, selector_labels
 
 # Far enough for three runs of an hourly job.
 WINDOW = Duration(6 * 3600 * SECOND)

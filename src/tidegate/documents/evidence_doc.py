@@ -20,12 +20,12 @@ health:
 
 from collections.abc import MutableMapping
 
+from tidegate.documents.probe import PrometheusProbe, read_probe
 from tidegate.documents.reader import DURATION_REMEDY, INSTANT_REMEDY, Reader
 from tidegate.documents.scope_doc import read_scope
 from tidegate.gates.approval import ApprovalGate, Response
 from tidegate.gates.health import Alert, Evidence, HealthGate, Run
 from tidegate.model.time import Duration, Instant
-from tidegate.prometheus.probe import PrometheusProbe, read_probe
 
 # Whom to ask for the evidence of which health gate.
 Probes = MutableMapping[str, PrometheusProbe]

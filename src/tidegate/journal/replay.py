@@ -1,0 +1,20 @@
+"""The result of deciding again what was decided before."""
+
+import msgspec
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """One decision, taken again."""
+
+    seq: int
+    targets: int
+    # None: it decides and explains the same.
+    difference: "Difference | None" = None
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first target that fares differently, as it was then and as it is now."""
+
+    target: str
+    then: tuple[str, ...]
+    now: tuple[str, ...]

@@ -1,0 +1,1 @@
+"""What upgrades serve over HTTP."""
