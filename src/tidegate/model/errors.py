@@ -2,6 +2,7 @@
 
     TidegateError
     ├── UserError      what was written is wrong: where, the value, what to write instead
+    │   └── NotFoundError   what is named does not exist
     ├── OutsideError   another system failed, or did not answer: tried again later
     └── StaleError     the world moved on meanwhile: hold, and look again
 
@@ -35,3 +36,10 @@ class OutsideError(TidegateError):
 
 class StaleError(TidegateError):
     """What was decided on is no longer so; look again before doing anything."""
+
+
+class NotFoundError(UserError):
+    """What is named does not exist; the problem names the nearest that does."""
+
+    def __init__(self, what: str, name: str, hint: str = "") -> None:
+        super().__init__((Problem("", f'no {what} "{name}"', hint),))
