@@ -21,15 +21,9 @@ import msgspec
 from bench.table import Report, count, draw, times
 from bench.timing import Effort
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import (
-    Acted,
-    AnyFact,
-    Decided,
-    Mode,
-    Observed,
-    Outcome,
-    Stand,
-)
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Acted, Mode, Outcome
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed, Stand
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.target import Status, Target
@@ -72,7 +66,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     return Report(rows, [_table(rows)])
 
 
-def _fact(number: int) -> AnyFact:
+def _fact(number: int) -> Fact:
     names = [f"cluster-{(number + step) % 1000:04d}" for step in range(3)]
     if number % 10 == 0:
         reports = tuple(Target(name, Status.Succeeded, _START, "v2") for name in names)

@@ -54,10 +54,19 @@ def clock() -> Clock:
     return SystemClock()
 
 
+def fact_tags() -> tuple[str, ...]:
+    """The tags of the facts of every kind; from here on entries of all of them can be read."""
+    from tidegate.journal.fact import tags
+
+    return tags()
+
+
 def open_store(database: str, *, writes: bool = True) -> Archive:
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
     # Whoever needs no database does not wait for one to be imported.
     from tidegate.store.client.opening import open_archive
+
+    fact_tags()
 
     return open_archive(database, writes=writes)
 

@@ -14,20 +14,10 @@ import pytest
 
 from tidegate.cli.main import main
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import (
-    Acted,
-    AnyFact,
-    Asked,
-    Braked,
-    Decided,
-    Declared,
-    Mode,
-    Observed,
-    Outcome,
-    Stand,
-    Verb,
-)
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Acted, Asked, Braked, Mode, Outcome, Verb
 from tidegate.journal.pieces import Piece
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -85,7 +75,7 @@ def story(count: int = 3) -> list[Note]:
     )
     acted = [Acted(key=f"k/{name}", target=name, outcome=Outcome.DONE) for name in clusters]
     reports = tuple(Target(name, Status.Progressing, START, "B") for name in clusters)
-    facts: list[AnyFact] = [declared, Observed(reports=reports), plan, *acted]
+    facts: list[Fact] = [declared, Observed(reports=reports), plan, *acted]
     notes = [Note(Instant(START + n * SECOND), "tidegate", fact) for n, fact in enumerate(facts)]
     asked = Asked(verb=Verb.APPROVE, groups=("prod",), reason="looked at it")
     return [*notes, Note(Instant(START + 3600 * SECOND), "user:ada", asked)]

@@ -2,7 +2,9 @@
 
 from tidegate.cli.live import rollouts, stopped_by
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import AnyFact, Asked, Decided, Declared, Mode, Observed, Verb
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Asked, Mode, Verb
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Membership
@@ -19,7 +21,7 @@ DECLARED = Declared(
 )
 
 
-def told(*facts: AnyFact) -> str:
+def told(*facts: Fact) -> str:
     """What is said to have ended the only rollout."""
     store = MemoryStore()
     notes = [Note(Instant(at), "user:ada", fact) for at, fact in enumerate((DECLARED, *facts))]

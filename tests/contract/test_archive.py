@@ -9,9 +9,10 @@ import pytest
 from tests.contract import journals
 from tests.contract.journals import Journal, claim, note, notes
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Asked, Braked, Decided, Mode, Stand, Verb
+from tidegate.journal.facts import Asked, Braked, Mode, Verb
 from tidegate.journal.pieces import Chain, Piece, check_pieces
 from tidegate.journal.selection import Wanted, matches
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.time import Duration, Instant

@@ -183,7 +183,7 @@ def test_writers_of_one_partition_queue(journal: Journal) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
-    keys = [entry.fact().key for entry in stores[0].read("r1")]  # type: ignore[union-attr]
+    keys = [entry.fact().key for entry in stores[0].read("r1")]  # type: ignore[attr-defined]
     assert len(keys) == 60
     assert all(len(set(keys[at : at + 3])) == 1 for at in range(0, 60, 3))
     assert stores[0].verify("r1") is None

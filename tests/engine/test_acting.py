@@ -16,7 +16,8 @@ from tidegate.engine.acting import (
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.desk import Desk
 from tidegate.engine.round import run_round
-from tidegate.journal.facts import Declared, Mode, Task
+from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
 from tidegate.kinds.rollouts.core.journal.state import Pending, RolloutState
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership

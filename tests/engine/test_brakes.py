@@ -14,7 +14,8 @@ from tidegate.engine.round import Round
 from tidegate.gates.health import Evidence, Run
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Acted, Bound, Braked, Decided, Lifted, Outcome
+from tidegate.journal.facts import Acted, Bound, Braked, Lifted, Outcome
+from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 from tidegate.model.errors import OutsideError

@@ -13,7 +13,8 @@ from tests.engine.stage import DEMO, PARTITION, Stage, Tripwire, live, set_up
 from tests.sim import IN_CI
 from tidegate.engine.desk import Desk
 from tidegate.journal.chain import genesis, verify
-from tidegate.journal.facts import Decided, Mode
+from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.model.plan import ChangeKind

@@ -9,17 +9,10 @@ from tests.engine.stage import PARTITION, TERM, Process, Tripwire, set_up
 from tidegate.engine.acting import Actor, Limits, unwanted
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.round import run_round
-from tidegate.journal.facts import (
-    Acted,
-    AnyFact,
-    Decided,
-    Declared,
-    Mode,
-    Observed,
-    Outcome,
-    Task,
-)
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Acted, Mode, Outcome
 from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Task
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
@@ -46,7 +39,7 @@ def task(kind: ChangeKind, target: str = "a") -> Task:
     return Task(f"k/{target}", target, Change(kind, None if kind is ChangeKind.REMOVE else "v2"))
 
 
-def folded(*facts: AnyFact) -> RolloutState:
+def folded(*facts: Fact) -> RolloutState:
     """The state after some facts, a second apart."""
     state = RolloutState()
     for second, fact in enumerate(facts, start=1):

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tidegate.engine.noticing import LAG_MAX, notice
-from tidegate.journal.facts import Declared, Observed
+from tidegate.kinds.rollouts.core.journal.facts import Declared, Observed
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership

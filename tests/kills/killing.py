@@ -8,8 +8,9 @@ from typing import Any
 
 from tests.kills.processes import Postgres, Running, carried_out, served_fleet, worker
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Asked, Decided, Mode, Verb
+from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.kinds.rollouts.core.decide import decide
+from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.summary import Summary

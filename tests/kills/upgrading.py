@@ -261,7 +261,7 @@ def _decided(store: Archive, partition: str) -> dict[str, int]:
         fact = entry.fact()
         state = upgrade_state.fold(state, entry.at, fact, entry.actor)
         if isinstance(fact, Planned) and fact.mode is Mode.ACT:
-            for job in fact.jobs:
+            for job in fact.tasks:
                 found.setdefault(job.name, entry.at)
     assert not state.jobs, f"{partition}: nobody knows what came of {sorted(state.jobs)}"
     return found

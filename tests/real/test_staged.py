@@ -17,9 +17,10 @@ from tidegate.engine.worker import Settings, Worker
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import layout
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Asked, Decided, Verb
+from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.integrations.core.workloads.live import pod_of
 from tidegate.kinds.rollouts.core.explain.table import TARGET_HEAD, target_rows
+from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.pods import Reach

@@ -7,12 +7,12 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.shards import live_through
-from tidegate.journal.facts import Declared
 from tidegate.kinds.integrations.app import fleet, resharding
 from tidegate.kinds.integrations.app.trials import Trials
 from tidegate.kinds.integrations.core.waves.staging import declared_of
 from tidegate.kinds.integrations.core.waves.trial import Trial
 from tidegate.kinds.integrations.core.workloads.estate import Place
+from tidegate.kinds.rollouts.core.journal.facts import Declared
 
 STORIES = 12 if IN_CI else 3
 # 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it.

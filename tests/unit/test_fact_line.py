@@ -1,36 +1,29 @@
 """Every fact has a line that says what happened, and what it says of one target or gate."""
 
-from typing import get_args
-
 import msgspec
 import pytest
 
-from tidegate.explain.fact import fact_line
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.mutex import Mutex
 from tidegate.gates.scope import EVERYTHING
 from tidegate.journal.chain import Note, genesis, link
+from tidegate.journal.fact import Fact, tag_of
 from tidegate.journal.facts import (
     Acted,
-    AnyFact,
     Asked,
     Bound,
     Braked,
-    Decided,
-    Declared,
     Folded,
     Handled,
     HandledObject,
     Lifted,
     Mode,
-    Observed,
     Outcome,
-    Stand,
-    Task,
     Told,
     Verb,
 )
 from tidegate.journal.selection import Wanted, matches
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand, Task
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Membership
@@ -47,6 +40,7 @@ from tidegate.kinds.upgrades.core.world import Cluster
 from tidegate.model.plan import Change, ChangeKind, Event
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant
+from tidegate.wiring import fact_tags
 
 LATER = Instant(90 * SECOND + 5)
 APPLY, RETURN = Change(ChangeKind.APPLY, "B"), Change(ChangeKind.RETURN, "A")
@@ -65,7 +59,7 @@ PLAN = Decided(
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
 STEP = Step(kind=ChangeKind.APPLY, revision="4.16.4", doing=Doing.UPGRADE)
-LINES: list[tuple[AnyFact, str]] = [
+LINES: list[tuple[Fact, str]] = [
     (
         Declared(strategy=Strategy(StrategyType.PROGRESSIVE), groups=GROUPS, revision="B"),
         "revision B for 3 targets in 2 groups, Progressive",
@@ -124,7 +118,7 @@ LINES: list[tuple[AnyFact, str]] = [
         Planned(
             now=Instant(0),
             mode=Mode.OBSERVE,
-            jobs=(Job("k", "c-uuid", "c", STEP),),
+            tasks=(Job("k", "c-uuid", "c", STEP),),
             changed=(Standpoint("d-uuid", (("upgrade", "4.16.4", ("soak VersionSoaking",)),)),),
         ),
         "would upgrade c 4.16.4; of 1 cluster what it waits for is new",
@@ -138,13 +132,13 @@ LINES: list[tuple[AnyFact, str]] = [
 
 def test_no_fact_is_without_a_line() -> None:
     """Whatever can stand in a journal can be shown."""
-    assert {type(fact) for fact, _ in LINES} == set(get_args(AnyFact))
+    assert {tag_of(fact) for fact, _ in LINES} == set(fact_tags())
 
 
 @pytest.mark.parametrize("fact, line", LINES, ids=[type(fact).__name__ for fact, _ in LINES])
-def test_every_fact_says_what_happened(fact: AnyFact, line: str) -> None:
+def test_every_fact_says_what_happened(fact: Fact, line: str) -> None:
     """One line a fact."""
-    assert fact_line(fact) == line
+    assert fact.line_of("", "") == line
 
 
 @pytest.mark.parametrize(
@@ -162,13 +156,13 @@ def test_a_plan_says_of_a_target_or_a_gate_what_it_decided(
     target: str, gate: str, line: str
 ) -> None:
     """Whoever looks for one target is told of that one."""
-    assert fact_line(PLAN, target, gate) == line
+    assert PLAN.line_of(target, gate) == line
 
 
 def test_a_reading_says_of_a_target_what_it_reported() -> None:
     """Of many reports only the one that was looked for."""
-    assert fact_line(Observed(reports=REPORTS), "b") == "b Succeeded"
-    assert fact_line(Observed(reports=REPORTS, gone=("z",)), "z") == "gone: z"
+    assert Observed(reports=REPORTS).line_of("b", "") == "b Succeeded"
+    assert Observed(reports=REPORTS, gone=("z",)).line_of("z", "") == "gone: z"
 
 
 @pytest.mark.parametrize(

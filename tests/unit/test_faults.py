@@ -8,7 +8,8 @@ import pytest
 
 from tests.engine.stage import DEMO, PARTITION
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Asked, Task, Verb
+from tidegate.journal.facts import Asked, Verb
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import DEFAULT_START, read_scenario
 from tidegate.model.errors import OutsideError, StaleError

@@ -8,7 +8,7 @@ from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Braked, Decided, Mode, Observed
+from tidegate.journal.facts import Braked, Mode
 from tidegate.kinds.integrations.cli.preview.schedule import Scheduler
 from tidegate.kinds.integrations.core.sharding.model import Override
 from tidegate.kinds.integrations.core.waves.outset import (
@@ -19,6 +19,7 @@ from tidegate.kinds.integrations.core.waves.outset import (
 )
 from tidegate.kinds.integrations.core.waves.rules import DryRun, Rules
 from tidegate.kinds.integrations.core.workloads.estate import Estate
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.simulated.forecast import forecast

@@ -8,8 +8,8 @@ from typing import TypeVar
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION, VirtualClock
-from tidegate.journal.facts import Task
 from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.simulated.fleet_server import FleetServer
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import DEFAULT_START, read_scenario

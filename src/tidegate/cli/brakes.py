@@ -25,10 +25,10 @@ from tidegate.cli.live import opened, signed, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.explain.counted import counted
 from tidegate.gates.block import is_like
 from tidegate.journal.brake_state import PARTITION
 from tidegate.journal.facts import Braked
+from tidegate.model.counted import counted
 from tidegate.model.target import bare
 from tidegate.model.time import format_instant, format_second
 from tidegate.wiring import clock

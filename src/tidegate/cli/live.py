@@ -13,8 +13,10 @@ from tidegate.engine.desk import Desk
 from tidegate.gates.scope import kind_word
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import AnyFact, Asked, Decided, Observed, Verb
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, world_of
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -141,7 +143,7 @@ def ask(store: Store, live: Live, fact: Asked) -> None:
     store.append(live.partition, [signed(fact, clock().now())])
 
 
-def signed(fact: AnyFact, now: Instant) -> Note:
+def signed(fact: Fact, now: Instant) -> Note:
     """A fact to be written down in the name of whoever asks."""
     return Note(now, f"user:{whoami()}", fact)
 

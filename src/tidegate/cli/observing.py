@@ -10,7 +10,8 @@ from tidegate.engine.telling import Teller
 from tidegate.engine.worker import Led, Vitals
 from tidegate.explain.notice import Notice
 from tidegate.gates.scope import kind_word
-from tidegate.journal.facts import Acted, AnyFact, Told
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Acted, Told
 from tidegate.kinds.rollouts.telemetry.decisions import acted_record, decision_records
 from tidegate.kinds.upgrades.app.rounds import UpgradeRound
 from tidegate.kinds.upgrades.cli.observing import UpgradeEars
@@ -68,7 +69,7 @@ class Observer:
         if acts:
             self._log.later(lambda: acts)
 
-    def written(self, partition: str, fact: AnyFact) -> None:
+    def written(self, partition: str, fact: Fact) -> None:
         """A fact was written to the journal; told from any thread.
 
         What came of an action is said after its decision, so it waits for the round to end.

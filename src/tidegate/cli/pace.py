@@ -2,7 +2,8 @@
 
 import click
 
-from tidegate.journal.facts import Acted, Observed, Outcome
+from tidegate.journal.facts import Acted, Outcome
+from tidegate.kinds.rollouts.core.journal.facts import Observed
 from tidegate.kinds.rollouts.simulated.forecast import usual_time
 from tidegate.model.target import Status
 from tidegate.model.time import SECOND, Duration, Instant, parse_duration

@@ -8,7 +8,6 @@ from tidegate.cli.live import opened
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.explain.counted import counted
 from tidegate.gates.scope import kind_word
 from tidegate.journal.chain import Entry
 from tidegate.journal.replay import Replayed
@@ -18,6 +17,7 @@ from tidegate.kinds.upgrades.core.journal.replay import compare
 from tidegate.kinds.upgrades.core.journal.replay import replay as upgrades_again
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, fold
 from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
+from tidegate.model.counted import counted
 from tidegate.model.time import Instant, format_age, format_second
 from tidegate.store.port import Store
 

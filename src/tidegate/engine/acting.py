@@ -16,7 +16,8 @@ from tidegate.engine.desk import RolloutDesk
 from tidegate.engine.together import Together
 from tidegate.explain.sentence import sentence
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Acted, Outcome, Task
+from tidegate.journal.facts import Acted, Outcome
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.core.journal.state import Pending, RolloutState
 from tidegate.kinds.rollouts.fleet import Fleet, ManySystems
 from tidegate.machine.clock import Clock

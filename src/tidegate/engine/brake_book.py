@@ -25,7 +25,7 @@ from tidegate.gates.claims import Claim
 from tidegate.gates.hold import Hold
 from tidegate.gates.scope import EVERYTHING, kind_of
 from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
-from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.core.journal.record import target_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.model.problem import Problems

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.journal.facts import Declared, Observed
+from tidegate.kinds.rollouts.core.journal.facts import Declared, Observed
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, is_void
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.model.target import Status, Target

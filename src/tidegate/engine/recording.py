@@ -9,8 +9,9 @@ import msgspec
 
 from tidegate.engine.desk import RolloutDesk
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Decided, Mode
+from tidegate.journal.facts import Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.journal.record import bound, minutes
 from tidegate.kinds.rollouts.core.journal.state import world_of
 from tidegate.kinds.rollouts.core.world import RolloutWorld

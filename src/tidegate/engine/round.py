@@ -13,8 +13,9 @@ from tidegate.engine.kind import Ended
 from tidegate.engine.noticing import notice
 from tidegate.engine.recording import decide_and_record
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Decided, Mode, Outcome
+from tidegate.journal.facts import Mode, Outcome
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Fleet
 from tidegate.machine.clock import Clock

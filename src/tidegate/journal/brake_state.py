@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.journal.facts import AnyFact, Braked, Lifted
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Braked, Lifted
 from tidegate.model.time import Instant
 
 # The chain all brakes are in; no rollout is called so, for it is of no kind.
@@ -41,7 +42,7 @@ class BrakeState(msgspec.Struct):
     lifted: set[tuple[str, str]] = set()
 
 
-def fold_brake(state: BrakeState, at: Instant, fact: AnyFact, actor: str) -> BrakeState:
+def fold_brake(state: BrakeState, at: Instant, fact: Fact, actor: str) -> BrakeState:
     """Take one fact into account; facts that are not about brakes change nothing."""
     if isinstance(fact, Braked):
         key = (fact.brake, fact.name)

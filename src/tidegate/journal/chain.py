@@ -7,12 +7,12 @@ column of a table can be changed unnoticed either. The first entry follows the h
 partition's name: entries cannot be moved between partitions.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 import msgspec
 
-from tidegate.journal.facts import AnyFact
+from tidegate.journal.fact import Fact, decode, tag_of
 from tidegate.model.time import Instant
 
 # 128 bits: nobody finds a second preimage, and a million entries cost 16 MB of hashes.
@@ -23,7 +23,6 @@ SEALED = b"%b%d|%d|%d|%b|%b|%d|%b|%b"
 _FRESH = blake2b(digest_size=HASH_BYTES)
 # Sets in one order: the same facts make the same chain in every process.
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_decode: Callable[[bytes], AnyFact] = msgspec.json.Decoder(AnyFact).decode
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -37,9 +36,9 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     body: bytes
     hash: bytes
 
-    def fact(self) -> AnyFact:
+    def fact(self) -> Fact:
         """The fact itself."""
-        return _decode(self.body)
+        return decode(self.kind, self.body)
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
@@ -47,7 +46,7 @@ class Note(msgspec.Struct, frozen=True, gc=False):
 
     at: Instant
     actor: str
-    fact: AnyFact
+    fact: Fact
 
 
 def genesis(partition: str) -> bytes:
@@ -67,7 +66,7 @@ def link(prev: bytes, first_seq: int, notes: Iterable[Note]) -> Iterator[Entry]:
     """Put notes into the chain, behind what stands there."""
     for seq, note in enumerate(notes, start=first_seq):
         body = _encode(note.fact)
-        kind = str(note.fact.__struct_config__.tag)
+        kind = tag_of(note.fact)
         target = getattr(note.fact, "target", "") or ""
         prev = seal(prev, seq, note.at, note.actor, kind, target, body)
         yield Entry(seq, note.at, note.actor, kind, target, body, prev)

@@ -1,64 +1,31 @@
-"""The facts a journal is made of. Each is typed and versioned; none is ever changed or removed.
+"""The facts that journals of every kind have. Each is typed and versioned; none is ever changed.
 
-    Declared   what somebody wants changed: strategy, groups, revision
-    Observed   what targets report, where it differs from what they reported before
     Asked      what a person did: approve, revoke, pause, resume, abort, retry
-    Decided    a plan: what is done now, whose verdicts changed, what became true of the rollout
-    Bound      the brakes a rollout is under from here on, where they differ from before
-    Acted      what came of one action
+    Bound      the brakes a partition is under from here on, where they differ from before
+    Acted      the outcome of one action
     Braked     a brake was set: a hold, a freeze, a block, a pin
-    Lifted     a brake was taken away
-    Told       people were told of something
+    Lifted     a brake was removed
+    Told       people were notified
     Handled    what a person changed on clusters by hand
-    Surveyed   what was read of an organisation and its clusters, where it differs from before
-    Planned    a plan of upgrades: what is done now, and whose gates say something else
-    Imported   the soak that another service, or another journal, had kept
     Folded     the state up to here, where older facts were dropped
 
-A verdict counts as changed if its gate, outcome, reason or moment does; numbers alone do not, or
-"12 of 20 done" would rewrite the journal every round.
+Every kind adds facts of its own (`journal/fact.py`): what it observed and what it decided.
 """
 
 import enum
+from collections import Counter
 from typing import Any
 
 import msgspec
 
-from tidegate.gates.ask import Purpose
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.fact import Fact as Fact  # noqa: PLC0414  others have it from here
 from tidegate.journal.fact import Mode as Mode  # noqa: PLC0414
-from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy
-from tidegate.kinds.rollouts.core.summary import Summary
-from tidegate.kinds.rollouts.core.world import Membership
-from tidegate.kinds.upgrades.core.journal.facts import Imported, Planned, Surveyed
-from tidegate.model.plan import Change, Event
-from tidegate.model.target import Target
+from tidegate.journal.fact import because, register, some_names
+from tidegate.model.counted import counted
 from tidegate.model.time import Instant
 
-
-class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
-    """What somebody wants: a revision, rolled out over groups by a strategy."""
-
-    strategy: Strategy
-    groups: tuple[Membership, ...]
-    labels: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
-    revision: str | None = None
-    # What the fleet ran before anything was completed here: the way back until then.
-    last_good: str | None = None
-    # Targets that are to stay where they are, and where that is written.
-    pinned: dict[str, str] = msgspec.field(default_factory=dict)
-    # Where the rules stand that it follows; empty: nobody says.
-    origin: str = ""
-
-
-class Observed(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=True):
-    """What targets report, where it differs from before."""
-
-    reports: tuple[Target, ...] = ()
-    # Targets nobody hears of any more.
-    gone: tuple[str, ...] = ()
-    complete: bool = True
+_BRAKES = ("holds", "freezes", "blocks", "pins", "budgets", "mutexes", "approvals", "health")
 
 
 class Verb(enum.Enum):
@@ -87,40 +54,11 @@ class Asked(Fact, frozen=True, tag="asked", kw_only=True, omit_defaults=True):
     expires_at: Instant | None = None
     reason: str = ""
 
-
-class Task(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An action with its key: done twice under one key, it is done once."""
-
-    key: str
-    target: str
-    change: Change
-    # What it is for: the brakes that bind it are looked at again right before it is done.
-    purpose: Purpose = Purpose.ROLL_OUT
-
-
-class Stand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Where a target stands with its gates: what counts as the same verdict."""
-
-    target: str
-    verdicts: tuple[tuple[str, str, str, Instant | None], ...]
-
-
-class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True):
-    """A plan, recorded before anything is done about it."""
-
-    now: Instant
-    mode: Mode
-    summary: Summary
-    tasks: tuple[Task, ...] = ()
-    changed: tuple[Stand, ...] = ()
-    events: tuple[Event, ...] = ()
-    # The rollout as it is remembered from here on.
-    rollout: Rollout = Rollout()
-    # Targets whose reports a retry made void.
-    forgotten: tuple[str, ...] = ()
-    recheck_at: Instant | None = None
-    # Of all verdicts of the plan, so that a replay can tell whether it decides the same.
-    digest: str = ""
+    def line(self) -> str:
+        """The verb, what it covers, and why."""
+        groups = f" {some_names(self.groups)}" if self.groups else ""
+        version = f" for {self.version}" if self.version is not None else ""
+        return f"{self.verb.value}{groups}{version}{because(self.reason)}"
 
 
 class Bound(Fact, frozen=True, tag="bound", kw_only=True, omit_defaults=True):
@@ -131,6 +69,13 @@ class Bound(Fact, frozen=True, tag="bound", kw_only=True, omit_defaults=True):
 
     # None: nothing.
     brakes: Brakes | None = None
+
+    def line(self) -> str:
+        """The names of the brakes."""
+        if self.brakes is None:
+            return "bound by nothing"
+        names = (one.name for group in _BRAKES for one in getattr(self.brakes, group))
+        return f"bound by {some_names(names) or 'nothing'}"
 
 
 class Outcome(enum.Enum):
@@ -151,6 +96,10 @@ class Acted(Fact, frozen=True, tag="acted", kw_only=True, omit_defaults=True):
     # Whether it was refused for good, and not only unanswered: asking again at once is no use.
     refused: bool = False
 
+    def line(self) -> str:
+        """The outcome, and its detail."""
+        return f"{self.outcome.value}: {self.detail}" if self.detail else self.outcome.value
+
 
 class Braked(Fact, frozen=True, tag="braked", kw_only=True, omit_defaults=True):
     """A brake was set, or set anew under the same name."""
@@ -160,6 +109,14 @@ class Braked(Fact, frozen=True, tag="braked", kw_only=True, omit_defaults=True):
     document: dict[str, Any]
     reason: str = ""
 
+    def line(self) -> str:
+        """Which brake, and why."""
+        return f"{self.brake} {self.name} set{because(self.reason)}"
+
+    def asks(self, gate: str, target: str) -> bool:
+        """A brake is of the gate of its name."""
+        return not target and self.brake == gate
+
 
 class Lifted(Fact, frozen=True, tag="lifted", kw_only=True, omit_defaults=True):
     """A brake was taken away."""
@@ -167,6 +124,14 @@ class Lifted(Fact, frozen=True, tag="lifted", kw_only=True, omit_defaults=True):
     brake: str
     name: str
     reason: str = ""
+
+    def line(self) -> str:
+        """Which brake, and why."""
+        return f"{self.brake} {self.name} lifted{because(self.reason)}"
+
+    def asks(self, gate: str, target: str) -> bool:
+        """A brake is of the gate of its name."""
+        return not target and self.brake == gate
 
 
 class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
@@ -176,12 +141,22 @@ class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
     facts: int
     reason: str = ""
 
+    def line(self) -> str:
+        """How much it stands for."""
+        return f"the state after {counted(self.facts, 'fact')}"
+
 
 class Told(Fact, frozen=True, tag="told", kw_only=True, omit_defaults=True):
     """People were told of something; it is not told again until its key is retired."""
 
     keys: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """What was told, and what may be told again."""
+        parts = [f"told: {some_names(self.keys)}"] if self.keys else []
+        parts += [f"may be told again: {some_names(self.retired)}"] if self.retired else []
+        return "; ".join(parts)
 
 
 class HandledObject(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -198,20 +173,12 @@ class Handled(Fact, frozen=True, tag="handled", kw_only=True, omit_defaults=True
     objects: tuple[HandledObject, ...] = ()
     reason: str = ""
 
+    def line(self) -> str:
+        """How many objects, by outcome, and why."""
+        counts = Counter(each.outcome for each in self.objects)
+        told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        first = f": {self.objects[0].object}" if len(self.objects) == 1 else ""
+        return f"by hand: {told or 'nothing'}{first}{because(self.reason)}"
 
-AnyFact = (
-    Declared
-    | Observed
-    | Asked
-    | Decided
-    | Bound
-    | Acted
-    | Braked
-    | Lifted
-    | Folded
-    | Told
-    | Handled
-    | Surveyed
-    | Planned
-    | Imported
-)
+
+register(Asked, Bound, Acted, Braked, Lifted, Told, Handled, Folded)

@@ -7,17 +7,7 @@ inside a fact (a plan speaks of many targets), so the fact is read, if its bytes
 import msgspec
 
 from tidegate.journal.chain import Entry
-from tidegate.journal.facts import (
-    Acted,
-    AnyFact,
-    Braked,
-    Decided,
-    Declared,
-    Lifted,
-    Observed,
-    Stand,
-)
-from tidegate.kinds.upgrades.core.journal.facts import Planned, Surveyed
+from tidegate.journal.fact import UnknownFactError
 from tidegate.model.time import Instant
 
 
@@ -57,37 +47,8 @@ def matches_inside(wanted: Wanted, entry: Entry) -> bool:
             return False
     try:
         fact = entry.fact()
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnknownFactError):
         return False
-    return _speaks_of(fact, wanted.target, wanted.gate)
-
-
-def _speaks_of(fact: AnyFact, target: str, gate: str) -> bool:
-    if gate:
-        return _gate_of(fact, target, gate)
-    if isinstance(fact, Observed):
-        return target in fact.gone or any(report.name == target for report in fact.reports)
-    if isinstance(fact, Decided):
-        named = {task.target for task in fact.tasks} | {stand.target for stand in fact.changed}
-        return target in named or target in fact.forgotten
-    if isinstance(fact, Surveyed):
-        named = {each.name for each in fact.clusters} | {each.uuid for each in fact.clusters}
-        return target in named or target in fact.gone
-    if isinstance(fact, Planned):
-        named = {job.name for job in fact.jobs} | {each.target for each in fact.changed}
-        return target in named
-    if isinstance(fact, Declared):
-        return any(target in group.clusters for group in fact.groups)
-    return isinstance(fact, Acted) and fact.target == target
-
-
-def _gate_of(fact: AnyFact, target: str, gate: str) -> bool:
-    """A gate's verdict changed (for the target, if one is wanted), or a brake of its name did."""
-    if isinstance(fact, Decided):
-        stands = (stand for stand in fact.changed if not target or stand.target == target)
-        return any(_asks(stand, gate) for stand in stands)
-    return not target and isinstance(fact, Braked | Lifted) and fact.brake == gate
-
-
-def _asks(stand: Stand, gate: str) -> bool:
-    return any(verdict[0] == gate for verdict in stand.verdicts)
+    if wanted.gate:
+        return fact.asks(wanted.gate, wanted.target)
+    return fact.names(wanted.target)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import msgspec
 
 from tidegate.journal.chain import Entry, Note
-from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.fleet import Fleet, Observation
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import AnyFact
+from tidegate.journal.fact import Fact
 from tidegate.store.port import Head, Store
 
 # Told a partition and a fact once it is written; from any thread.
-Tell = Callable[[str, AnyFact], None]
+Tell = Callable[[str, Fact], None]
 
 
 class _Overheard:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from tidegate.engine.worker import Worker
 from tidegate.journal.chain import Entry, Note
-from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.fleet import Fleet, Observation
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop

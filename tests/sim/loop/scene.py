@@ -14,7 +14,8 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.worker import Settings, Worker
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Asked, Braked, Lifted, Task, Verb
+from tidegate.journal.facts import Asked, Braked, Lifted, Verb
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.core.strategy import Strategy
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, Temper

@@ -12,9 +12,10 @@ import msgspec
 from tests.sim.invariants import takes_part
 from tests.sim.loop.lives import Life
 from tidegate.engine.round import Round
-from tidegate.journal.facts import Asked, Decided, Mode, Task, Verb
+from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.kinds.rollouts.core.course import Mode as CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Task
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.strategy import Retry
 from tidegate.kinds.rollouts.core.world import RolloutWorld

@@ -18,17 +18,9 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.engine.desk import ROLLOUT, Form
 from tidegate.gates.scope import kind_word
-from tidegate.journal.facts import (
-    Acted,
-    Asked,
-    Bound,
-    Decided,
-    Declared,
-    Folded,
-    Observed,
-    Told,
-)
+from tidegate.journal.facts import Acted, Asked, Bound, Folded, Told
 from tidegate.journal.pieces import Chain
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed
 from tidegate.kinds.upgrades.app.ledgers import UPGRADE
 from tidegate.kinds.upgrades.core.journal.facts import Imported, Planned, Surveyed
 from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES

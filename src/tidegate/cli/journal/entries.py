@@ -9,7 +9,6 @@ import click
 import msgspec
 
 from tidegate.cli.output import FORMATS, emit, terminal_width
-from tidegate.explain.fact import fact_line
 from tidegate.journal.chain import Entry
 from tidegate.journal.selection import Wanted
 from tidegate.model.time import format_instant, format_second
@@ -147,6 +146,6 @@ def _document(partition: str, entry: Entry, wanted: Wanted) -> dict[str, Any]:
 
 def _what(entry: Entry, wanted: Wanted) -> str:
     try:
-        return fact_line(entry.fact(), wanted.target, wanted.gate)
+        return entry.fact().line_of(wanted.target, wanted.gate)
     except msgspec.MsgspecError:
         return "a fact of a form this Tidegate does not know"

@@ -4,7 +4,6 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import get_args
 
 import click
 
@@ -13,14 +12,13 @@ from tidegate.cli.journal.entries import FORMATS, Row, Writer, make_writer
 from tidegate.cli.moment import moment
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.journal.facts import AnyFact
 from tidegate.journal.selection import Wanted
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.reason import Gate
 from tidegate.store.archive_port import Archive
-from tidegate.wiring import clock
+from tidegate.wiring import clock, fact_tags
 
-KINDS = tuple(str(fact.__struct_config__.tag) for fact in get_args(AnyFact))
+KINDS = fact_tags()
 # What a fact about a brake may be about, beside what gates are called.
 BRAKES = frozenset({"hold", "freeze", "block", "pin", "budget"})
 # How soon what is written is shown; a person does not notice less.

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from tidegate.journal.facts import Declared, Task
+from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
 from tidegate.model.target import Target
 
 

@@ -11,7 +11,6 @@ from contextlib import aclosing
 
 import msgspec
 
-from tidegate.journal.facts import Task
 from tidegate.kinds.integrations.app.giving import give
 from tidegate.kinds.integrations.app.rehearsing import Rehearsing
 from tidegate.kinds.integrations.app.resharding import Resharding
@@ -41,6 +40,7 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 from tidegate.kinds.integrations.core.workloads.live import Pod, workload_of
 from tidegate.kinds.integrations.estates_port import Estates
 from tidegate.kinds.integrations.runs_port import Runs
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kubernetes.port import (
     DEPLOYMENT,

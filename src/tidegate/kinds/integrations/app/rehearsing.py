@@ -2,7 +2,6 @@
 
 from contextlib import aclosing, suppress
 
-from tidegate.journal.facts import Task
 from tidegate.kinds.integrations.app.sight import Sights
 from tidegate.kinds.integrations.core.waves.rehearsal import (
     LINES_MAX,
@@ -17,6 +16,7 @@ from tidegate.kinds.integrations.core.waves.rehearsal import (
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.workloads.estate import INTEGRATION_LABEL, Place, label_text
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kubernetes.port import JOB, POD, Cluster, Object, Take
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.plan import ChangeKind

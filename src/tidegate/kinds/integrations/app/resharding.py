@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tidegate.journal.facts import Task
 from tidegate.kinds.integrations.app.giving import give
 from tidegate.kinds.integrations.app.sight import Sight, Sights, where_of
 from tidegate.kinds.integrations.core.waves.reshaping import (
@@ -21,6 +20,7 @@ from tidegate.kinds.integrations.core.waves.reshaping import (
     still_there,
 )
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError

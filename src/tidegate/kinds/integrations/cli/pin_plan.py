@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from tidegate.edit.edits import Edited
-from tidegate.explain.counted import counted
 from tidegate.kinds.integrations.cli.shards import in_order
 from tidegate.kinds.integrations.core.review.pinning import Aim, At
+from tidegate.model.counted import counted
 from tidegate.registry.image import is_same
 
 # So many names are listed in a sentence.

@@ -208,8 +208,8 @@ def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     """The brake: targets stay where they are."""
     from tidegate.cli.braking import add, common, scope_document
     from tidegate.cli.live import opened
-    from tidegate.explain.counted import counted
     from tidegate.kinds.integrations.core.review.notes import expiry_of
+    from tidegate.model.counted import counted
     from tidegate.model.time import format_instant
     from tidegate.wiring import clock
 

@@ -280,7 +280,7 @@ async def _runs(
 def pasts(database: str, wanted: set[str]) -> dict[str, Past]:
     """What places were to run, as far as a journal tells; none where there is no journal."""
     from tidegate.cli.live import opened
-    from tidegate.journal.facts import Declared
+    from tidegate.kinds.rollouts.core.journal.facts import Declared
     from tidegate.model.errors import TidegateError
 
     known: dict[str, Past] = {}

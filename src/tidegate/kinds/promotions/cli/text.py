@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tidegate.explain.counted import counted
 from tidegate.explain.sentence import MARKS, opens, sentence
 from tidegate.explain.table import layout
 from tidegate.explain.verdict_doc import verdict_doc
@@ -12,6 +11,7 @@ from tidegate.kinds.promotions.core.authors import Author
 from tidegate.kinds.promotions.core.model import FULL, SHORT, Held
 from tidegate.kinds.promotions.core.reach import Reached
 from tidegate.kinds.promotions.core.reasons import PromotionReason
+from tidegate.model.counted import counted
 from tidegate.model.plan import Option
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Outcome

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from tidegate.explain.counted import counted
 from tidegate.explain.markup import code, table
 from tidegate.kinds.promotions.core.authors import Author
 from tidegate.kinds.promotions.core.model import SHORT, Held
 from tidegate.kinds.promotions.core.reach import Reached
+from tidegate.model.counted import counted
 
 # So many lines of one list are written; forges cut long descriptions, and nobody reads them.
 LINES_MAX = 50

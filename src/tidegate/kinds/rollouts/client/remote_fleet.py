@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import aiohttp
 import msgspec
 
-from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.wire.remote_fleet import (
     ACT,

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from heapq import heappop, heappush
 
-from tidegate.journal.facts import Declared, Task
+from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.simulated.fleet import Fleet as Clusters

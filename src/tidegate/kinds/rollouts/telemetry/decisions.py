@@ -8,9 +8,10 @@ from typing import Any
 
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import first_shut
-from tidegate.journal.facts import Acted, Decided, Mode, Outcome
+from tidegate.journal.facts import Acted, Mode, Outcome
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.table import headline
+from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Change, ChangeKind, Event
 from tidegate.model.time import Instant

@@ -11,7 +11,7 @@
 
 import msgspec
 
-from tidegate.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.model.time import Instant
 
 PARTITIONS, OBSERVE, ACT = "/partitions", "/observe", "/act"

@@ -109,13 +109,13 @@ class Hands:
 
 
 def _in_turn(jobs: list[Job]) -> list[list[Job]]:
-    first = [job for job in jobs if job.step.doing in _TAKEN_BACK]
+    first = [job for job in jobs if job.change.doing in _TAKEN_BACK]
     return [some for some in (first, [job for job in jobs if job not in first]) if some]
 
 
 async def ask(manager: ManagedClusters, cluster: Cluster, job: Job) -> None:
     """Ask for one thing."""
-    step, ident = job.step, cluster.ident
+    step, ident = job.change, cluster.ident
     of = Upgradable(ident, cluster.is_hosted, step.pool)
     if step.doing is Doing.AGREE:
         await manager.agree(ident, step.ident)
@@ -134,7 +134,7 @@ async def ask(manager: ManagedClusters, cluster: Cluster, job: Job) -> None:
 
 def words(job: Job) -> str:
     """What was done, for the journal."""
-    step = job.step
+    step = job.change
     part = f" of pool {step.pool}" if step.pool else ""
     part = f" of add-on {step.addon}" if step.addon else part
     starts = f" at {format_second(step.starts_at)}" if step.starts_at is not None else ""
@@ -165,14 +165,14 @@ def _shutting(desk: UpgradeDesk, clock: Clock) -> Callable[[Job], str]:
     coverages = Coverages(brakes, named)
 
     def shut(job: Job) -> str:
-        if job.step.doing in _TAKEN_BACK:
+        if job.change.doing in _TAKEN_BACK:
             return ""  # to take something back is never too soon
-        name = job.step.revision
-        if job.step.addon:
-            name = f"{job.step.addon}/{name}"
+        name = job.change.revision
+        if job.change.addon:
+            name = f"{job.change.addon}/{name}"
         question = Ask(purpose=Purpose.ROLL_OUT, now=now, revision=name, need=Duration(0))
         found = shut_now(coverages.of(state.clusters[job.target].name), question)
-        if found is None or (job.step.doing is Doing.AGREE and found.gate not in HOLDS):
+        if found is None or (job.change.doing is Doing.AGREE and found.gate not in HOLDS):
             return ""
         return sentence(found)
 

@@ -95,7 +95,7 @@ def _record(
     planned = minutes(desk.partition, seq, desk.state, (plan, agreeing), now, mode, kept)
     acts = mode is Mode.ACT
     notes: list[Note] = []
-    if planned.changed or planned.kept or (planned.jobs and acts):
+    if planned.changed or planned.kept or (planned.tasks and acts):
         notes = [Note(now, ACTOR, planned)]
         if binding is not None:
             notes.insert(0, Note(now, ACTOR, binding))
@@ -125,7 +125,7 @@ def _binding(state: UpgradeState, world: World) -> Bound | None:
 
 def _claims(partition: str, plan: UpgradePlan, planned: Planned, now: Instant) -> list[Claim]:
     """The places a plan takes, each under the key of the job it is for."""
-    keys = {job.name: job.key for job in planned.jobs if job.step.starts_at is not None}
+    keys = {job.name: job.key for job in planned.tasks if job.change.starts_at is not None}
     return [Claim(one.name, one.place, partition, keys[one.target], now) for one in plan.claims]
 
 

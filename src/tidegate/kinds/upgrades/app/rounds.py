@@ -110,7 +110,7 @@ class Upgrades:
         recorded = await to_thread(decide_and_record, desk, ledgers, lease, head, now, acting)
         if recorded is None:
             return UpgradeRound(recheck_at=Instant(now + SOON))
-        if mode is Mode.ACT and not fresh and recorded.planned.jobs:
+        if mode is Mode.ACT and not fresh and recorded.planned.tasks:
             self._sight.ask(desk.partition)
         outcomes: tuple[tuple[Job, Outcome], ...] = ()
         if acting is Mode.ACT:
@@ -134,7 +134,7 @@ class Upgrades:
         told = tuple(worth_telling(made.plan, made.agreeing))
         if not self._sight.served[partition].notice:
             return told
-        done = [(job.target, job.step) for job, outcome in outcomes if outcome is Outcome.DONE]
+        done = [(job.target, job.change) for job, outcome in outcomes if outcome is Outcome.DONE]
         return (*told, *upcoming(made.plan, done, now))
 
     def _ended(

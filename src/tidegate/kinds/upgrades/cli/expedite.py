@@ -12,9 +12,9 @@ from tidegate.cli.braking import common, known_as, read_one, scope_options, set_
 from tidegate.cli.live import confirmed, opened
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.explain.counted import counted
 from tidegate.kinds.upgrades.cli.look.view import NAMES_MAX
 from tidegate.kinds.upgrades.cli.reach import Hurried, clusters_hurried
+from tidegate.model.counted import counted
 from tidegate.wiring import clock
 
 _STANDS = "mutexes, sectors, holds, freezes, blocks and agreements stand"

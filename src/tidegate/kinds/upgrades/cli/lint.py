@@ -11,11 +11,11 @@ from tidegate.cli.findings import annotation
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
-from tidegate.explain.counted import counted
 from tidegate.kinds.upgrades.cli.look.flags import Asked, ground_options
 from tidegate.kinds.upgrades.core.lint.finding import Finding
 from tidegate.kinds.upgrades.core.lint.lint import lint as find
 from tidegate.kinds.upgrades.core.service import PARTITION
+from tidegate.model.counted import counted
 
 FORMATS = ("table", "json", "yaml", "github")
 _MARKS = {"error": "✗", "warning": "…", "note": "·"}

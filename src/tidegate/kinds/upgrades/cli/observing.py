@@ -45,7 +45,7 @@ class UpgradeEars:
             decided=(done.world, plan),
             theirs=None if done.theirs is None else done.theirs.numbers,
             acts=tuple(
-                ActSeen(job.target, job.step.doing, job.step.revision or "", outcome.value)
+                ActSeen(job.target, job.change.doing, job.change.revision or "", outcome.value)
                 for job, outcome in done.outcomes
             ),
         )
@@ -53,7 +53,7 @@ class UpgradeEars:
         unsent = sum(each.startswith(_LOGS) for each in done.troubles)
         if unsent:
             self._numbers.told(whom.environment, whom.id, "failed", unsent)
-        if planned.changed or planned.jobs:
+        if planned.changed or planned.tasks:
             self._log.later(lambda: upgrade_records(partition, planned, plan))
 
     def told(self, partition: str, number: int) -> None:

@@ -7,7 +7,6 @@ import click
 
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
-from tidegate.explain.counted import counted
 from tidegate.explain.table import BENEATH, Row, layout
 from tidegate.kinds.upgrades.cli.look.flags import Asked, ground_options
 from tidegate.kinds.upgrades.cli.look.outcomes import (
@@ -20,6 +19,7 @@ from tidegate.kinds.upgrades.cli.look.outcomes import (
 )
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.wire.writes import TELL
+from tidegate.model.counted import counted
 
 HEAD: Row = ("DO", "CLUSTER", "FROM", "TO", "STARTS", "WHY")
 

@@ -11,13 +11,13 @@ from tidegate.cli.live import confirmed, opened, signed
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.explain.counted import counted
 from tidegate.kinds.upgrades.cli.journal_soak import kept_of
 from tidegate.kinds.upgrades.core.journal.facts import Imported
 from tidegate.kinds.upgrades.core.journal.state import soak_doc
 from tidegate.kinds.upgrades.core.rules.soak import DAY, Ledger
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.wire.state import check_ledger, read_ledger, write_ledger
+from tidegate.model.counted import counted
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all
 from tidegate.store.port import Store

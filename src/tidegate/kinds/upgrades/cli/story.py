@@ -11,7 +11,6 @@ import msgspec
 from tidegate.cli.output import say, terminal_width
 from tidegate.engine.kind import Ended
 from tidegate.engine.worker import Led
-from tidegate.explain.counted import counted
 from tidegate.explain.names import ranged
 from tidegate.kinds.upgrades.app.rounds import UpgradeRound
 from tidegate.kinds.upgrades.cli.cluster_list import cluster_item, cluster_lines
@@ -25,6 +24,7 @@ from tidegate.kinds.upgrades.ocm.simulated.lives import live
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
 from tidegate.kinds.upgrades.simulated.events import SILENT, Event, Watch, of_happening
 from tidegate.kinds.upgrades.simulated.story import Story
+from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant, format_age, format_instant
 from tidegate.simulation.folding import folded
 

@@ -72,13 +72,13 @@ def _health(settings: Settings, service: Service) -> dict[str, ClusterHealth]:
 def line_of(partition: str, ended: UpgradeRound) -> str:
     """What a round did, on a line; empty: nothing is new."""
     planned, plan = ended.planned, ended.plan
-    if planned is None or plan is None or not (planned.changed or planned.jobs):
+    if planned is None or plan is None or not (planned.changed or planned.tasks):
         return ""
     verb = "" if planned.mode is Mode.ACT else "would "
     failed = {job.key for job, outcome in ended.outcomes if outcome is not Outcome.DONE}
     done = [
         f"{job.name} {words(job)}{' (not done)' if job.key in failed else ''}"
-        for job in planned.jobs
+        for job in planned.tasks
     ]
     starts = {each.target for each in plan.options if all_pass(each.verdicts)}
     waits = len({each.target for each in plan.options} - starts)

@@ -7,11 +7,11 @@ that it started is told only where that was another one.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
-from tidegate.explain.counted import counted
 from tidegate.explain.names import ranged
 from tidegate.kinds.upgrades.core import upcoming
 from tidegate.kinds.upgrades.ocm.simulated.happenings import What
 from tidegate.kinds.upgrades.simulated.events import ASIDE, FREED, HELD, SILENT, Event
+from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant
 from tidegate.simulation.folding import folded
 

@@ -16,7 +16,7 @@ from tidegate.telemetry.verdict_keys import why_not
 def upgrade_records(partition: str, planned: Planned, plan: UpgradePlan) -> Iterator[Record]:
     """The lines of one round: what is asked for, and what each of the others waits for."""
     jobs: dict[str, list[Job]] = {}
-    for job in planned.jobs:
+    for job in planned.tasks:
         jobs.setdefault(job.target, []).append(job)
     changed = {each.target for each in planned.changed}
     if planned.mode is Mode.ACT:
@@ -28,7 +28,7 @@ def upgrade_records(partition: str, planned: Planned, plan: UpgradePlan) -> Iter
         keys: dict[str, Any] = {"rollout": partition, "target": stand.member.called}
         keys |= {"what": "decision", "at": planned.now}
         for job in jobs.get(cluster.uuid, ()):
-            yield "info", _does(planned.mode, job), keys | {"action": job.step.doing.value}
+            yield "info", _does(planned.mode, job), keys | {"action": job.change.doing.value}
         # Whoever is put on another channel waits for its next version all the same.
         _, held = phase_of(stand)
         if held is not None:
@@ -38,5 +38,5 @@ def upgrade_records(partition: str, planned: Planned, plan: UpgradePlan) -> Iter
 
 def _does(mode: Mode, job: Job) -> str:
     would = "would " if mode is Mode.OBSERVE else ""
-    pool = f" of pool {job.step.pool}" if job.step.pool else ""
-    return f"{would}{job.step.doing.value} {job.step.revision or job.step.ident}{pool}"
+    pool = f" of pool {job.change.pool}" if job.change.pool else ""
+    return f"{would}{job.change.doing.value} {job.change.revision or job.change.ident}{pool}"

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from tidegate.journal.facts import Declared
 from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.workloads.estate import (
@@ -27,6 +26,7 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest, render
+from tidegate.kinds.rollouts.core.journal.facts import Declared
 from tidegate.kinds.rollouts.core.strategy import GroupRef
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.registry.image import image_named

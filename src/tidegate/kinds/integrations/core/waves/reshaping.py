@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from tidegate.journal.facts import Declared
 from tidegate.kinds.integrations.core.sharding.model import Shard
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
 from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.rollouts.core.journal.facts import Declared
 from tidegate.kinds.rollouts.core.strategy import GroupRef, OnNewRevision, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.limit import Limit

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from tidegate.journal.facts import Declared
 from tidegate.kinds.integrations.core.waves.rules import REST, Rules
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
+from tidegate.kinds.rollouts.core.journal.facts import Declared
 from tidegate.kinds.rollouts.core.world import Membership
 
 

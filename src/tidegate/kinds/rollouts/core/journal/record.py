@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from tidegate.gates.ask import Purpose
-from tidegate.journal.facts import Bound, Decided, Mode, Stand, Task
+from tidegate.journal.facts import Bound, Mode
 from tidegate.kinds.rollouts.core.braking import PURPOSES
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand, Task
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.remember import forgotten, remember
 from tidegate.kinds.rollouts.core.world import RolloutWorld

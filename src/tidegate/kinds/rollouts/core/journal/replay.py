@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from tidegate.journal.chain import Entry
-from tidegate.journal.facts import Decided, Folded, Stand
+from tidegate.journal.facts import Folded
 from tidegate.journal.replay import Difference, Replayed
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.tree import find_target, target_tree
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand
 from tidegate.kinds.rollouts.core.journal.record import digest, stands_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.world import RolloutWorld

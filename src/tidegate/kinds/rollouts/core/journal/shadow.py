@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from tidegate.journal.chain import Entry
-from tidegate.journal.facts import Decided, Observed
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.model.target import Status, Target
 from tidegate.model.time import Instant

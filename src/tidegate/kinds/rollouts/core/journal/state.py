@@ -16,22 +16,9 @@ from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.gates.pin import Pin
 from tidegate.gates.scope import Scope
-from tidegate.journal.facts import (
-    Acted,
-    AnyFact,
-    Asked,
-    Bound,
-    Decided,
-    Declared,
-    Folded,
-    Mode,
-    Observed,
-    Outcome,
-    Stand,
-    Task,
-    Told,
-    Verb,
-)
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, Outcome, Told, Verb
+from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand, Task
 from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld, build_world
@@ -79,7 +66,7 @@ class RolloutState(msgspec.Struct):
     responses: dict[str, tuple[Response, ...]] = {}
 
 
-def fold(state: RolloutState, at: Instant, fact: AnyFact, actor: str) -> RolloutState:
+def fold(state: RolloutState, at: Instant, fact: Fact, actor: str) -> RolloutState:
     """Take one fact into account; facts that are not about rollouts change nothing."""
     if isinstance(fact, Folded):
         return msgspec.json.decode(fact.state, type=RolloutState)
@@ -206,7 +193,7 @@ def _done(state: RolloutState, at: Instant, task: Task) -> None:
     )
 
 
-_STEPS: dict[type, Callable[[RolloutState, Instant, AnyFact], None]] = {
+_STEPS: dict[type, Callable[[RolloutState, Instant, Fact], None]] = {
     Declared: _declared,  # type: ignore[dict-item]
     Observed: _observed,  # type: ignore[dict-item]
     Bound: _bound,  # type: ignore[dict-item]

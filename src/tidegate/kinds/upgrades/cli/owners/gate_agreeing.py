@@ -9,7 +9,6 @@ from tidegate.cli.asking import asked_about
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit
 from tidegate.cli.shape import Command
-from tidegate.explain.counted import counted
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.gates import Outlook, look_ahead, short_name
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, writing_options
@@ -17,6 +16,7 @@ from tidegate.kinds.upgrades.cli.owners.tenancy import Tenant, look, tenant_opti
 from tidegate.kinds.upgrades.core.gates_ahead import Ahead
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+from tidegate.model.counted import counted
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, nearest_or_all
 

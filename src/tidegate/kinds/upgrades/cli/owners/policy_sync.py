@@ -14,11 +14,11 @@ import click
 from tidegate.cli.asking import asked_about
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.explain.counted import counted
 from tidegate.kinds.upgrades.cli.owners.policy_sync_text import Turn, finish, show, tell_left
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, writing_options
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled, BundledOrg
 from tidegate.kinds.upgrades.core.labels.labelling import in_turn, of_upgrades
+from tidegate.model.counted import counted
 from tidegate.model.errors import TidegateError, UserError
 from tidegate.model.problem import Problem, nearest_or_all
 from tidegate.settings.settings import Merged, Settings

@@ -8,12 +8,12 @@ import msgspec
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit
-from tidegate.explain.counted import counted
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, diff_lines, edit_text
 from tidegate.kinds.upgrades.core.labels.label_edit import Change
 from tidegate.kinds.upgrades.core.labels.labelling import MARK, Labelling, of_upgrades
 from tidegate.kinds.upgrades.core.world import Org
+from tidegate.model.counted import counted
 from tidegate.model.errors import TidegateError, UserError
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import msgspec
 from tidegate.cli.asking import asked_about
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit
-from tidegate.explain.counted import counted
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.tenancy import Declared, Tenant, look
 from tidegate.kinds.upgrades.core.labels.label_check import check
@@ -28,6 +27,7 @@ from tidegate.kinds.upgrades.core.labels.label_edit import (
     org_holder,
 )
 from tidegate.kinds.upgrades.core.labels.labels import split
+from tidegate.model.counted import counted
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 

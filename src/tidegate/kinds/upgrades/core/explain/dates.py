@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from tidegate.explain.counted import counted
 from tidegate.explain.sentence import facts, opens, sentence
 from tidegate.explain.table import Row
 from tidegate.kinds.upgrades.core.foresight.expected import STEP_BEFORE, Expected, Leg
@@ -14,6 +13,7 @@ from tidegate.kinds.upgrades.core.rules.fleet import Fleet
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import Doing
 from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.counted import counted
 from tidegate.model.reason import Gate, Reason
 from tidegate.model.time import Instant, format_duration, format_second
 from tidegate.model.verdict import Verdict

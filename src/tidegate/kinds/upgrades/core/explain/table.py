@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tidegate.explain.counted import counted
 from tidegate.explain.table import Row
 from tidegate.kinds.upgrades.core.explain.stand import Stand
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
@@ -11,6 +10,7 @@ from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import Step
+from tidegate.model.counted import counted
 from tidegate.model.time import Instant, format_age, format_second
 
 CLUSTER_HEAD: Row = ("CLUSTER", "VERSION", "NEXT", "SOAK LEFT", "WINDOW", "WHY")

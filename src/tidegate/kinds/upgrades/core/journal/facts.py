@@ -6,12 +6,13 @@ line: that everybody was seen as before, which is what soak counts.
 
 import msgspec
 
-from tidegate.journal.fact import Fact, Mode
+from tidegate.journal.fact import Fact, Mode, because, register, some_names
 from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.rules.soak import Sight
 from tidegate.kinds.upgrades.core.service import Rules
 from tidegate.kinds.upgrades.core.step import Step
 from tidegate.kinds.upgrades.core.world import Cluster, Gate, Org
+from tidegate.model.counted import counted
 from tidegate.model.time import Instant
 
 
@@ -54,15 +55,28 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     # When versions end, where somebody says so; None: as before.
     ends: dict[str, Instant] | None = None
 
+    def line(self) -> str:
+        """What is new, gone and unread."""
+        parts = [some_names(f"{each.name} {each.version}" for each in self.clusters)]
+        parts += [f"gone: {some_names(self.gone)}" if self.gone else ""]
+        parts += [f"not read: {some_names(self.unread)}" if self.unread else ""]
+        parts += ["nobody knows how clusters are" if self.health_fails else ""]
+        return "looked; " + ("; ".join(each for each in parts if each) or "all as before")
 
-class Job(msgspec.Struct, frozen=True, omit_defaults=True):
+    def names(self, target: str) -> bool:
+        """Whether a cluster is new, changed or gone, by its name or its external id."""
+        named = {each.name for each in self.clusters} | {each.uuid for each in self.clusters}
+        return target in named or target in self.gone
+
+
+class Job(msgspec.Struct, frozen=True, omit_defaults=True, rename={"change": "step"}):
     """Something that is asked of OpenShift Cluster Manager, under the key of its decision."""
 
     key: str
     # By external id, and as people call it.
     target: str
     name: str
-    step: Step
+    change: Step
 
 
 class Standpoint(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -81,18 +95,39 @@ class HistoryNews(msgspec.Struct, frozen=True, omit_defaults=True):
     stats: Minima | None = None
 
 
-class Planned(Fact, frozen=True, tag="planned", kw_only=True, omit_defaults=True):
+class Planned(
+    Fact,
+    frozen=True,
+    tag="planned",
+    kw_only=True,
+    omit_defaults=True,
+    rename={"tasks": "jobs"},
+):
     """A plan of upgrades, recorded before anything is done about it."""
 
     now: Instant
     mode: Mode
-    jobs: tuple[Job, ...] = ()
+    tasks: tuple[Job, ...] = ()
     changed: tuple[Standpoint, ...] = ()
     recheck_at: Instant | None = None
     # Of all that every gate says, so that a replay can tell whether it decides the same.
     digest: str = ""
     # What the existing service keeps, where its rules decide.
     kept: HistoryNews | None = None
+
+    def line(self) -> str:
+        """What is asked for, and for how many clusters the reason to wait is new."""
+        verb = "" if self.mode is Mode.ACT else "would "
+        steps = ((one.name, one.change) for one in self.tasks)
+        asked = (f"{step.doing.value} {name} {step.revision or ''}" for name, step in steps)
+        waits = sum(all(shut for _, _, shut in each.options) for each in self.changed)
+        parts = [f"{verb}{some_names(each.rstrip() for each in asked) or 'do nothing'}"]
+        parts += [f"of {counted(waits, 'cluster')} what it waits for is new"] if waits else []
+        return "; ".join(parts)
+
+    def names(self, target: str) -> bool:
+        """Whether something is asked for a cluster, or its verdicts changed."""
+        return target in {one.name for one in self.tasks} | {each.target for each in self.changed}
 
 
 class SoakDoc(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -116,3 +151,11 @@ class Imported(Fact, frozen=True, tag="imported", kw_only=True, omit_defaults=Tr
     # Where it came from.
     origin: str = ""
     reason: str = ""
+
+    def line(self) -> str:
+        """How many versions, and where they are from."""
+        versions = len({version for version, _, _ in self.soak.days})
+        return f"soak of {counted(versions, 'version')} from {self.origin}{because(self.reason)}"
+
+
+register(Surveyed, Planned, Imported)

@@ -36,7 +36,7 @@ def minutes(
     return Planned(
         now=now,
         mode=mode,
-        jobs=jobs,
+        tasks=jobs,
         changed=changed,
         recheck_at=opens_at(plans, now),
         digest=digest(stands, jobs),
@@ -97,5 +97,5 @@ def _text(verdict: Verdict, texts: dict[int, str]) -> str:
 def digest(stands: Iterable[Standpoint], jobs: Iterable[Job]) -> str:
     """One number for a whole plan: two that decide and explain the same have the same."""
     said = [f"{each.target} {each.options}" for each in stands]
-    said += [f"{job.target} {job.step}" for job in jobs]
+    said += [f"{job.target} {job.change}" for job in jobs]
     return blake2b("\n".join(said).encode(), digest_size=16).hexdigest()

@@ -57,7 +57,7 @@ def replay(entries: Iterable[Entry], others: Others) -> Iterator[Replayed]:
             plans = _again(state, others, fact.now)
             if plans is not None:
                 stands = standpoints(plans)
-                same = digest(stands, fact.jobs) == fact.digest
+                same = digest(stands, fact.tasks) == fact.digest
                 difference = None if same else _difference(state, stands, fact)
                 yield Replayed(entry.seq, len(state.clusters), difference)
         state = fold(state, entry.at, fact, entry.actor)
@@ -103,7 +103,7 @@ def _difference(state: UpgradeState, stands: list[Standpoint], fact: Planned) ->
         if then.get(each.target) != each:
             name = state.clusters[each.target].name if each.target in state.clusters else "?"
             return Difference(name, _lines(then.get(each.target)), _lines(each))
-    return Difference("the organisation", _jobs(fact.jobs), ("something else is asked for",))
+    return Difference("the organisation", _jobs(fact.tasks), ("something else is asked for",))
 
 
 def _lines(stand: Standpoint | None) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def _lines(stand: Standpoint | None) -> tuple[str, ...]:
 
 
 def _jobs(jobs: Iterable[Job]) -> tuple[str, ...]:
-    return tuple(f"{job.name} {what_of(job.step)}" for job in jobs)
+    return tuple(f"{job.name} {what_of(job.change)}" for job in jobs)
 
 
 class Wanted(msgspec.Struct):

@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.gates.brakes import Brakes
-from tidegate.journal.facts import Acted, AnyFact, Bound, Folded, Mode, Outcome, Told
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Acted, Bound, Folded, Mode, Outcome, Told
 from tidegate.kinds.upgrades.core.history import History, Minima
 from tidegate.kinds.upgrades.core.journal.facts import (
     Glimpse,
@@ -78,7 +79,7 @@ class UpgradeState(msgspec.Struct):
     recheck_at: Instant | None = None
 
 
-def fold(state: UpgradeState, at: Instant, fact: AnyFact, _actor: str) -> UpgradeState:
+def fold(state: UpgradeState, at: Instant, fact: Fact, _actor: str) -> UpgradeState:
     """Take one fact into account; facts that are not about upgrades change nothing."""
     if isinstance(fact, Folded):
         return decode(fact.state)
@@ -133,8 +134,8 @@ def _addon_sights(glimpses: Iterable[Glimpse], addon: str, at: Instant) -> Itera
 def _planned(state: UpgradeState, _: Instant, fact: Planned) -> None:
     state.stands |= {each.target: each for each in fact.changed}
     state.planned_at, state.recheck_at = fact.now, fact.recheck_at
-    if fact.jobs and fact.mode is Mode.ACT:
-        state.jobs = {job.key: job for job in fact.jobs}
+    if fact.tasks and fact.mode is Mode.ACT:
+        state.jobs = {job.key: job for job in fact.tasks}
     if fact.kept is not None:
         state.history = patched(state.history or History(), fact.kept)
 
@@ -143,14 +144,14 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
     job = state.jobs.pop(fact.key, None)
     if job is None:
         return
-    what = what_of(job.step)
+    what = what_of(job.change)
     # What nobody answered may have been done all the same.
-    perhaps = fact.outcome is Outcome.FAILED and not fact.refused and job.step.doing in _STARTS
+    perhaps = fact.outcome is Outcome.FAILED and not fact.refused and job.change.doing in _STARTS
     if fact.outcome is Outcome.DONE or perhaps:
         state.done_at[job.target] = at
         cluster = state.clusters.get(job.target)
         if cluster is not None:
-            state.clusters[job.target] = after(cluster, job.step)
+            state.clusters[job.target] = after(cluster, job.change)
     if fact.refused:
         known = state.refused.setdefault(job.target, {})
         before = known.get(what)
@@ -172,8 +173,8 @@ def perhaps_asked(state: UpgradeState) -> dict[str, Cluster]:
     found: dict[str, Cluster] = {}
     for job in state.jobs.values():
         cluster = found.get(job.target) or state.clusters.get(job.target)
-        if cluster is not None and job.step.doing in _STARTS:
-            found[job.target] = after(cluster, job.step)
+        if cluster is not None and job.change.doing in _STARTS:
+            found[job.target] = after(cluster, job.change)
     return found
 
 
@@ -237,7 +238,7 @@ def _imported(state: UpgradeState, _: Instant, fact: Imported) -> None:
         state.ledger = ledger_of(fact.soak)
 
 
-_STEPS: dict[type, Callable[[UpgradeState, Instant, AnyFact], None]] = {
+_STEPS: dict[type, Callable[[UpgradeState, Instant, Fact], None]] = {
     Surveyed: _surveyed,  # type: ignore[dict-item]
     Planned: _planned,  # type: ignore[dict-item]
     Acted: _acted,  # type: ignore[dict-item]

@@ -1,0 +1,165 @@
+"""The facts of rollouts: what is declared, what targets report, and what was decided.
+
+A verdict counts as changed if its gate, outcome, reason or moment does; numbers alone do not, or
+"12 of 20 done" would rewrite the journal every round.
+"""
+
+import msgspec
+
+from tidegate.gates.ask import Purpose
+from tidegate.journal.fact import Fact, Mode, moment_text, register, some_names
+from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.counted import counted
+from tidegate.model.plan import Change, Event
+from tidegate.model.reason import Outcome
+from tidegate.model.target import Target
+from tidegate.model.time import Instant
+
+
+class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
+    """What somebody wants: a revision, rolled out over groups by a strategy."""
+
+    strategy: Strategy
+    groups: tuple[Membership, ...]
+    labels: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    revision: str | None = None
+    # What the fleet ran before anything was completed here: the way back until then.
+    last_good: str | None = None
+    # Targets that are to stay where they are, and where that is written.
+    pinned: dict[str, str] = msgspec.field(default_factory=dict)
+    # Where the rules stand that it follows; empty: nobody says.
+    origin: str = ""
+
+    def line(self) -> str:
+        """The revision and over what it goes."""
+        targets = len({name for group in self.groups for name in group.clusters})
+        named = self.revision is not None
+        what = f"revision {self.revision}" if named else "a revision without a name"
+        over = f"{counted(targets, 'target')} in {counted(len(self.groups), 'group')}"
+        return f"{what} for {over}, {self.strategy.type.value}"
+
+    def names(self, target: str) -> bool:
+        """Whether a target is a member of a group."""
+        return any(target in group.clusters for group in self.groups)
+
+
+class Observed(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=True):
+    """What targets report, where it differs from before."""
+
+    reports: tuple[Target, ...] = ()
+    # Targets nobody hears of any more.
+    gone: tuple[str, ...] = ()
+    complete: bool = True
+
+    def line(self) -> str:
+        """The targets and their status."""
+        parts = []
+        if self.reports:
+            parts.append(some_names(f"{each.name} {each.status.name}" for each in self.reports))
+        if self.gone:
+            parts.append(f"gone: {some_names(self.gone)}")
+        if not self.complete:
+            parts.append("the reading is incomplete")
+        return "; ".join(parts) or "the reading is complete"
+
+    def line_of(self, target: str, gate: str) -> str:
+        """What one target reports."""
+        if not target:
+            return super().line_of(target, gate)
+        reports = tuple(each for each in self.reports if each.name == target)
+        gone = tuple(name for name in self.gone if name == target)
+        return Observed(reports=reports, gone=gone, complete=self.complete).line()
+
+    def names(self, target: str) -> bool:
+        """Whether a target reports, or is gone."""
+        return target in self.gone or any(report.name == target for report in self.reports)
+
+
+class Task(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An action with its key: done twice under one key, it is done once."""
+
+    key: str
+    target: str
+    change: Change
+    # What it is for: the brakes that bind it are looked at again right before it is done.
+    purpose: Purpose = Purpose.ROLL_OUT
+
+    @property
+    def name(self) -> str:
+        """The target as people call it."""
+        return self.target
+
+
+class Stand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Where a target stands with its gates: what counts as the same verdict."""
+
+    target: str
+    verdicts: tuple[tuple[str, str, str, Instant | None], ...]
+
+
+class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True):
+    """A plan, recorded before anything is done about it."""
+
+    now: Instant
+    mode: Mode
+    summary: Summary
+    tasks: tuple[Task, ...] = ()
+    changed: tuple[Stand, ...] = ()
+    events: tuple[Event, ...] = ()
+    # The rollout as it is remembered from here on.
+    rollout: Rollout = Rollout()
+    # Targets whose reports a retry made void.
+    forgotten: tuple[str, ...] = ()
+    recheck_at: Instant | None = None
+    # Of all verdicts of the plan, so that a replay can tell whether it decides the same.
+    digest: str = ""
+
+    def line(self) -> str:
+        """What is done, whose verdicts changed, and when to look again."""
+        parts = [self.summary.value]
+        for kind in dict.fromkeys(task.change.kind for task in self.tasks):
+            named = (task.target for task in self.tasks if task.change.kind is kind)
+            parts.append(f"{self._would}{kind.value} {some_names(named)}")
+        if self.changed:
+            changed = some_names(stand.target for stand in self.changed)
+            parts.append(f"verdicts changed of {changed}")
+        parts += [event.value for event in self.events]
+        if self.recheck_at is not None:
+            parts.append(f"look again at {moment_text(self.recheck_at)}")
+        return "; ".join(parts)
+
+    def line_of(self, target: str, gate: str) -> str:
+        """What a plan says of one target, of one gate, or of one gate at one target."""
+        if not (target or gate):
+            return self.line()
+        mine = (task for task in self.tasks if task.target == target)
+        parts = [f"{self._would}{task.change.kind.value} {task.target}" for task in mine]
+        held: dict[str, list[str]] = {}
+        for stand in self.changed:
+            for asked, outcome, reason, until in stand.verdicts:
+                # An open gate is worth a word only where that very gate is asked for.
+                wanted = asked == gate if gate else outcome != Outcome.PASS.value
+                if wanted and target in ("", stand.target):
+                    moment = f" until {moment_text(until)}" if until is not None else ""
+                    held.setdefault(f"{asked} {outcome} {reason}{moment}", []).append(stand.target)
+        parts += held if target else (f"{said}: {some_names(them)}" for said, them in held.items())
+        return "; ".join(parts) or "every gate is open"
+
+    @property
+    def _would(self) -> str:
+        return "" if self.mode is Mode.ACT else "would "
+
+    def names(self, target: str) -> bool:
+        """Whether something is done about a target, or its verdicts changed."""
+        named = {task.target for task in self.tasks} | {stand.target for stand in self.changed}
+        return target in named or target in self.forgotten
+
+    def asks(self, gate: str, target: str) -> bool:
+        """Whether a verdict of the gate changed."""
+        stands = (stand for stand in self.changed if not target or stand.target == target)
+        return any(verdict[0] == gate for stand in stands for verdict in stand.verdicts)
+
+
+register(Declared, Observed, Decided)
