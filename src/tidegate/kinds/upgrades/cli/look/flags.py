@@ -62,7 +62,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def look(self) -> "Looked":
         """Read it, as it is now."""
         if self.world:
-            from tidegate.cli.documents import read_document
+            from tidegate.documents.files import read_document
             from tidegate.kinds.upgrades.cli.look.ground import Looked, of_document
 
             return Looked((of_document(read_document(self.world), self),))

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import click
 
-from tidegate.cli.documents import read_as
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.documents.files import read_as
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, org_change, relabel, writing_options
 from tidegate.kinds.upgrades.cli.owners.tenancy import Declared, Tenant, read_org, tenant_options
