@@ -7,12 +7,12 @@ import click
 
 from tidegate.cli.main import cli
 from tidegate.cli.shape import Worded
+from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.lint.finding import CODES, RANKS
 from tidegate.kinds.upgrades.telemetry import table as upgrade_table
 from tidegate.model.reason import Gate
 from tidegate.settings.setting_table import TABLE
 from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS, Known
-from tidegate.wiring import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from tidegate.kind_table import reasons
 from tidegate.model.reason import Gate, Outcome
-from tidegate.wiring import reasons
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

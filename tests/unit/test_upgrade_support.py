@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.faults import Fault, fault_of
 from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.telemetry.table import EVERY
 from tidegate.model.reason import Outcome
-from tidegate.wiring import reasons
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operate" / "upgrades-support.md").read_text(encoding="utf-8")

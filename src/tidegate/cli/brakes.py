@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from tidegate.app.reach import Reach
 from tidegate.cli.braking import (
-    Reach,
     add,
     common,
     find_brakes,

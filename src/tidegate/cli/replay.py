@@ -8,13 +8,13 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.engine.replay import StatesThen, replay_partition
 from tidegate.gates.scope import kind_word
+from tidegate.kind_table import rules_of
 from tidegate.kinds.rollouts.core.journal.shadow import shadow as shadowed
 from tidegate.kinds.upgrades.core.journal.replay import compare
 from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
 from tidegate.model.counted import counted
 from tidegate.model.time import format_age, format_second
 from tidegate.store.port import Store
-from tidegate.wiring import rules_of
 
 DIFFERENT = 1
 

@@ -19,9 +19,10 @@ from tidegate.engine.round import RoundResult
 from tidegate.engine.started import Started
 from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker
+from tidegate.kind_table import start_kinds
 from tidegate.settings.settings import Merged, Settings
 from tidegate.store.port import Store
-from tidegate.wiring import clock, start_kinds
+from tidegate.wiring import clock
 
 
 @click.command(

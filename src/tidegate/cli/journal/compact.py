@@ -16,11 +16,12 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.facts import Folded
 from tidegate.journal.pieces import Chain
+from tidegate.kind_table import rules_of
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.port import Head
-from tidegate.wiring import clock, rules_of
+from tidegate.wiring import clock
 
 # Whoever writes to a rollout while it is folded makes the fold stale; then it is folded again.
 TRIES_MAX = 5

@@ -13,10 +13,11 @@ from tidegate.cli.moment import moment
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.selection import Wanted
+from tidegate.kind_table import fact_tags
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.reason import Gate
 from tidegate.store.archive_port import Archive
-from tidegate.wiring import clock, fact_tags
+from tidegate.wiring import clock
 
 KINDS = fact_tags()
 # What a fact about a brake may be about, beside what gates are called.

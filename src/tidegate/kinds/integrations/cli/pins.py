@@ -18,7 +18,7 @@ from tidegate.cli.shape import Command
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
-    from tidegate.cli.braking import Reach
+    from tidegate.app.reach import Reach
     from tidegate.kinds.integrations.cli.estate import Asked
     from tidegate.kinds.integrations.cli.pin_plan import PinPlan
 

@@ -5,6 +5,7 @@ from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
 from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
+from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
 from tidegate.kinds.upgrades.core.step import Step
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
@@ -46,6 +47,8 @@ def organisation_view(
         needs=Needs(approvals=_approvals(made), failures=failed, mistakes=wrong),
         recheck_at=recheck_at,
         paused=paused,
+        gates=tuple(each.name for each in made.world.brakes.approvals),
+        breached=bool(failed),
     )
 
 
@@ -66,9 +69,16 @@ def _row(stand: Stand) -> TargetRow:
         revision=cluster.version,
         next=stand.next,
         starts=stand.starts,
+        waits=bool(stand.next) and not stand.member.standing.occupies,
+        withdrawable=_withdrawable(stand),
         shut=shut if shut is not None else stand.shut,
         options=tuple(_option(each) for each in stand.options),
     )
+
+
+def _withdrawable(stand: Stand) -> str:
+    ahead = (each for each, _ in stand.member.standing.under_way if can_be_taken_back(each))
+    return next((each.version for each in ahead), "")
 
 
 def _option(option: Option) -> OptionRow:
