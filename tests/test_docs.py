@@ -21,7 +21,7 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
 )
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\[[^\]]+\]\(([^)#]+)(?:#[^)]*)?\)")
+_LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 
 
 def fences(language: str) -> Iterator[tuple[Path, str]]:
@@ -72,14 +72,68 @@ def test_python_of_the_pages_runs(block: str) -> None:
     exec(compile(block, "page", "exec"), {})
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as forges make them: lower case, hyphens, numbered."""
+    found: set[str] = set()
+    prose = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    for heading in re.findall(r"^#+ (.+)$", prose, re.MULTILINE):
+        words = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading).lower()
+        slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        twin = sum(
+            each == slug or re.fullmatch(f"{slug}-[0-9]+", each) is not None for each in found
+        )
+        found.add(f"{slug}-{twin}" if twin else slug)
+    return found
+
+
+def lost(base: Path, link: str) -> bool:
+    """Whether a link from a folder names a file, or an anchor, that is not there."""
+    path, _, anchor = link.strip().partition("#")
+    target = (base / path).resolve()
+    if not target.exists():
+        return True
+    return bool(anchor) and target.suffix == ".md" and anchor not in anchors(target)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every relative link of a page names a file that exists."""
-    links = _LINK.findall(page.read_text(encoding="utf-8"))
-    lost = [
-        link for link in links if "://" not in link and not (page.parent / link.strip()).exists()
-    ]
-    assert not lost, f"{page.relative_to(ROOT)} links to {lost}"
+    """Every relative link of a page names a file that exists, and a heading in it."""
+    links = _LINK.findall(_FENCE.sub("", page.read_text(encoding="utf-8")))
+    own = [link if not link.startswith("#") else page.name + link for link in links]
+    gone = [link for link in own if "://" not in link and lost(page.parent, link)]
+    assert not gone, f"{page.relative_to(ROOT)} links to {gone}"
+
+
+def test_pages_named_by_code_exist() -> None:
+    """Messages, docstrings, alerts and tests name pages by their path; each is there."""
+    named = re.compile(r"(?<![\w/.-])docs/[a-z0-9/_-]+\.(?:md|svg)(?:#[\w-]+)?")
+    gone = []
+    folders = ("src", "deploy", "tests", "examples", "bench", "dev")
+    files = [ROOT / "Makefile", ROOT / "pyproject.toml"]
+    files += [each for folder in folders for each in (ROOT / folder).rglob("*") if each.is_file()]
+    for file in files:
+        if file.suffix not in (".py", ".yaml", ".yml", ".toml", ".sh", ".md", ".json", ""):
+            continue
+        if file in (Path(__file__), ROOT / "tests" / "test_tidy.py", ROOT / "tests/promoted.py"):
+            continue  # Pages that these name are made up.
+        text = file.read_text(encoding="utf-8", errors="replace")
+        gone += [
+            f"{file.relative_to(ROOT)}: {each}" for each in named.findall(text) if lost(ROOT, each)
+        ]
+    assert not gone
+
+
+def test_the_index_leads_to_every_page() -> None:
+    """One page lists all others; a page that is not there is found by nobody."""
+    index = ROOT / "docs" / "index.md"
+    listed = {
+        (index.parent / link.partition("#")[0]).resolve()
+        for link in _LINK.findall(index.read_text(encoding="utf-8"))
+    }
+    pages = {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - {index}
+    unlisted = {page for page in pages if page not in listed and page.parent.name != "decisions"}
+    assert not {str(page.relative_to(ROOT)) for page in unlisted}
+    assert ROOT / "docs" / "decisions" in listed
 
 
 def generator() -> ModuleType:
@@ -101,7 +155,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
 
 def test_every_gate_that_can_shut_has_a_runbook() -> None:
     """Whoever is held finds what to do: each gate that can wait or stop has its section."""
-    book = (ROOT / "docs" / "operate" / "runbook.md").read_text(encoding="utf-8")
+    book = (ROOT / "docs" / "guides" / "runbook.md").read_text(encoding="utf-8")
     shut = {each.entry.gate for each in reasons() if each.entry.outcome is not Outcome.PASS}
     assert not [gate.value for gate in Gate if gate in shut and f"## {gate.value}:" not in book]
 

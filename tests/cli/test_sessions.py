@@ -14,8 +14,8 @@ from tests.managed import example, managed
 
 ROOT = Path(__file__).parents[2]
 BUNDLE = "examples/app-interface"
-PAGES = [ROOT / "docs/operate/integrations.md"]
-OWNERS = ROOT / "docs/upgrades-for-owners.md"
+PAGES = [ROOT / "docs/guides/integrations.md"]
+OWNERS = ROOT / "docs/guides/upgrades-for-owners.md"
 # That integrations of the example run on.
 CLUSTERS = 2
 STOP_S = 60.0

@@ -28,7 +28,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           tidegate approve NAME --group G  also reject, revoke, pause, abort, retry
 
         To rehearse one: tidegate simulate examples/rollout.yaml
-        Read on: docs/concepts.md, docs/why.md
+        Read on: docs/concepts/index.md, docs/concepts/why.md
         """,
     ),
     "integrations": (
@@ -47,7 +47,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           tidegate pin INTEGRATION         keep shards on their image
 
         To rehearse: tidegate clusters simulate DIR --kubeconfig FILE
-        Read on: docs/operate/integrations.md, docs/operate/images.md
+        Read on: docs/guides/integrations.md, docs/guides/images.md
         """,
     ),
     "promotions": (
@@ -64,7 +64,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           tidegate verify --wait           wait until the promoted version runs
           tidegate check --base REF        try a merge request; preview shows its effect
 
-        Read on: docs/operate/promotions.md, docs/merge-requests.md
+        Read on: docs/guides/promotions.md, docs/guides/merge-requests.md
         """,
     ),
     "upgrades": (
@@ -86,7 +86,7 @@ TOPICS: dict[str, tuple[str, str]] = {
 
         Connect with --ocm-url (TIDEGATE_OCM_URL), --token (OCM_TOKEN) and --org.
         To rehearse: tidegate simulate upgrades examples/fortnight.yaml
-        Read on: docs/upgrades-for-owners.md, docs/upgrades.md
+        Read on: docs/guides/upgrades-for-owners.md, docs/concepts/upgrades.md
         """,
     ),
     "brakes": (
@@ -104,7 +104,7 @@ TOPICS: dict[str, tuple[str, str]] = {
         List them: tidegate get holds, freezes, blocks, pins.
         To stop one rollout: tidegate pause, tidegate abort.
         Without a database: an empty file that --hold-file names stops everything.
-        Read on: docs/operate/brakes.md
+        Read on: docs/guides/brakes.md
         """,
     ),
     "journal": (
@@ -121,7 +121,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           tidegate replay                  repeat every decision with today's rules
           tidegate shadow                  compare decisions with another system
 
-        Read on: docs/operate/journal.md
+        Read on: docs/guides/journal.md
         """,
     ),
     "settings": (
