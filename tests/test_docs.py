@@ -169,3 +169,10 @@ def test_every_stop_says_what_would_open_it() -> None:
         if entry.outcome is not Outcome.PASS and not entry.opens and reason.value not in finished
     ]
     assert not silent
+
+
+def test_the_picture_of_the_readme_is_fresh(tmp_path: Path) -> None:
+    """The picture is what `tidegate simulate --svg` draws today."""
+    run(f"tidegate simulate examples/demo.yaml --svg {tmp_path / 'rollout.svg'}")
+    drawn = (tmp_path / "rollout.svg").read_text(encoding="utf-8")
+    assert drawn == (ROOT / "docs" / "images" / "rollout.svg").read_text(encoding="utf-8")
