@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.pasted import calls, lines_of, mistake
 from tidegate.model.reason import Gate, Outcome
 from tidegate.wiring import reasons
 
@@ -21,6 +22,10 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
 )
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Blocks in which commands are typed; a block without a language may be output alone.
+_SHELL = ("sh", "console", "session", "")
+# Files that a command reads; what it writes follows --save, --svg, --to, > and the like.
+_INPUT = re.compile(r"(?<!> )(?<!--save )(?<!--svg )(?<![\w/])[\w./-]+\.(?:yaml|yml|jsonl|ics)\b")
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 
 
@@ -70,6 +75,36 @@ def test_commands_print_what_the_page_says(
 def test_python_of_the_pages_runs(block: str) -> None:
     """Every Python block runs as it stands, its assertions included."""
     exec(compile(block, "page", "exec"), {})
+
+
+def test_every_command_on_a_page_can_be_pasted() -> None:
+    """Commands in blocks exist, with their options; what they read is there or made on the page."""
+    wrong = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if page.name == "cli.md":
+            continue  # Generated; the examples in it have a test of their own.
+        blocks = [found[2] for found in _FENCE.finditer(text) if found[1] in _SHELL]
+        blocks += re.findall(r"^    .*(?:\n    .*)*", _FENCE.sub("", text), re.MULTILINE)
+        for line in (line for block in blocks for line in lines_of(block)):
+            where = f"{page.relative_to(ROOT)}: {line}"
+            wrong += [f"{where}: {mistake(args)}" for args in calls(line) if mistake(list(args))]
+            read = [name for name in _INPUT.findall(line) if not (ROOT / name).exists()]
+            wrong += [f"{where}: no file {name}" for name in read if text.count(name) < 2]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_command_in_a_sentence_exists() -> None:
+    """`tidegate hold add` in prose is spelt as it is typed."""
+    wrong = []
+    for page in PAGES:
+        prose = _FENCE.sub("", page.read_text(encoding="utf-8"))
+        for code in re.findall(r"`(tidegate [^`]+)`", prose.replace("\n", " ")):
+            if not re.search(r"[|\[\]…]|tidegate [A-Z]", code):
+                found = [mistake(list(args)) for args in calls(code)]
+                found = [each for each in found if "requires an argument" not in each]
+                wrong += [f"{page.relative_to(ROOT)}: {code}: {each}" for each in found if each]
+    assert not wrong, "\n".join(wrong)
 
 
 def anchors(page: Path) -> set[str]:

@@ -9,6 +9,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
+from tests.pasted import calls, lines_of, mistake
 from tidegate.cli.help import TOPICS, topic_text
 from tidegate.cli.main import SECTIONS, cli
 from tidegate.cli.shape import Command, LazyGroup, Worded, context_below
@@ -179,3 +180,12 @@ def test_tab_loads_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names come from the table, so that a shell does not wait for imports."""
     monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"imports {name}"))
     assert "why" in offered("")
+
+
+@pytest.mark.parametrize("context", EVERY, ids=lambda context: context.command_path)
+def test_examples_can_be_pasted(context: click.Context) -> None:
+    """Commands and options of examples exist; what explains one is a comment."""
+    examples = context.get_help().partition("Examples:\n")[2].partition("\n\n")[0]
+    found = [args for line in lines_of(examples) for args in calls(line)]
+    assert found
+    assert not [mistake(list(args)) for args in found if mistake(list(args))]

@@ -23,10 +23,10 @@ CASES = yaml.safe_load((ROOT / "deploy/prometheus/upgrades.test.yaml").read_byte
 DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "upgrades.json").read_bytes())
 ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
 SECTIONS = {
-    "## Nobody's: it waits": None,
-    "## The user's: they are told": Fault.USER,
-    "## Outside: tried again, then paged": Fault.OUTSIDE,
-    "## Ours: paged": Fault.OURS,
+    "## No fault: it waits": None,
+    "## User: the owner is notified": Fault.USER,
+    "## Outside: retried, then paged": Fault.OUTSIDE,
+    "## Tidegate: paged": Fault.OURS,
 }
 METRIC = re.compile(r"\b(?:aus|tidegate|qontract)_[a-z_]+")
 

@@ -5,6 +5,7 @@ called, so that `--help` and completion import nothing they do not show.
 """
 
 import importlib
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,6 +15,9 @@ from click.shell_completion import CompletionItem
 
 Table = dict[str, tuple[str, str]]
 """Name of a command to (where it is defined, its one line of help)."""
+
+# What parts the command of an example from its explanation.
+_GAP = re.compile(r"(?<=\S) {2,}(?=[^ #])")
 
 # More names than this do not fit into the line of an error.
 LISTED_MAX = 12
@@ -218,4 +222,9 @@ def _write_examples(formatter: click.HelpFormatter, examples: str) -> None:
     if examples:
         with formatter.section("Examples"):
             for line in textwrap.dedent(examples.strip("\n")).rstrip().splitlines():
-                formatter.write(f"  {line.rstrip()}\n")
+                formatter.write(f"  {_commented(line.rstrip())}\n")
+
+
+def _commented(line: str) -> str:
+    """An example whose explanation, after a gap, is a comment, so that it can be pasted."""
+    return _GAP.sub(lambda gap: f"{gap[0][2:]}  # ", line, count=1)
