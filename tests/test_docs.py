@@ -181,7 +181,10 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["reasons.md", "cli.md", "settings.md", "metrics.md", "lint.md"])
+GENERATED = ["reasons.md", "cli.md", "settings.md", "metrics.md", "lint.md", "documents.md"]
+
+
+@pytest.mark.parametrize("name", GENERATED)
 def test_generated_pages_are_fresh(name: str) -> None:
     """The pages that follow from the code are the ones `make docs` would write."""
     page = generator().PAGES[name]()
