@@ -68,7 +68,7 @@ def approve(
     yes: bool,
     reason: str,
 ) -> None:
-    """Let groups in, or say yes at an approval gate, for the revision under way."""
+    """Approve groups, or answer at an approval gate, for the current revision."""
     if standing and whom.gates:
         raise click.UsageError("--standing is for groups; at a gate every revision is asked anew")
     if expires and whom.groups:
@@ -85,7 +85,7 @@ def approve(
 @_whom
 @_options
 def reject(name: str, whom: Whom, database: str, yes: bool, reason: str) -> None:
-    """Say no to the revision under way: one no at a gate stops it, whoever said yes."""
+    """Reject the current revision: one rejection at a gate stops it, regardless of approvals."""
     _answer(name, whom, Verb.REJECT, database, yes, reason)
 
 
@@ -100,7 +100,7 @@ def reject(name: str, whom: Whom, database: str, yes: bool, reason: str) -> None
 @_whom
 @_options
 def revoke(name: str, whom: Whom, database: str, yes: bool, reason: str) -> None:
-    """Take your word back: nothing new starts, what is in flight goes on."""
+    """Withdraw your approvals: nothing new starts, targets in progress finish."""
     _answer(name, whom, Verb.REVOKE, database, yes, reason)
 
 
@@ -171,7 +171,7 @@ def _simple(name: str, database: str, yes: bool, fact: Asked, word: str) -> None
 @click.argument("name")
 @_options
 def pause(name: str, database: str, yes: bool, reason: str) -> None:
-    """Start nothing more in a rollout until it is resumed; what is in flight goes on."""
+    """Start no more targets of a rollout until it is resumed; targets in progress finish."""
     _simple(name, database, yes, Asked(verb=Verb.PAUSE, reason=reason), "paused")
 
 
@@ -179,7 +179,7 @@ def pause(name: str, database: str, yes: bool, reason: str) -> None:
 @click.argument("name")
 @_options
 def resume(name: str, database: str, yes: bool, reason: str) -> None:
-    """Let a paused rollout go on."""
+    """Continue a paused rollout."""
     _simple(name, database, yes, Asked(verb=Verb.RESUME, reason=reason), "resumed")
 
 
@@ -187,7 +187,7 @@ def resume(name: str, database: str, yes: bool, reason: str) -> None:
 @click.argument("name")
 @_options
 def abort(name: str, database: str, yes: bool, reason: str) -> None:
-    """End a rollout; with `onFailure: rollback`, what it touched returns."""
+    """End a rollout; with `onFailure: rollback`, changed targets return."""
     _simple(name, database, yes, Asked(verb=Verb.ABORT, reason=reason), "aborted")
 
 
@@ -202,6 +202,6 @@ def abort(name: str, database: str, yes: bool, reason: str) -> None:
 @click.option("--failed", is_flag=True, help="Only the targets that failed or gave no answer.")
 @_options
 def retry(name: str, failed: bool, database: str, yes: bool, reason: str) -> None:
-    """Try a rollout again."""
+    """Retry a rollout."""
     verb = Verb.RETRY_FAILED if failed else Verb.RETRY
     _simple(name, database, yes, Asked(verb=verb, reason=reason), "to be retried:")

@@ -224,7 +224,7 @@ def upgrades() -> None:
     sections=SECTIONS,
     aliases={name: ("upgrades", name) for name in _joined(_UPGRADE_SECTIONS)},
     examples="""
-    tidegate why examples/state.yaml prod-eu-1   why a target waits, gate by gate
+    tidegate why examples/state.yaml prod-eu-1   why a target waits
     tidegate simulate examples/rollout.yaml      a whole rollout in virtual time
     tidegate hold add inc-42 --everything --reason "incident 42"
     """,
