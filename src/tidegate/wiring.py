@@ -105,10 +105,16 @@ def warn(text: str) -> None:
     sys.stderr.write(f"warning: {text}\n")
 
 
+# Kinds with facts of their own; importing them makes these known.
+_WITH_FACTS = ("rollouts", "upgrades")
+
+
 def fact_tags() -> tuple[str, ...]:
     """The tags of the facts of every kind; from here on entries of all of them can be read."""
     from tidegate.journal.fact import tags
 
+    for owner in ("tidegate.journal", *(f"tidegate.kinds.{k}.core.journal" for k in _WITH_FACTS)):
+        import_module(f"{owner}.facts")
     return tags()
 
 
