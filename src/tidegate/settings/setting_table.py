@@ -157,7 +157,7 @@ _ALL = (
         form=Form.DURATION,
         default="30s",
         least="1s",
-        help="How long a rollout stays with a worker that is not heard of.",
+        help="How long a rollout stays with a worker that has stopped renewing.",
     ),
     Setting(
         name="resync",
@@ -222,7 +222,7 @@ _NOTIFY = (
         form=Form.WHOLE,
         default=100,
         least="1",
-        help="How many may wait; the oldest gives way.",
+        help="How many may wait; beyond that, the oldest is dropped.",
     ),
 )
 
@@ -253,7 +253,7 @@ _INTEGRATIONS = (
         flag="--context-of",
         form=Form.TEXTS,
         default=(),
-        help="CLUSTER=CONTEXT, where the context of a cluster is not called like it.",
+        help="CLUSTER=CONTEXT, where the context has another name than the cluster.",
     ),
     Setting(
         name="image",

@@ -74,7 +74,7 @@ def policy() -> None:
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
-@click.option("--all", "bare_too", is_flag=True, help="Clusters without a policy, too.")
+@click.option("--all", "bare_too", is_flag=True, help="Clusters without an upgrade policy, too.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @tenant_options
 def get(tenant: Tenant, names: tuple[str, ...], bare_too: bool, output: str) -> None:
@@ -154,7 +154,9 @@ def _mistakes(declared: Declared) -> dict[str, list[str]]:
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
-@click.option("-f", "--file", metavar="FILE", help="Policies in JSON or YAML; - reads stdin.")
+@click.option(
+    "-f", "--file", metavar="FILE", help="Upgrade policies, in JSON or YAML; - reads stdin."
+)
 @click.option("--soak-days", metavar="DAYS", help="Days a version runs elsewhere first; 0: canary.")
 @click.option("--workloads", multiple=True, metavar="NAMES", help="What runs on it.")
 @click.option(
@@ -172,7 +174,7 @@ def _mistakes(declared: Declared) -> dict[str, list[str]]:
     metavar="GATES",
     help="Gates the service agrees to: ocp, sts, ingress or whole labels; none for none.",
 )
-@click.option("--replace", is_flag=True, help="Take every part of a policy away that is not named.")
+@click.option("--replace", is_flag=True, help="Remove every part that is not named.")
 @writing_options
 @tenant_options
 def set_(
