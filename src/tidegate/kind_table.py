@@ -72,8 +72,18 @@ def reasons() -> tuple[Reason, ...]:
     return tuple(reason for table in tables for reason in table)
 
 
+# Kinds with facts of their own; importing these registers them.
+_FACTS = (
+    "tidegate.journal.facts",
+    "tidegate.kinds.rollouts.core.journal.facts",
+    "tidegate.kinds.upgrades.core.journal.facts",
+)
+
+
 def fact_tags() -> tuple[str, ...]:
     """The tags of the facts of every kind; from here on entries of all of them can be read."""
     from tidegate.journal.fact import tags
 
+    for module in _FACTS:
+        import_module(module)
     return tags()

@@ -58,7 +58,7 @@ def approve(
     yes: bool,
     reason: str,
 ) -> None:
-    """Let groups in, or say yes at an approval gate, for the revision under way."""
+    """Approve groups, or answer at an approval gate, for the current revision."""
     until = ahead("--expires", expires, clock().now()) if expires else None
     asked = replace(request, standing=standing, expires_at=until, reason=reason)
     _answer(name, asked, database, yes)
@@ -72,7 +72,7 @@ def approve(
 @_whom
 @_options
 def reject(name: str, request: Request, database: str, yes: bool, reason: str) -> None:
-    """Say no to the revision under way: one no at a gate stops it, whoever said yes."""
+    """Reject the current revision: one rejection at a gate stops it, regardless of approvals."""
     _answer(name, replace(request, verb=Verb.REJECT, reason=reason), database, yes)
 
 
@@ -87,7 +87,7 @@ def reject(name: str, request: Request, database: str, yes: bool, reason: str) -
 @_whom
 @_options
 def revoke(name: str, request: Request, database: str, yes: bool, reason: str) -> None:
-    """Take your word back: nothing new starts, what is in flight goes on."""
+    """Withdraw your approvals: nothing new starts, targets in progress finish."""
     _answer(name, replace(request, verb=Verb.REVOKE, reason=reason), database, yes)
 
 
@@ -125,7 +125,7 @@ def _simple(name: str, database: str, yes: bool, asked: Request, word: str) -> N
 @click.argument("name")
 @_options
 def pause(name: str, database: str, yes: bool, reason: str) -> None:
-    """Start nothing more in a rollout until it is resumed; what is in flight goes on."""
+    """Start no more targets of a rollout until it is resumed; targets in progress finish."""
     _simple(name, database, yes, Request(verb=Verb.PAUSE, reason=reason), "paused")
 
 
@@ -133,7 +133,7 @@ def pause(name: str, database: str, yes: bool, reason: str) -> None:
 @click.argument("name")
 @_options
 def resume(name: str, database: str, yes: bool, reason: str) -> None:
-    """Let a paused rollout go on."""
+    """Continue a paused rollout."""
     _simple(name, database, yes, Request(verb=Verb.RESUME, reason=reason), "resumed")
 
 
@@ -141,7 +141,7 @@ def resume(name: str, database: str, yes: bool, reason: str) -> None:
 @click.argument("name")
 @_options
 def abort(name: str, database: str, yes: bool, reason: str) -> None:
-    """End a rollout; with `onFailure: rollback`, what it touched returns."""
+    """End a rollout; with `onFailure: rollback`, changed targets return."""
     _simple(name, database, yes, Request(verb=Verb.ABORT, reason=reason), "aborted")
 
 
@@ -156,6 +156,6 @@ def abort(name: str, database: str, yes: bool, reason: str) -> None:
 @click.option("--failed", is_flag=True, help="Only the targets that failed or gave no answer.")
 @_options
 def retry(name: str, failed: bool, database: str, yes: bool, reason: str) -> None:
-    """Try a rollout again."""
+    """Retry a rollout."""
     verb = Verb.RETRY_FAILED if failed else Verb.RETRY
     _simple(name, database, yes, Request(verb=verb, reason=reason), "to be retried:")

@@ -40,8 +40,8 @@ def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Who sets a brake, why, and until when."""
     for option in (
-        click.option("--reason", required=True, help="Why; everybody who waits reads it."),
-        click.option("--owner", help="Whom to ask about it; you, if left out."),
+        click.option("--reason", required=True, help="Why; shown for every target that waits."),
+        click.option("--owner", help="The person to ask about it; default: you."),
         click.option("--expires", metavar="WHEN", help="A time, or from now on: 2h, 3d."),
         click.option("--replace", is_flag=True, help="Set it anew if there is one of this name."),
         click.option("--yes", is_flag=True, help="Do not ask."),

@@ -33,9 +33,9 @@ _IN_USE = frozenset(("Updating", "Soaking"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @database_option
 def free(name: str, target: str | None, reason: str, force: bool, yes: bool, database: str) -> None:
-    """Free what a rollout that is gone still holds. Rollouts that are there free it by themselves.
+    """Release budgets and mutexes of a removed rollout; other rollouts release their own.
 
-    Refused while the target is changed and not yet soaked, as far as the journal knows.
+    Refused while the target has changed and not yet soaked, according to the journal.
     """
     with opened(database, writes=True) as store:
         now = clock().now()

@@ -32,7 +32,7 @@ WATCH_S = 1.0
 @click.option("-o", "--output", type=click.Choice(FORMATS[:1] + FORMATS[2:4]), default="table")
 @color_option
 def status(database: str, watch: bool, output: str, color: str) -> None:
-    """Say per kind what moves, waits and failed, and what needs a person."""
+    """Show per kind what moves, waits or failed, and what needs action."""
     with opened(database) as store:
         for _ in again(watch, WATCH_S):
             report = app.status(journals(store))
@@ -70,28 +70,28 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
 @click.command(
     cls=LazyGroup,
     commands_by_name={
-        "rollouts": ("tidegate.cli.rollouts:get_rollouts", "What is going out, and how far it is"),
+        "rollouts": ("tidegate.cli.rollouts:get_rollouts", "Rollouts and their progress"),
         "shards": (
             "tidegate.kinds.integrations.cli.shards:get_shards",
-            "What every shard wants, runs, and why",
+            "Shards: declared and running image, and why",
         ),
         "clusters": (
             "tidegate.kinds.upgrades.cli.cluster_list:get_clusters",
-            "Which version comes next, and why",
+            "Clusters: version, next version, and why",
         ),
         "promotions": (
             "tidegate.kinds.promotions.cli.promotions:get_promotions",
-            "Which version is where",
+            "Which version is in which environment",
         ),
-        "holds": ("tidegate.cli.rollouts:get_holds", "What is stopped, until lifted"),
-        "freezes": ("tidegate.cli.rollouts:get_freezes", "When nothing starts"),
-        "blocks": ("tidegate.cli.rollouts:get_blocks", "Which revisions go nowhere"),
-        "expedites": ("tidegate.cli.rollouts:get_expedites", "Which versions must not wait"),
+        "holds": ("tidegate.cli.rollouts:get_holds", "Holds, until they are removed"),
+        "freezes": ("tidegate.cli.rollouts:get_freezes", "Times at which nothing starts"),
+        "blocks": ("tidegate.cli.rollouts:get_blocks", "Revisions that start nowhere"),
+        "expedites": ("tidegate.cli.rollouts:get_expedites", "Versions that skip soak and windows"),
         "pins": (
             "tidegate.kinds.integrations.cli.pin_list:get_pins",
-            "What stays where it is, and why",
+            "Pinned targets and shards, and why",
         ),
-        "claims": ("tidegate.cli.rollouts:get_claims", "Who holds what of budgets and mutexes"),
+        "claims": ("tidegate.cli.rollouts:get_claims", "Holders of budgets and mutexes"),
     },
     examples="""
     tidegate get rollouts
@@ -104,7 +104,7 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
     """,
 )
 def get() -> None:
-    """List what there is."""
+    """List rollouts, shards, clusters, promotions, brakes or claims."""
 
 
 def _getter(what: str, text: str) -> click.Command:
@@ -134,12 +134,12 @@ def _getter(what: str, text: str) -> click.Command:
     return getting
 
 
-get_rollouts = _getter("rollouts", "List what is going out, and how far it is.")
-get_holds = _getter("holds", "List what is stopped, until lifted.")
+get_rollouts = _getter("rollouts", "List rollouts and their progress.")
+get_holds = _getter("holds", "List holds.")
 get_freezes = _getter("freezes", "List the times at which nothing starts.")
-get_blocks = _getter("blocks", "List the revisions that go nowhere.")
+get_blocks = _getter("blocks", "List the revisions that start nowhere.")
 get_expedites = _getter("expedites", "List the versions that skip soak and windows.")
-get_claims = _getter("claims", "List who holds what of budgets and mutexes.")
+get_claims = _getter("claims", "List the holders of budgets and mutexes.")
 
 
 def _list(found: list[Decision], output: str, no_headers: bool, colour: bool) -> None:
@@ -195,8 +195,8 @@ def _row(view: PartitionView) -> tuple[str, ...]:
 def show(name: str, merged: Merged, output: str) -> None:
     """Show one thing in full.
 
-    Of a rollout: groups, targets, and what happened last. Of a shard: what it wants and runs,
-    since when, who pinned it, and how its last run ended.
+    Of a rollout: groups, targets, and the last events. Of a shard: declared and running image,
+    since when, its pin, and how its last run ended.
     """
     settings = merged.settings()
     if name.startswith("shard/"):

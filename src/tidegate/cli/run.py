@@ -37,7 +37,7 @@ from tidegate.wiring import clock
 @click.option("--once", is_flag=True, help="Stop when nothing more happens by itself.")
 @worker_options()
 def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
-    """Observe, decide, record and, where told to, act. Stops on SIGTERM and Ctrl-C, and exits 0."""
+    """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C."""
     settings = merged.settings()
     kinds = start_kinds(settings, seed)
     with opened(settings.database, writes=True) as store:

@@ -56,11 +56,11 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
 )
 @worker_options("listen", "log.format", "log.level", "color", *_NOTIFY)
 def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
-    """Run rounds for as long as it is left to, and say how they go.
+    """`run` plus HTTP probes and metrics: run rounds until stopped.
 
     Answers on /livez, /readyz, /metrics, /version and, where upgrades are served, /soak. Logs to
-    stderr. On SIGTERM it starts nothing more, lets what is under way end within --grace, gives its
-    leases back and exits 0.
+    stderr. On SIGTERM it starts nothing more, lets tasks in progress end within --grace, releases
+    its leases and exits 0.
     """
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")

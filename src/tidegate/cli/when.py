@@ -28,7 +28,7 @@ from tidegate.settings.settings import Merged
     tidegate when simulated/demo           every target of a rollout
     tidegate when cluster/prod-eu-1        one target, or a cluster that upgrades by its labels
     tidegate when simulated/demo --apply-time 20m
-    tidegate when upgrades/prod/o-payments every cluster of an organisation, step by step
+    tidegate when upgrades/prod/o-payments  every cluster of an organisation, step by step
     tidegate when world.yaml               a world of upgrades in a file
     """,
 )
@@ -43,7 +43,7 @@ from tidegate.settings.settings import Merged
     type=click.IntRange(1, 1000),
     default=90,
     show_default=True,
-    help="Of upgrades: how far ahead to look.",
+    help="Of upgrades: how many days ahead.",
 )
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
 def when(
@@ -56,13 +56,13 @@ def when(
     output: str,
     **flags: Any,
 ) -> None:
-    """Say when each target is expected to start and to be done.
+    """Estimate when each target starts and finishes.
 
-    Runs the rules ahead on the present world, with the time changes usually took here. What no
-    clock opens has no date: it is named.
+    Runs the rules ahead on the present world, with the time changes usually took here. A step
+    that no clock opens has no date, and is named.
 
     Of upgrades, every step is a row, with the gates it waits at in the order they open; a `~` marks
-    a date that hangs on how other clusters fare. No new version is foreseen. NAME is a cluster (by
+    a date that depends on other clusters. New versions are not predicted. NAME is a cluster (by
     name, external id or id), an organisation (upgrades/ENV/ORG) or a file with a world, of which
     TARGET is one cluster.
     """

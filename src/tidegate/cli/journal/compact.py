@@ -60,8 +60,8 @@ def compact(
 ) -> None:
     """Drop old entries of rollouts, and keep the state they led to.
 
-    Each chain is verified first, and can be verified afterwards. What was dropped cannot be had
-    back: export the journal, or back it up, before.
+    Each chain is verified first, and can be verified afterwards. Dropped entries cannot be
+    restored: export the journal, or back it up, before.
     """
     now = clock().now()
     before = moment("--keep", keep, now)
