@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import ACTOR, Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind, Others, PlanRecord, Task
