@@ -245,6 +245,16 @@ def mirror(url: str) -> Repository:
     return open_mirror(url, cache_path().parent / "mirrors")
 
 
+def mixed_versions(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
+    """Versions that a change of a bundle moves together and must not; no head: the working tree."""
+    from tidegate.kinds.promotions.app.mixed_versions import mixed_versions as mixed
+
+    committed = repository(folder)
+    if head is not None:
+        return mixed(committed, committed, base, head, committed.prefix)
+    return mixed(committed, working_files(folder, committed), base, base, committed.prefix)
+
+
 def changed_files(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
     """Every file of the repository of a bundle that differs, read or not, by its path in it."""
     from tidegate.git.client.tree.git import changed_files as changed

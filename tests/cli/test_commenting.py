@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from tests.folders import Folder
 from tests.git_repos import git
-from tidegate.cli.commenting import branch_of, key_of, number_in
+from tidegate.cli.comment_options import branch_of, key_of, number_in
 from tidegate.cli.main import cli
 from tidegate.forge.client.local import LocalForge
 from tidegate.forge.client.marking import is_marked, marked

@@ -10,6 +10,8 @@ from typing import Protocol
 
 import msgspec
 
+from tidegate.model.document import Part
+
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """A merge request to be."""
@@ -29,8 +31,8 @@ class RequestState(enum.Enum):
     CLOSED = "closed"
 
 
-class MergeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A merge request that is there."""
+class MergeRequest(Part, frozen=True, kw_only=True):
+    """An existing merge request."""
 
     number: int
     url: str

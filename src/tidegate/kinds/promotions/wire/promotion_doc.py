@@ -21,11 +21,11 @@ from collections.abc import Iterable
 from tidegate.documents.reader import Reader
 from tidegate.kinds.promotions.core.model import (
     Artifact,
-    Environment,
+    CommitForm,
     FilePlace,
-    Form,
     Place,
     Promotion,
+    PromotionEnvironment,
     SaasPlace,
     Schemas,
 )
@@ -78,8 +78,8 @@ def _schemas(reader: Reader) -> Schemas:
     return found
 
 
-def _environments(reader: Reader) -> tuple[Environment, ...]:
-    found: list[Environment] = []
+def _environments(reader: Reader) -> tuple[PromotionEnvironment, ...]:
+    found: list[PromotionEnvironment] = []
     for each in reader.children("environments"):
         found.append(_environment(each, found))
         each.close()
@@ -88,7 +88,7 @@ def _environments(reader: Reader) -> tuple[Environment, ...]:
     return tuple(found)
 
 
-def _environment(reader: Reader, before: list[Environment]) -> Environment:
+def _environment(reader: Reader, before: list[PromotionEnvironment]) -> PromotionEnvironment:
     name = _needed(reader, "name", "name the environment")
     if name in {each.name for each in before}:
         reader.problems.add(reader.at("name"), f"{shown(name)} is twice", "choose another name")
@@ -101,7 +101,7 @@ def _environment(reader: Reader, before: list[Environment]) -> Environment:
     if reader.has("after"):
         after = tuple(reader.texts("after"))
         _check_after(reader, after, [each.name for each in before])
-    return Environment(name=name, places=places, follows=follows, after=after)
+    return PromotionEnvironment(name=name, places=places, follows=follows, after=after)
 
 
 def _check_after(reader: Reader, after: Iterable[str], known: list[str]) -> None:
@@ -123,7 +123,7 @@ def _saas(reader: Reader) -> SaasPlace:
         environment=reader.text("environment") or "",
         target=reader.text("target") or "",
         parameter=reader.text("parameter") or "",
-        form=reader.choice("form", Form, Form.SAME),
+        form=reader.choice("form", CommitForm, CommitForm.SAME),
     )
 
 
@@ -136,7 +136,7 @@ def _file(reader: Reader) -> FilePlace:
     return FilePlace(
         file=_needed(reader, "file", "name a file, or a pattern: data/**/*.yml"),
         without=tuple(reader.texts("without")),
-        form=reader.choice("form", Form, Form.SAME),
+        form=reader.choice("form", CommitForm, CommitForm.SAME),
         **ways,
     )
 

@@ -1,4 +1,4 @@
-"""The promotions of a bundle: those it declares, or the ready-made one of an app-interface."""
+"""The promotions of a bundle: those it declares, or the built-in one of an app-interface."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -17,7 +17,7 @@ READY_MADE = "app-interface.yml"
 
 
 def promotions(files: Files) -> tuple[Promotion, ...]:
-    """Every promotion a bundle declares, by name; the ready-made one if it declares none."""
+    """Every promotion a bundle declares, by name; the built-in one if it declares none."""
     found: dict[str, Promotion] = {}
     files.expect((SCHEMA, *looked_for(ready_made())))
     for path in files.holding(SCHEMA):
@@ -36,7 +36,7 @@ def promotions(files: Files) -> tuple[Promotion, ...]:
 
 
 def looked_for(promotion: Promotion) -> Iterator[str]:
-    """The texts that places of a promotion are found by."""
+    """The texts by which the places of a promotion are found."""
     for environment in promotion.environments:
         for place in environment.places:
             if isinstance(place, SaasPlace):
@@ -55,7 +55,7 @@ def ready_made() -> Promotion:
 def named(
     every: tuple[Promotion, ...], name: str | None, environments: Iterable[str] = ()
 ) -> Promotion:
-    """The promotion that is meant; UserError if that is none, or not clear.
+    """The promotion with a name, or with these environments; UserError if none or several match.
 
     The names of environments are enough where only one of several has them.
     """
@@ -75,7 +75,7 @@ def named(
 
 
 def read_declared(data: object, problems: Problems, where: str = "") -> Promotion:
-    """A document, and every path in it: one that is none would be told only when one promotes."""
+    """A document with every path in it checked, so that a wrong one is found before promoting."""
     promotion = read_promotion(data, problems, where)
     for i, environment in enumerate(promotion.environments):
         for j, place in enumerate(environment.places):

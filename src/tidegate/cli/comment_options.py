@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidegate.cli.proposing import FORGE_SETTINGS
+from tidegate.cli.proposal_options import FORGE_SETTINGS
 from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Commenting:
         import os
 
         from tidegate import wiring
-        from tidegate.cli.proposing import forge_of
+        from tidegate.cli.proposal_options import forge_of
 
         forge = forge_of(settings, wiring.repository(folder).url)
         try:

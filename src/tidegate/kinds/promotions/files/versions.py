@@ -1,7 +1,7 @@
-"""Finds where versions stand in the files of a repository, and writes others there.
+"""Finds where versions are written in the files of a repository, and writes others there.
 
-A *spot* is one value at one place. Values that are no commits, `master` for one, are branches that
-somebody follows: they are found, and never changed.
+A *spot* is one value at one place. A value that is not a commit, `master` for example, is a branch
+that is followed: it is found and never changed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,14 +14,14 @@ from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.kinds.promotions.core.model import (
     COMMIT,
     FilePlace,
-    Held,
     Promotion,
     SaasPlace,
+    WrittenVersion,
 )
 from tidegate.kinds.promotions.core.model import Place as Declared
+from tidegate.kinds.promotions.files.declared import looked_for
 from tidegate.kinds.promotions.files.files import Files
 from tidegate.kinds.promotions.files.patterns import literal
-from tidegate.kinds.promotions.files.reading import looked_for
 from tidegate.kinds.promotions.files.saas import SaasTarget, targets
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
@@ -32,32 +32,32 @@ _YAML = (".yml", ".yaml")
 class Spot(msgspec.Struct, frozen=True):
     """One value, and how to reach it."""
 
-    held: Held
+    value: WrittenVersion
     place: Place
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a promotion's versions stand now."""
+class WrittenVersions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the versions of a promotion are written now."""
 
     spots: tuple[Spot, ...]
-    # Places that are declared and stand nowhere, by environment.
+    # Places that are declared and were not found, by environment.
     missing: dict[str, tuple[str, ...]]
-    # Files that may have values and cannot be read, by environment: where, and why not.
+    # Files that may have values and cannot be read, by environment: the file and the cause.
     unread: dict[str, tuple[str, ...]] = {}
     # The repositories that saas files name, in order.
     repositories: tuple[str, ...] = ()
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def values(self) -> tuple[WrittenVersion, ...]:
         """The values alone."""
-        return tuple(spot.held for spot in self.spots)
+        return tuple(spot.value for spot in self.spots)
 
 
-def standing(files: Files, promotion: Promotion) -> Standing:
+def find_versions(files: Files, promotion: Promotion) -> WrittenVersions:
     """Every value at every place of a promotion.
 
-    Saas files deploy several repositories. Where the promotion does not say which is meant, it is
-    the one that is called like it, or the only one there is.
+    Saas files deploy several repositories. Where the promotion does not name one, it is the one
+    with the same name, or the only one.
     """
     files.expect(looked_for(promotion))
     meant = promotion.artifact.repository or _deployed(files, promotion)
@@ -83,8 +83,8 @@ def _deployed(files: Files, promotion: Promotion) -> str:
     raise UserError((Problem("", what, remedy),))
 
 
-def spots_at(files: Files, name: str, places: Iterable[Declared]) -> Standing:
-    """Every value at some places, under a name of its own."""
+def versions_at(files: Files, name: str, places: Iterable[Declared]) -> WrittenVersions:
+    """Every value at some places, as those of one environment."""
     finder = _Finder(files, "")
     finder.look(name, places)
     return finder.result()
@@ -99,7 +99,7 @@ class _Finder:
         self._urls: dict[str, None] = {}
 
     def look(self, environment: str, places: Iterable[Declared]) -> None:
-        """Find what stands at the places of an environment."""
+        """Find the values at the places of an environment."""
         for place in places:
             here = list(
                 self._saas(environment, place)
@@ -110,17 +110,17 @@ class _Finder:
             if wrong:
                 self._unread[environment] = (*self._unread.get(environment, ()), *wrong)
             if not here:
-                told = f"{place} ({', '.join(wrong)})" if wrong else str(place)
-                self._missing[environment] = (*self._missing.get(environment, ()), told)
+                text = f"{place} ({', '.join(wrong)})" if wrong else str(place)
+                self._missing[environment] = (*self._missing.get(environment, ()), text)
             for spot in here:
-                # Two places may mean the same value.
-                key = environment, spot.held.file, f"{spot.place!r}:{spot.held.line}"
+                # Two places may match the same value.
+                key = environment, spot.value.file, f"{spot.place!r}:{spot.value.line}"
                 self._spots.setdefault(key, spot)
 
-    def result(self) -> Standing:
-        """What was found."""
+    def result(self) -> WrittenVersions:
+        """Everything that was found."""
         every = tuple(self._spots.values())
-        return Standing(
+        return WrittenVersions(
             spots=every,
             missing=self._missing,
             unread=self._unread,
@@ -157,10 +157,10 @@ class _Finder:
         try:
             here = found(original, exact)
         except UserError:
-            # A target without that parameter is not meant.
+            # A target without that parameter does not match.
             return
         for each in here:
-            yield Spot(_held(environment, target.file, each, place, target.note), exact)
+            yield Spot(_written(environment, target.file, each, place, target.note), exact)
 
     def _file(self, environment: str, place: FilePlace) -> Iterator[Spot]:
         paths = self._meant(place)
@@ -177,26 +177,28 @@ def _in_file(
     if place.line:
         prefix = LinePlace(place.line)
         for each in found(original, prefix):
-            yield Spot(_held(environment, original.name, each, place), prefix)
+            yield Spot(_written(environment, original.name, each, place), prefix)
         return
     wanted = KeyPlace(place.key) if place.key else YamlPlace(place.at)
     try:
         here = located(original, wanted)
     except UserError:
-        # A path that leads nowhere in one of several files is not meant there.
+        # A path that does not exist in one of several files does not match there.
         if alone and place.at:
             raise
         return
     every = all(COMMIT.fullmatch(each.value) for _, each in here)
     every = every and len({len(each.value) for _, each in here}) == 1
     for exact, each in here:
-        # Aliases under one key move together; so they are named together where all move alike.
+        # Aliases under one key change together; they are one place where all change alike.
         named = wanted if every and isinstance(wanted, KeyPlace) else exact
-        yield Spot(_held(environment, original.name, each, place), named)
+        yield Spot(_written(environment, original.name, each, place), named)
 
 
-def _held(environment: str, file: str, each: Found, place: Declared, note: str = "") -> Held:
-    return Held(
+def _written(
+    environment: str, file: str, each: Found, place: Declared, note: str = ""
+) -> WrittenVersion:
+    return WrittenVersion(
         environment=environment,
         file=file,
         line=each.line,
@@ -218,21 +220,22 @@ def _bare(url: str) -> str:
 def rewritten(
     files: Files, spots: Iterable[Spot], versions: Mapping[str, str]
 ) -> dict[str, Edited]:
-    """The files in which environments get other versions; those that say so already are left out.
+    """The files in which environments get other versions; files that need no change are left out.
 
     All or nothing: one value that cannot be changed is a UserError.
     """
     edits: dict[str, dict[str, Replace]] = {}
     for spot in spots:
-        version, held = versions.get(spot.held.environment), spot.held
-        if version is None or not held.is_commit or held.has(version):
+        value = spot.value
+        version = versions.get(value.environment)
+        if version is None or not value.is_commit or value.has(version):
             continue
-        new = Replace(spot.place, held.written(version))
-        kept = edits.setdefault(held.file, {}).setdefault(repr(spot.place), new)
+        new = Replace(spot.place, value.text_for(version))
+        kept = edits.setdefault(value.file, {}).setdefault(repr(spot.place), new)
         if kept != new:
             what = f"two versions are wanted at {spot.place}"
             remedy = "name the place in one environment only, or promote both at once"
-            raise UserError((Problem(f"{held.file}:{held.line}", what, remedy),))
+            raise UserError((Problem(f"{value.file}:{value.line}", what, remedy),))
     made: dict[str, Edited] = {}
     for path, wanted in edits.items():
         original = files.read(path)

@@ -1,9 +1,8 @@
-"""A change of files, offered: one branch, one commit, one push, one merge request.
+"""Proposes a change of files: one branch, one commit, one push, one merge request.
 
-Whatever was done before is found and not done again, so that whoever was interrupted, at whichever
-point, runs it once more and has it complete. A branch is replaced only while all that is on it is
-ours (`ours.py`), and only if the remote has it still where it was seen. Nothing is approved and
-nothing is merged here.
+Every step first looks for its result, so that a run that was interrupted at any point is completed
+by running it again. A branch is replaced only while every commit on it is ours (`ownership.py`),
+and only if the remote still has it where it was read. Nothing is approved or merged here.
 """
 
 import asyncio
@@ -11,20 +10,20 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from tidegate.forge.port import Forge, MergeRequest, Proposal
 from tidegate.git.port import Repository
-from tidegate.kinds.promotions.app.ours import changes_of, is_it, message_of, stranger
+from tidegate.model.document import Document
 from tidegate.model.errors import StaleError, TidegateError, UserError
 from tidegate.model.problem import Problem
+from tidegate.propose.ownership import changes_of, is_it, message_of, stranger
 
-# From the commit that a change is made on to what files become; None takes one away. It may refuse
-# with UserError or StaleError, and is asked again whenever the target branch has moved.
-Files = Callable[[str], Mapping[str, bytes | None]]
+# From the commit that a change is based on to what files become; None deletes one. It may raise
+# UserError or StaleError, and is called again whenever the target branch has moved.
+FilesOnCommit = Callable[[str], Mapping[str, bytes | None]]
 
-# Whoever finds the target or the branch moved this often in a row is told so.
+# After so many attempts in a row that found the target or the branch moved, we give up.
 TRIES_MAX = 5
 
 
@@ -36,60 +35,60 @@ class Upto(enum.IntEnum):
     OPEN = 3
 
 
-class Outcome(enum.Enum):
-    """What became of a commit, a push or a merge request."""
+class StepResult(enum.Enum):
+    """The result of one step: commit, push or merge request."""
 
-    NONE = "none"  # not asked for, or nothing to do
-    FOUND = "found"  # it was there, as it should be
+    NONE = "none"  # not requested, or nothing to do
+    FOUND = "found"  # it existed, as it should be
     MADE = "made"
-    CHANGED = "changed"  # it was there, and was brought up to date
+    CHANGED = "changed"  # it existed, and was updated
 
 
-class Proposed(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done."""
+class ProposedChange(Document, frozen=True, kw_only=True):
+    """What was committed, pushed and requested."""
 
     branch: str
     target: str
-    # The commit of the target that the change is made on.
+    # The commit of the target that the change is based on.
     base: str
-    # Empty: nothing would change, and nothing was proposed.
+    # Empty: nothing would change, so nothing was proposed.
     commit: str = ""
     paths: tuple[str, ...] = ()
-    committed: Outcome = Outcome.NONE
-    pushed: Outcome = Outcome.NONE
-    requested: Outcome = Outcome.NONE
-    # None: none was asked for.
+    committed: StepResult = StepResult.NONE
+    pushed: StepResult = StepResult.NONE
+    requested: StepResult = StepResult.NONE
+    # None: no merge request was wanted.
     request: MergeRequest | None = None
 
 
 class _Change(NamedTuple):
-    """What is committed: which files, under which name, and what is said of it."""
+    """What is committed: the files, the key of the proposal, the message."""
 
-    files: Files
+    files: FilesOnCommit
     key: str
     message: str
 
 
 class _MovedError(Exception):
-    """Somebody was quicker: look again."""
+    """The target or the branch moved meanwhile: read again."""
 
 
 async def propose(
     repository: Repository,
     forge: Forge | None,
     proposal: Proposal,
-    files: Files,
+    files: FilesOnCommit,
     *,
     key: str,
     upto: Upto,
     message: str = "",
     named: bool = False,
-) -> Proposed:
-    """Offer a change, as far as asked for. The key says which proposal it is, on whatever branch.
+) -> ProposedChange:
+    """Propose a change, up to the given step. The key identifies the proposal on any branch.
 
-    The message is the commit's; empty: the title. A branch that somebody `named` is taken, unless
-    the same is offered from another one already. StaleError if somebody else's work is in the way,
-    with what to do about it.
+    The message is the commit's; empty: the title. A branch that the caller `named` is used, unless
+    the same change is already offered from another one. StaleError if the branch has commits of
+    others; its text says what to do about them.
     """
     proposal = replace(
         proposal,
@@ -101,9 +100,9 @@ async def propose(
         assert forge is not None, "a merge request needs a forge"
         known = await _known(forge, proposal)
         if known and named and known.source != proposal.source:
-            # One of this title where somebody works is theirs; ours goes where they say.
+            # One of this title with commits of others is not ours; use the named branch.
             known = known if await asyncio.to_thread(_is_ours, repository, known, key) else None
-        # What is offered already is offered from its branch.
+        # What is already offered keeps its branch.
         proposal = replace(proposal, source=known.source) if known else proposal
     if proposal.source == proposal.target:
         remedy = "name another branch to offer it from"
@@ -117,8 +116,10 @@ async def propose(
     return replace(done, request=request, requested=outcome)
 
 
-def _offer(repository: Repository, proposal: Proposal, change: _Change, upto: Upto) -> Proposed:
-    """Commit and push, on the newest target there is."""
+def _offer(
+    repository: Repository, proposal: Proposal, change: _Change, upto: Upto
+) -> ProposedChange:
+    """Commit and push, on the newest commit of the target."""
     for _ in range(TRIES_MAX):
         try:
             return _offer_once(repository, proposal, change, upto)
@@ -130,11 +131,11 @@ def _offer(repository: Repository, proposal: Proposal, change: _Change, upto: Up
 
 def _offer_once(
     repository: Repository, proposal: Proposal, change: _Change, upto: Upto
-) -> Proposed:
+) -> ProposedChange:
     repository.fetch()
     branch, target = proposal.source, proposal.target
     base = repository.tip(target)
-    done = Proposed(branch=branch, target=target, base=base)
+    done = ProposedChange(branch=branch, target=target, base=base)
     changed = changes_of(repository, base, change.files(base))
     if not changed:
         return done
@@ -149,30 +150,30 @@ def _offer_once(
         done,
         commit=commit,
         paths=tuple(sorted(changed)),
-        committed=Outcome.FOUND if found else Outcome.MADE,
+        committed=StepResult.FOUND if found else StepResult.MADE,
     )
     if upto is Upto.COMMIT:
         return done
     return replace(done, pushed=_push(repository, done, there))
 
 
-def _push(repository: Repository, done: Proposed, there: str) -> Outcome:
-    """Put the remote's branch at the commit, if neither it nor its target has moved."""
+def _push(repository: Repository, done: ProposedChange, there: str) -> StepResult:
+    """Push the commit, if neither the branch nor its target has moved."""
     if there == done.commit:
-        return Outcome.FOUND
+        return StepResult.FOUND
     if repository.pushed(done.target) != done.base:
         raise _MovedError
     try:
         repository.push(done.branch, done.commit, there)
     except StaleError:
         raise _MovedError from None
-    return Outcome.CHANGED if there else Outcome.MADE
+    return StepResult.CHANGED if there else StepResult.MADE
 
 
 def _check_ours(
     repository: Repository, proposal: Proposal, key: str, base: str, there: str, here: str
 ) -> None:
-    """Refuse to replace a branch with anything on it that we did not put there."""
+    """Refuse to replace a branch that has commits of others."""
     branch, remote = proposal.source, repository.url
     for at, where, undo in (
         (there, f"at {remote}", f"delete it (`git push {remote} --delete {branch}`)"),
@@ -187,7 +188,7 @@ def _check_ours(
 
 
 def _is_ours(repository: Repository, request: MergeRequest, key: str) -> bool:
-    """Whether nothing is offered by a merge request but what we put there."""
+    """Whether the branch of a merge request has only our commits."""
     repository.fetch()
     at = repository.pushed(request.source)
     return not at or stranger(repository, repository.tip(request.target), at, key) is None
@@ -207,25 +208,25 @@ async def _open_one(
     return next((each for each in found if each.target == proposal.target), None)
 
 
-async def _request(forge: Forge, proposal: Proposal) -> tuple[MergeRequest, Outcome]:
-    """Open a merge request, or give the one there is these words."""
+async def _request(forge: Forge, proposal: Proposal) -> tuple[MergeRequest, StepResult]:
+    """Open a merge request, or update the open one."""
     source = proposal.source
     known = await _open_one(forge, proposal, source=source)
     if known is None:
         try:
-            return await forge.open(proposal), Outcome.MADE
+            return await forge.open(proposal), StepResult.MADE
         except TidegateError:
-            # Somebody else opened it just now, or the answer to us was lost.
+            # Another process opened it just now, or the answer was lost.
             known = await _open_one(forge, proposal, source=source)
             if known is None:
                 raise
     if _says(known, proposal):
-        return known, Outcome.FOUND
-    return await forge.update(known.number, proposal), Outcome.CHANGED
+        return known, StepResult.FOUND
+    return await forge.update(known.number, proposal), StepResult.CHANGED
 
 
 def _says(known: MergeRequest, proposal: Proposal) -> bool:
-    """Whether a merge request has these words and labels; forges change the ends of lines."""
+    """Whether a merge request has these words and labels; forges change line endings."""
     return (
         known.title == proposal.title
         and known.description.split() == proposal.description.split()

@@ -1,5 +1,6 @@
-"""What a merge request says of a promotion: which lines, which shards, whose work, and what to look
-at. The same facts make the same text, so that asking again changes nothing.
+"""The text of a promotion's merge request: lines, shards, authors and warnings.
+
+The same facts make the same text, so that offering the same again changes nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,56 +8,52 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from tidegate.explain.markup import code, table
+from tidegate.git.history import SHORT
+from tidegate.kinds.promotions.app.ports import ReachedShards
 from tidegate.kinds.promotions.core.authors import Author
-from tidegate.kinds.promotions.core.model import SHORT, Held
-from tidegate.kinds.promotions.core.reach import Reached
+from tidegate.kinds.promotions.core.model import WrittenVersion
 from tidegate.model.counted import counted
+from tidegate.propose.branch_name import branch_part
 
-# So many lines of one list are written; forges cut long descriptions, and nobody reads them.
+# At most so many lines of a list are written: forges cut long descriptions.
 LINES_MAX = 50
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything there is to say."""
+class ProposalFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the text is made of."""
 
     name: str
     version: str
     environments: tuple[str, ...]
-    edits: tuple[Held, ...]
+    edits: tuple[WrittenVersion, ...]
     authors: tuple[Author, ...]
-    # How to address each author, by email.
+    # How to mention each author, by email.
     mentions: Mapping[str, str] = {}
-    # The compare link by what is held now.
+    # The compare link by what is written now.
     links: Mapping[str, str] = {}
-    reached: tuple[Reached, ...] = ()
+    reached: tuple[ReachedShards, ...] = ()
     warnings: tuple[str, ...] = ()
     reason: str = ""
 
 
-def title(facts: Facts) -> str:
-    """The same for every version, so that a newer one takes the place of an older one."""
+def title(facts: ProposalFacts) -> str:
+    """The same for every version, so that a newer one replaces an older one."""
     return f"promote {facts.name}{_where(facts, ', ', ' to ')}"
 
 
-def branch(facts: Facts) -> str:
-    """The branch it is offered on."""
-    return f"tidegate/promote-{plain(facts.name + _where(facts, '-', '-to-'))}"
+def key(facts: ProposalFacts) -> str:
+    """The key of the offer, which names its branch."""
+    return f"promote-{branch_part(facts.name + _where(facts, '-', '-to-'))}"
 
 
-def _where(facts: Facts, between: str, to: str) -> str:
-    """Where it goes; empty for schemas, which are what they are moved to."""
+def _where(facts: ProposalFacts, between: str, to: str) -> str:
+    """The environments; empty for schemas, whose only environment has their name."""
     alone = facts.environments == (facts.name,)
     return "" if alone else to + between.join(facts.environments)
 
 
-def plain(text: str) -> str:
-    """A text as a part of a branch's name may be."""
-    kept = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in text)
-    return "-".join(part for part in kept.lower().split("-") if part)
-
-
-def commit_message(facts: Facts) -> str:
-    """What the one commit says."""
+def commit_message(facts: ProposalFacts) -> str:
+    """The message of the commit."""
     lines = [title(facts), "", f"Version {facts.version}"]
     lines += [f"{link}" for link in dict.fromkeys(facts.links.values())]
     if facts.reason:
@@ -64,29 +61,29 @@ def commit_message(facts: Facts) -> str:
     return "\n".join(lines) + "\n"
 
 
-def description(facts: Facts) -> str:
+def description(facts: ProposalFacts) -> str:
     """The text of the merge request, as Markdown."""
     return "\n".join(_lines(facts)).rstrip("\n") + "\n"
 
 
-def _lines(facts: Facts) -> Iterator[str]:
+def _lines(facts: ProposalFacts) -> Iterator[str]:
     yield f"Version `{facts.version}`."
     if facts.reason:
         yield ""
         yield code(facts.reason)
     yield ""
     for warning in facts.warnings:
-        yield f"- **Look at this:** {code(warning)}"
+        yield f"- **SurveyRequest at this:** {code(warning)}"
     if facts.warnings:
         yield ""
     rows = [
         (
-            code(held.environment),
-            code(f"{held.file}:{held.line}"),
-            code(held.value),
-            code(held.written(facts.version)),
+            code(each.environment),
+            code(f"{each.file}:{each.line}"),
+            code(each.value),
+            code(each.text_for(facts.version)),
         )
-        for held in facts.edits
+        for each in facts.edits
     ]
     yield from table(("environment", "file", "now", "then"), rows)
     yield ""
@@ -96,7 +93,7 @@ def _lines(facts: Facts) -> Iterator[str]:
         yield f"- [{old[:SHORT]} … {facts.version[:SHORT]}]({link})"
 
 
-def _reached(reached: Sequence[Reached]) -> Iterator[str]:
+def _reached(reached: Sequence[ReachedShards]) -> Iterator[str]:
     for each in reached:
         clusters = ", ".join(code(name) for name in each.clusters)
         yield f"**{code(each.environment)}**: {counted(len(each.shards), 'shard')} on {clusters}"
@@ -108,12 +105,12 @@ def _reached(reached: Sequence[Reached]) -> Iterator[str]:
             yield ""
 
 
-def _authors(facts: Facts) -> Iterator[str]:
+def _authors(facts: ProposalFacts) -> Iterator[str]:
     total = {commit.sha for author in facts.authors for commit in author.commits}
     if not total:
         return
     people = counted(len(facts.authors), "person", "people")
-    yield f"{counted(len(total), 'commit')} by {people} go out; nobody's word is waited for:"
+    yield f"{counted(len(total), 'commit')} by {people} go out; their approval is not required:"
     yield ""
     for author in facts.authors:
         yield f"- {facts.mentions.get(author.email) or code(author.name)}"

@@ -1,4 +1,4 @@
-"""What is merged and not promoted yet: whose work it is, for how long, and where it is missing."""
+"""Commits that are merged and not promoted: author, age, and the environments without them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,15 +8,15 @@ from tidegate.git.history import Commit
 from tidegate.model.time import Instant
 
 
-class Pending(msgspec.Struct, frozen=True):
-    """A commit that some environments do not have."""
+class PendingCommit(msgspec.Struct, frozen=True):
+    """A commit that some environments do not have yet."""
 
     commit: Commit
-    # Where it is missing, in the order of the pipeline.
+    # Environments without it, in the order of the promotion.
     missing: tuple[str, ...]
 
 
-def pending_in(lacks: Mapping[str, Iterable[Commit]]) -> tuple[Pending, ...]:
+def pending_in(lacks: Mapping[str, Iterable[Commit]]) -> tuple[PendingCommit, ...]:
     """Every commit that an environment lacks, by author, each author's oldest first."""
     commits: dict[str, Commit] = {}
     missing: dict[str, list[str]] = {}
@@ -26,15 +26,15 @@ def pending_in(lacks: Mapping[str, Iterable[Commit]]) -> tuple[Pending, ...]:
             where = missing.setdefault(commit.sha, [])
             if environment not in where:
                 where.append(environment)
-    found = (Pending(commit, tuple(missing[sha])) for sha, commit in commits.items())
+    found = (PendingCommit(commit, tuple(missing[sha])) for sha, commit in commits.items())
     return tuple(sorted(found, key=_order))
 
 
-def _order(pending: Pending) -> tuple[str, str, Instant, str]:
+def _order(pending: PendingCommit) -> tuple[str, str, Instant, str]:
     commit = pending.commit
     return commit.author.lower(), commit.email.lower(), commit.at, commit.sha
 
 
-def overdue(some: Iterable[Pending], before: Instant) -> tuple[Pending, ...]:
+def overdue(some: Iterable[PendingCommit], before: Instant) -> tuple[PendingCommit, ...]:
     """Those that were merged before a moment."""
     return tuple(each for each in some if each.commit.at <= before)
