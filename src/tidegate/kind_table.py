@@ -76,6 +76,7 @@ def reasons() -> tuple[Reason, ...]:
 _FACTS = (
     "tidegate.engine.plain_state",
     "tidegate.journal.facts",
+    "tidegate.kinds.promotions.core.journal.facts",
     "tidegate.kinds.rollouts.core.journal.facts",
     "tidegate.kinds.upgrades.core.journal.facts",
 )
@@ -87,4 +88,5 @@ def fact_tags() -> tuple[str, ...]:
 
     for module in _FACTS:
         import_module(module)
-    return tags()
+    # In an order that does not depend on which module was imported first.
+    return tuple(sorted(tags()))

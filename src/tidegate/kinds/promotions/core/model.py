@@ -27,7 +27,7 @@ class CommitForm(enum.Enum):
     SHORT = "short"
 
 
-class SaasPlace(msgspec.Struct, frozen=True, kw_only=True):
+class SaasPlace(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="saas"):
     """Targets of saas files: their `ref`, or one of their parameters."""
 
     saas: str  # a pattern for the name of the saas file
@@ -44,7 +44,7 @@ class SaasPlace(msgspec.Struct, frozen=True, kw_only=True):
         return f"{what} of the targets of {self.saas}{where}"
 
 
-class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
+class FilePlace(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="file"):
     """Values in files: at a path, behind a key anywhere in the file, or after the start of a line.
 
     Exactly one of `at`, `key` and `line` is set.

@@ -14,6 +14,7 @@ from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
+_IN_FLIGHT = verdict(ProgressReason.InFlight)
 # What is said where nothing is written for an environment.
 NOTHING = "nothing"
 _UNKNOWN = Relation(Ancestry.UNKNOWN)
@@ -77,8 +78,13 @@ def _there(world: PromotionWorld, name: str) -> Iterator[Verdict]:
 def _offer(world: PromotionWorld, environment: PromotionEnvironment) -> Iterator[Verdict]:
     """An offer is not made twice, and a newer version replaces an open one."""
     name = environment.name
+    if world.has(name):
+        return
+    if name in world.pending:
+        detail = world.pending[name]
+        yield verdict(ProgressReason.InFlightSaying, detail) if detail else _IN_FLIGHT
     offer = world.offers.get(name)
-    if offer is None or world.has(name):
+    if offer is None:
         return
     if offer.version != world.version:
         if offer.state is OfferState.OPEN:

@@ -119,6 +119,8 @@ class PromotionWorld(msgspec.Struct, frozen=True, kw_only=True):
     # The last check of each environment that is checked at all.
     checks: Mapping[str, RunningCheck] = {}
     refusals: Mapping[str, OfferRefusal] = {}
+    # Environments of a decided change without an outcome, with what the last try said.
+    pending: Mapping[str, str] = {}
     # When the bundle was read; None: just now.
     read_at: Instant | None = None
 
