@@ -18,8 +18,8 @@ from tests.forge.server import VENDORS
 from tests.forge.world import JANE, TOKEN, US
 from tests.serving import answering
 from tidegate import wiring
-from tidegate.forge.client.asking import Limits
-from tidegate.forge.port import Forge, RequestState, Status, StatusState
+from tidegate.forge.client.session import ForgeLimits
+from tidegate.forge.port import CheckStatus, Forge, RequestState, StatusState
 from tidegate.model.errors import OutsideError, UserError
 
 KINDS = tuple(VENDORS)
@@ -38,7 +38,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 def play(kind: str, tmp_path: Path) -> Play:
     """Play a story on a fresh project of a vendor."""
 
-    def played(story: Story, limits: Limits = QUICK) -> None:
+    def played(story: Story, limits: ForgeLimits = QUICK) -> None:
         async def whole() -> None:
             async with remotely_hosted(kind, tmp_path, limits) as project:
                 await story(project)
@@ -71,7 +71,7 @@ def test_whatever_is_lost_once_is_made_once(play: Play, fault: Fault) -> None:
         await project.forge.comment(made.number, "preview", "said")
         faults.append(replace_times(fault))
         await project.forge.status(
-            sha, Status(name="tidegate/check", state=StatusState.SUCCESS, text="all good")
+            sha, CheckStatus(name="tidegate/check", state=StatusState.SUCCESS, text="all good")
         )
         assert len(project.server.project.requests) == 1
         (found,) = await project.forge.find(source="promote-1", state=None)
@@ -223,7 +223,7 @@ def test_a_status_may_be_told_twice(play: Play) -> None:
 
     async def story(project: RemotelyHosted) -> None:
         sha = offered(project, "promote-1")
-        status = Status(name="tidegate/check", state=StatusState.PENDING, text="x" * 999)
+        status = CheckStatus(name="tidegate/check", state=StatusState.PENDING, text="x" * 999)
         await project.forge.status(sha, status)
         await project.forge.status(sha, status)
         (told,) = await project.statuses(sha)
@@ -311,7 +311,7 @@ def test_no_token_is_told_whatever_goes_wrong(
             forge.update(1, proposal()),
             forge.comment(1, "preview", "said"),
             forge.label(1, add=("a",)),
-            forge.status(sha, Status(name="x", state=StatusState.ERROR, text="")),
+            forge.status(sha, CheckStatus(name="x", state=StatusState.ERROR, text="")),
         ):
             (error,) = await asyncio.gather(asked, return_exceptions=True)
             if isinstance(error, BaseException):

@@ -10,8 +10,8 @@ from tests.folders import Folder
 from tests.git_repos import git
 from tidegate.cli.comment_options import branch_of, key_of, number_in
 from tidegate.cli.main import cli
+from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.local import LocalForge
-from tidegate.forge.client.marking import is_marked, marked
 from tidegate.forge.port import Proposal
 
 CI = ("CI_MERGE_REQUEST_IID", "GITHUB_REF", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",

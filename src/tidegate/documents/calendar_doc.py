@@ -13,7 +13,7 @@ import msgspec
 
 from tidegate.documents.ics import read_calendar
 from tidegate.documents.reader import Reader
-from tidegate.documents.recurrence import Series, expand, parse_rule, readings, wall_clock
+from tidegate.documents.recurrence import RecurringSeries, expand, parse_rule, readings, wall_clock
 from tidegate.gates.freeze import Span, joined
 from tidegate.model.problem import nearest, shorten, shown
 from tidegate.model.time import SECOND, Duration, Instant, parse_instant
@@ -78,7 +78,7 @@ def _rule_is_readable(reader: Reader) -> bool:
 _FIELDS = ("from", "to", "rrule", "ics", "icsFile")
 
 
-def _expand(reader: Reader, field: str, found: list[Series], stretch: Stretch) -> Calendar:
+def _expand(reader: Reader, field: str, found: list[RecurringSeries], stretch: Stretch) -> Calendar:
     spans: list[Span] = []
     goes_on = False
     for series in found:
@@ -108,7 +108,9 @@ def _zone(reader: Reader) -> tzinfo | None:
         return None
 
 
-def _events(reader: Reader, field: str, zone: tzinfo | None, files: Files | None) -> list[Series]:
+def _events(
+    reader: Reader, field: str, zone: tzinfo | None, files: Files | None
+) -> list[RecurringSeries]:
     text = reader.text("ics") if field == "ics" else _file(reader, files)
     if text is None:
         return []
@@ -135,7 +137,7 @@ def _file(reader: Reader, files: Files | None) -> str | None:
     return None
 
 
-def _repeated(reader: Reader, zone: tzinfo | None) -> list[Series]:
+def _repeated(reader: Reader, zone: tzinfo | None) -> list[RecurringSeries]:
     """A rule is of a wall clock: an offset is no time zone, Z is one."""
     times = {name: reader.raw(name) for name in ("from", "to")}
     offset = any(isinstance(time, str) and time[-1:] not in ("Z", "z") for time in times.values())
@@ -150,7 +152,7 @@ def _repeated(reader: Reader, zone: tzinfo | None) -> list[Series]:
     if last <= first:
         reader.problems.add(reader.at("to"), "not after from", "write when the freeze ends")
         return []
-    return [Series(first, last - first, zone or UTC, rule)]
+    return [RecurringSeries(first, last - first, zone or UTC, rule)]
 
 
 def _once(reader: Reader, zone: tzinfo | None) -> tuple[Span, ...]:

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
-from tidegate.documents.recurrence import Series
+from tidegate.documents.recurrence import RecurringSeries
 
 # A longer file is no calendar of freezes.
 LENGTH_MAX = 5_000_000
 EVENTS_MAX = 5_000
 
 
-def read_calendar(text: str, zone: tzinfo | None) -> list[Series]:
+def read_calendar(text: str, zone: tzinfo | None) -> list[RecurringSeries]:
     """The events of a calendar file; ValueError says what is wrong with it.
 
     `zone` is for times that name none; None: there must be no such time.
@@ -59,7 +59,7 @@ def _moved(events: Iterable[Any], zone: tzinfo | None) -> dict[str, frozenset[da
     return {uid: frozenset(moments) for uid, moments in found.items()}
 
 
-def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> Series:
+def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> RecurringSeries:
     start = _value(event, "DTSTART")
     if start is None:
         raise ValueError(f"{_called(event)} has no start")
@@ -68,7 +68,7 @@ def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> Seri
     if length <= timedelta(0):
         raise ValueError(f"{_called(event)} has no length; give it an end")
     if event.get("RECURRENCE-ID") is not None:
-        return Series(first, length, its_zone)
+        return RecurringSeries(first, length, its_zone)
     rules = _listed(event.get("RRULE"))
     if len(rules) > 1:
         raise ValueError(f"{_called(event)} has more than one RRULE; write the events apart")
@@ -77,7 +77,7 @@ def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> Seri
     dropped = frozenset(
         moment for one in _dates(event, "EXDATE") for moment in _exactly(one, first, its_zone)
     )
-    return Series(first, length, its_zone, rule, also, dropped | moved)
+    return RecurringSeries(first, length, its_zone, rule, also, dropped | moved)
 
 
 def _value(event: Any, name: str) -> date | None:

@@ -47,7 +47,7 @@ _PARTS = {
 _FORMS = {name: re.compile(form, re.ASCII) for name, form in _PARTS.items()}
 
 
-class Series(msgspec.Struct, frozen=True):
+class RecurringSeries(msgspec.Struct, frozen=True):
     """A span of wall-clock time and how it repeats."""
 
     first: datetime  # on the wall clock: without a time zone
@@ -59,7 +59,7 @@ class Series(msgspec.Struct, frozen=True):
     without: frozenset[datetime] = frozenset()
 
 
-def expand(series: Series, begin: Instant, end: Instant) -> tuple[list[Span], bool]:
+def expand(series: RecurringSeries, begin: Instant, end: Instant) -> tuple[list[Span], bool]:
     """The spans that lie in a stretch of time, and whether there are any behind it.
 
     ValueError says what is wrong with the rule.
@@ -82,7 +82,7 @@ def expand(series: Series, begin: Instant, end: Instant) -> tuple[list[Span], bo
     return [span for span in spans if span.end > begin and span.start < end], goes_on or later
 
 
-def span_of(start: datetime, series: Series) -> Span:
+def span_of(start: datetime, series: RecurringSeries) -> Span:
     """One repetition on the one clock there is."""
     return Span(
         min(readings(start, series.zone)), max(readings(start + series.length, series.zone))
@@ -107,7 +107,7 @@ def wall_clock(instant: Instant, zone: tzinfo) -> datetime:
     return moment.astimezone(zone).replace(tzinfo=None)
 
 
-def _starts(series: Series, last: datetime) -> Iterator[datetime]:
+def _starts(series: RecurringSeries, last: datetime) -> Iterator[datetime]:
     """When the rule says it begins, in order.
 
     The library looks for the next time up to the year 9999, which takes long where there is none.

@@ -52,7 +52,7 @@ class Trap(msgspec.Struct, frozen=True, kw_only=True):
     lenient: bool = False
 
 
-class Document:
+class YamlDocument:
     """The data of one YAML document, and where in the file each part stands."""
 
     def __init__(self, name: str, data: Any, root: Node | None) -> None:
@@ -133,7 +133,11 @@ class Document:
         return ()
 
 
-def read_yaml(name: str, text: str) -> Document:
+# The former name of YamlDocument, for modules that still import it.
+Document = YamlDocument
+
+
+def read_yaml(name: str, text: str) -> YamlDocument:
     """Read one document; UserError lists every problem with its line."""
     try:
         root = _Composer(text.removeprefix("\ufeff")).get_single_node()
@@ -151,18 +155,18 @@ def read_yaml(name: str, text: str) -> Document:
                 for trap in builder.traps
             )
         )
-    return Document(name, data, root)
+    return YamlDocument(name, data, root)
 
 
-def read_documents(name: str, text: str) -> list[tuple[Document, list[Trap]]]:
+def read_documents(name: str, text: str) -> list[tuple[YamlDocument, list[Trap]]]:
     """Every document of a text with what is wrong in it; what is no YAML ends the list."""
-    found: list[tuple[Document, list[Trap]]] = []
+    found: list[tuple[YamlDocument, list[Trap]]] = []
     composer = _Composer(text.removeprefix("\ufeff"))
     try:
         while composer.check_node():
             builder, root = _Builder(), composer.get_node()
             data = builder.build(root, 0) if root is not None else None
-            found.append((Document(name, data, root), builder.traps))
+            found.append((YamlDocument(name, data, root), builder.traps))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = (
@@ -172,7 +176,7 @@ def read_documents(name: str, text: str) -> list[tuple[Document, list[Trap]]]:
         )
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         trap = Trap(line=line, column=column, message=problem.message, remedy=problem.remedy)
-        found.append((Document(name, None, None), [trap]))
+        found.append((YamlDocument(name, None, None), [trap]))
     return found
 
 

@@ -57,7 +57,7 @@ class StatusState(enum.Enum):
     ERROR = "error"
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
+class CheckStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What a check says of a commit."""
 
     name: str  # `tidegate/check`
@@ -101,7 +101,7 @@ class Forge(Protocol):
         """Put labels on a merge request, and take others off."""
         ...
 
-    async def status(self, sha: str, status: Status) -> None:
+    async def status(self, sha: str, status: CheckStatus) -> None:
         """Say how a check of a commit stands."""
         ...
 

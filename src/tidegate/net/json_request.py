@@ -22,12 +22,16 @@ class LostError(Exception):
     """Nobody knows whether what was asked for was done."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class JsonAnswer(msgspec.Struct, frozen=True):
     """What was said."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+# The former name of JsonAnswer, for modules that still import it.
+Answer = JsonAnswer
 
 
 class Bounds(Patience, Protocol):
@@ -52,7 +56,7 @@ async def sent(
     headers: Mapping[str, str],
     bounds: Bounds,
     proxy: str | None,
-) -> Answer:
+) -> JsonAnswer:
     """One request; the headers may hold a token."""
     headers = {"User-Agent": "tidegate", "Accept": "application/json", **headers}
     data = None
@@ -70,12 +74,12 @@ async def sent(
         timeout=aiohttp.ClientTimeout(total=bounds.timeout_s),
     ) as response:
         read = await bounded(response, bounds.bytes_max)
-        return Answer(response.status, response.headers, read)
+        return JsonAnswer(response.status, response.headers, read)
 
 
 async def delivered(
-    sending: Awaitable[Answer], asked: str, bounds: Bounds, *, again: bool
-) -> Answer:
+    sending: Awaitable[JsonAnswer], asked: str, bounds: Bounds, *, again: bool
+) -> JsonAnswer:
     """An answer, whatever it says; PassingError or LostError if there is none.
 
     `again`: doing it twice is doing it once. Who could not even be reached has done nothing.
@@ -89,7 +93,7 @@ async def delivered(
         raise LostError(f"{asked} {error}") from None
 
 
-def settled(answer: Answer, asked: str, *, again: bool) -> Answer:
+def settled(answer: JsonAnswer, asked: str, *, again: bool) -> JsonAnswer:
     """The same answer if it is one to go by; PassingError or LostError if it may pass."""
     if answer.status not in PASSING:
         return answer

@@ -30,21 +30,25 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     value: float
 
 
-class Series(msgspec.Struct, frozen=True):
+class MetricSeries(msgspec.Struct, frozen=True):
     """The samples of one set of labels, oldest first; what is not a number is left out."""
 
     labels: dict[str, str]
     samples: tuple[Sample, ...]
 
 
-class Reading(msgspec.Struct, frozen=True):
+class QueryResult(msgspec.Struct, frozen=True):
     """The series of an answer, and what it warns of."""
 
-    series: tuple[Series, ...] = ()
+    series: tuple[MetricSeries, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-class Rule(msgspec.Struct, frozen=True):
+# The former name of QueryResult, for modules that still import it.
+Reading = QueryResult
+
+
+class AlertingRule(msgspec.Struct, frozen=True):
     """An alerting rule, how it is, and when it was last asked."""
 
     name: str
@@ -111,25 +115,27 @@ def read_clock(body: bytes) -> Instant:
     return _sample((seconds, text)).at
 
 
-def read_now(body: bytes) -> Reading:
+def read_now(body: bytes) -> QueryResult:
     """An answer about one moment."""
     warnings, found = _result(body, "vector", list[_One])
-    series = tuple(Series(one.metric, _samples([one.value])) for one in found)
-    return Reading(series, warnings)
+    series = tuple(MetricSeries(one.metric, _samples([one.value])) for one in found)
+    return QueryResult(series, warnings)
 
 
-def read_past(body: bytes) -> Reading:
+def read_past(body: bytes) -> QueryResult:
     """An answer about a stretch of time."""
     warnings, found = _result(body, "matrix", list[_Many])
-    return Reading(tuple(Series(many.metric, _samples(many.values)) for many in found), warnings)
+    return QueryResult(
+        tuple(MetricSeries(many.metric, _samples(many.values)) for many in found), warnings
+    )
 
 
-def read_rules(body: bytes) -> tuple[list[Rule], tuple[str, ...]]:
+def read_rules(body: bytes) -> tuple[list[AlertingRule], tuple[str, ...]]:
     """The alerting rules it has, and its warnings."""
     warnings, raw = _data(body)
     found = _decode(raw, _Groups)
     return [
-        Rule(rule.name, rule.health, _evaluated_at(rule.lastEvaluation), rule.lastError)
+        AlertingRule(rule.name, rule.health, _evaluated_at(rule.lastEvaluation), rule.lastError)
         for group in found.groups
         for rule in group.rules
         if rule.type == "alerting"

@@ -18,7 +18,7 @@ from tidegate.prometheus.answer import AnswerError
 LEAD = Duration(300 * SECOND)
 
 
-class Ask(enum.Enum):
+class ProbeQuestion(enum.Enum):
     """Which question."""
 
     CLOCK = "clock"
@@ -29,7 +29,7 @@ class Ask(enum.Enum):
     RULES = "rules"
 
 
-class Question(msgspec.Struct, frozen=True):
+class PrometheusRequest(msgspec.Struct, frozen=True):
     """A path below the server's address, and the form sent there."""
 
     path: str
@@ -40,23 +40,25 @@ class Question(msgspec.Struct, frozen=True):
 
 def questions(
     probe: PrometheusProbe, revision: str | None, since: Instant, now: Instant
-) -> dict[Ask, Question]:
+) -> dict[ProbeQuestion, PrometheusRequest]:
     """Everything to ask at a moment about a change that began at another."""
-    asked = {Ask.CLOCK: _query("time()")}
+    asked = {ProbeQuestion.CLOCK: _query("time()")}
     match probe.runs:
         case Counters():
             start = counters_start(probe.runs, since, now)
-            asked[Ask.CLEAN] = _samples(probe.runs.clean, revision, start, now)
-            asked[Ask.FAILED] = _samples(probe.runs.failed, revision, start, now)
+            asked[ProbeQuestion.CLEAN] = _samples(probe.runs.clean, revision, start, now)
+            asked[ProbeQuestion.FAILED] = _samples(probe.runs.failed, revision, start, now)
         case Checks():
             steps = check_steps(probe.runs, probe.wanted, since, now)
             if steps:
-                asked[Ask.CHECKS] = _steps(probe.runs, revision, steps)
+                asked[ProbeQuestion.CHECKS] = _steps(probe.runs, revision, steps)
         case None:
             pass
     if probe.alerts is not None:
-        asked[Ask.ALERTS] = _query(_alerts(probe.alerts, revision))
-        asked[Ask.RULES] = Question("api/v1/rules", {"type": "alert"}, posts=False)
+        asked[ProbeQuestion.ALERTS] = _query(_alerts(probe.alerts, revision))
+        asked[ProbeQuestion.RULES] = PrometheusRequest(
+            "api/v1/rules", {"type": "alert"}, posts=False
+        )
     return asked
 
 
@@ -73,24 +75,24 @@ def check_steps(checks: Checks, wanted: int, since: Instant, now: Instant) -> ra
     return range(max(first, last - wanted * every), last + 1, every)
 
 
-def _query(query: str) -> Question:
-    return Question("api/v1/query", {"query": query})
+def _query(query: str) -> PrometheusRequest:
+    return PrometheusRequest("api/v1/query", {"query": query})
 
 
-def _samples(query: str, revision: str | None, start: Instant, now: Instant) -> Question:
+def _samples(query: str, revision: str | None, start: Instant, now: Instant) -> PrometheusRequest:
     length = -(-(now - start) // MILLISECOND)
     text = f"{_filled(query, revision).strip()}[{length}ms]"
-    return Question("api/v1/query", {"query": text, "time": _seconds(now)})
+    return PrometheusRequest("api/v1/query", {"query": text, "time": _seconds(now)})
 
 
-def _steps(checks: Checks, revision: str | None, steps: range) -> Question:
+def _steps(checks: Checks, revision: str | None, steps: range) -> PrometheusRequest:
     form = {
         "query": _filled(checks.good, revision),
         "start": _seconds(steps[0]),
         "end": _seconds(steps[-1]),
         "step": _seconds(checks.every),
     }
-    return Question("api/v1/query_range", form)
+    return PrometheusRequest("api/v1/query_range", form)
 
 
 def _alerts(alerts: AlertRules, revision: str | None) -> str:

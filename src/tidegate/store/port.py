@@ -29,7 +29,7 @@ class Lease(msgspec.Struct, frozen=True):
     until: Instant
 
 
-class Claim(msgspec.Struct, frozen=True):
+class TakenPlace(msgspec.Struct, frozen=True):
     """One place taken of something several rollouts share, by a task."""
 
     name: str  # mutex/db, budget/eu
@@ -39,10 +39,14 @@ class Claim(msgspec.Struct, frozen=True):
     at: Instant
 
 
+# The former name of TakenPlace, for modules that still import it.
+Claim = TakenPlace
+
+
 class LostClaimError(StaleError):
     """Somebody else has what was claimed: `held` are their claims, for a verdict to name."""
 
-    def __init__(self, held: tuple[Claim, ...]) -> None:
+    def __init__(self, held: tuple[TakenPlace, ...]) -> None:
         self.held = held
         taken = (f"{c.name}: place {c.place} is held by {c.partition} ({c.key})" for c in held)
         super().__init__("; ".join(taken))
@@ -69,7 +73,7 @@ class Store(Protocol):
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Write facts behind the chain's end, all or none.
@@ -120,7 +124,7 @@ class Store(Protocol):
         """Give a lease back; the token stays used."""
         ...
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[TakenPlace]:
         """All claims there are."""
         ...
 

@@ -5,11 +5,11 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from tidegate.forge.client.asking import Access, Asking, Limits
-from tidegate.forge.client.marking import is_marked, marked
+from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.people import called, told_by_address
-from tidegate.forge.client.vendor import Anything, Said, between, meant, say
-from tidegate.forge.port import MergeRequest, Proposal, RequestState, Status
+from tidegate.forge.client.session import ForgeAccess, ForgeLimits, ForgeSession
+from tidegate.forge.client.vendor import Anything, OwnComment, between, matching, say
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shown
 
@@ -68,10 +68,12 @@ class _Found(msgspec.Struct):
 class GiteaForge:
     """The pull requests of a repository."""
 
-    def __init__(self, api: str, project: str, token: str, limits: Limits | None = None) -> None:
+    def __init__(
+        self, api: str, project: str, token: str, limits: ForgeLimits | None = None
+    ) -> None:
         headers = {"Authorization": f"token {token}"} if token else {}
-        access = Access(api, headers, REMEDY, size="limit")
-        self._asking = Asking(access, token, limits or Limits(page=50))
+        access = ForgeAccess(api, headers, REMEDY, size="limit")
+        self._http = ForgeSession(access, token, limits or ForgeLimits(page=50))
         owner, _, name = project.partition("/")
         self._owner = owner
         self._repo = f"/repos/{quote(owner, safe='')}/{quote(name, safe='')}"
@@ -82,12 +84,12 @@ class GiteaForge:
     ) -> tuple[MergeRequest, ...]:
         """Go through all of a state, for it cannot be asked more precisely."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
-        return await meant(self._all(asked), source, title, state)
+        return await matching(self._all(asked), source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The request that was merged as a commit, or of the last ones, whose branch ended so."""
         path = f"{self._repo}/commits/{quote(sha, safe='')}/pull"
-        found = await self._asking.get(path, _Request)
+        found = await self._http.get(path, _Request)
         if found is not None:
             return _seen(found)
         looked = 0
@@ -112,13 +114,13 @@ class GiteaForge:
         }
 
         async def make() -> MergeRequest:
-            answer = await self._asking.ask("POST", path, body=body, again=False)
+            answer = await self._http.ask("POST", path, body=body, again=False)
             if answer.status == 409 and (known := await between(self, proposal)) is not None:
                 return await self.update(known.number, proposal)
             asked = f"POST {path} for the branch {proposal.source}"
-            return _seen(self._asking.read(answer, _Request, asked))
+            return _seen(self._http.read(answer, _Request, asked))
 
-        return await self._asking.once(make, lambda: between(self, proposal))
+        return await self._http.once(make, lambda: between(self, proposal))
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
         """Change the words of one, and its target; its labels stay."""
@@ -128,7 +130,7 @@ class GiteaForge:
             "base": proposal.target,
         }
         path = f"{self._repo}/pulls/{number}"
-        changed = _seen(await self._asking.send("PATCH", path, body, _Request))
+        changed = _seen(await self._http.send("PATCH", path, body, _Request))
         missing = tuple(label for label in proposal.labels if label not in changed.labels)
         if not missing:
             return changed
@@ -139,17 +141,17 @@ class GiteaForge:
         """Say something in one comment."""
         path = f"{self._repo}/issues/{number}/comments"
 
-        async def ours() -> list[Said]:
-            me = await self._asking.me()
-            found = await self._asking.get(path, list[_Comment])
+        async def ours() -> list[OwnComment]:
+            me = await self._http.me()
+            found = await self._http.get(path, list[_Comment])
             return [
-                Said(each.id, each.body)
+                OwnComment(each.id, each.body)
                 for each in found or ()
                 if each.user is not None and each.user.id == me and is_marked(each.body, key)
             ]
 
         change = ("PATCH", f"{self._repo}/issues/comments")
-        await say(self._asking, ours, marked(key, text), path, change)
+        await say(self._http, ours, marked(key, text), path, change)
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
         """Put labels on one, and take others off; one that is not there is made."""
@@ -157,16 +159,16 @@ class GiteaForge:
         if add:
             ids = await self._ids(add)
             body = {"labels": [ids[name] for name in add]}
-            await self._asking.send("POST", path, body, list[_Label])
+            await self._http.send("POST", path, body, list[_Label])
         if remove:
-            on_it = await self._asking.get(path, list[_Label])
+            on_it = await self._http.get(path, list[_Label])
             for label in on_it or ():
                 if label.name in remove:
-                    answer = await self._asking.ask("DELETE", f"{path}/{label.id}")
+                    answer = await self._http.ask("DELETE", f"{path}/{label.id}")
                     if answer.status not in (204, 404, 422):
-                        raise self._asking.refused(answer, f"DELETE {path}/{label.id}")
+                        raise self._http.refused(answer, f"DELETE {path}/{label.id}")
 
-    async def status(self, sha: str, status: Status) -> None:
+    async def status(self, sha: str, status: CheckStatus) -> None:
         """Say how a check of a commit stands; the last word of each check counts."""
         body = {
             "state": status.state.value,
@@ -175,10 +177,10 @@ class GiteaForge:
             "target_url": status.url,
         }
         path = f"{self._repo}/statuses/{quote(sha, safe='')}"
-        answer = await self._asking.ask("POST", path, body=body)
+        answer = await self._http.ask("POST", path, body=body)
         if answer.status == 404:
             raise OutsideError(f"{self._host}: no commit {shown(sha)} in {self._repo}; {REMEDY}")
-        self._asking.read(answer, Anything, f"POST {path}")
+        self._http.read(answer, Anything, f"POST {path}")
 
     async def mention(self, name: str, email: str) -> str:
         """Whoever has this address, or the only one with this name."""
@@ -187,7 +189,7 @@ class GiteaForge:
         for asked, field in ((email, "email"), (name, "full_name")):
             if not asked:
                 continue
-            found = await self._asking.get("/users/search", _Found, {"q": asked, "limit": 50})
+            found = await self._http.get("/users/search", _Found, {"q": asked, "limit": 50})
             known = [
                 user.login
                 for user in (found.data if found is not None else None) or ()
@@ -199,11 +201,11 @@ class GiteaForge:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._asking.close()
+        await self._http.close()
 
     async def _all(self, state: str) -> AsyncIterator[MergeRequest]:
         """All of a state that come from a branch of the repository itself."""
-        async for each in self._asking.pages(f"{self._repo}/pulls", _Request, {"state": state}):
+        async for each in self._http.pages(f"{self._repo}/pulls", _Request, {"state": state}):
             if each.head.repo_id == each.base.repo_id:
                 yield _seen(each)
 
@@ -219,23 +221,23 @@ class GiteaForge:
 
             async def make(name: str = name) -> int:
                 body = {"name": name, "color": _COLOR}
-                return (await self._asking.send("POST", path, body, _Label, again=False)).id
+                return (await self._http.send("POST", path, body, _Label, again=False)).id
 
             async def find(name: str = name) -> int | None:
                 return (await self._known()).get(name)
 
-            found[name] = await self._asking.once(make, find)
+            found[name] = await self._http.once(make, find)
         return found
 
     async def _known(self) -> dict[str, int]:
         found: dict[str, int] = {}
         # Only organisations have labels for all their repositories, and not everybody sees them.
         of_all = f"/orgs/{quote(self._owner, safe='')}/labels"
-        answer = await self._asking.ask("GET", of_all, {"limit": 50})
+        answer = await self._http.ask("GET", of_all, {"limit": 50})
         if answer.status not in (403, 404):
-            for label in self._asking.read(answer, list[_Label], f"GET {of_all}"):
+            for label in self._http.read(answer, list[_Label], f"GET {of_all}"):
                 found[label.name] = label.id
-        async for label in self._asking.pages(f"{self._repo}/labels", _Label, {}):
+        async for label in self._http.pages(f"{self._repo}/labels", _Label, {}):
             found[label.name] = label.id
         return found
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 _REQUEST = re.compile(r"request-([0-9]+)\.json")
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class StoredRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A merge request as it is kept."""
 
     number: int
@@ -42,7 +42,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     merged_as: str = ""
 
 
-class KeptStatus(msgspec.Struct, frozen=True):
+class StoredStatus(msgspec.Struct, frozen=True):
     """What a check said of a commit."""
 
     state: StatusState
@@ -50,17 +50,17 @@ class KeptStatus(msgspec.Struct, frozen=True):
     url: str = ""
 
 
-class State(msgspec.Struct, frozen=True):
+class LocalForgeState(msgspec.Struct, frozen=True):
     """Everything, as of one commit."""
 
     # Empty: nothing was ever kept.
     commit: str
     # The identity of each file, by its name.
     files: Mapping[str, str]
-    requests: Mapping[int, Kept]
+    requests: Mapping[int, StoredRequest]
 
 
-class Keeping:
+class LocalForgeStore:
     """The state of a local forge in its repository, through git."""
 
     def __init__(self, folder: Path) -> None:
@@ -81,20 +81,20 @@ class Keeping:
             self._opened = git
         return self._opened
 
-    def read(self) -> State:
+    def read(self) -> LocalForgeState:
         """Everything as it is now."""
         commit = self.tip(REF)
         if not commit:
-            return State("", {}, {})
+            return LocalForgeState("", {}, {})
         files: dict[str, str] = {}
         for entry in decoded(self.git.ask("ls-tree", "-z", commit)).split("\0")[:-1]:
             about, _, name = entry.partition("\t")
             files[name] = about.split()[2]
         wanted = [(name, blob) for name, blob in files.items() if _REQUEST.fullmatch(name)]
-        kept = [_decoded(text, Kept, name) for name, text in self.git.contents(wanted)]
-        return State(commit, files, {each.number: self._arrived(each) for each in kept})
+        kept = [_decoded(text, StoredRequest, name) for name, text in self.git.contents(wanted)]
+        return LocalForgeState(commit, files, {each.number: self._arrived(each) for each in kept})
 
-    def _arrived(self, kept: Kept) -> Kept:
+    def _arrived(self, kept: StoredRequest) -> StoredRequest:
         """Whoever merges with git alone tells no forge: what is in the target is merged."""
         if kept.state is not RequestState.OPEN:
             return kept
@@ -115,16 +115,16 @@ class Keeping:
             kept, state=RequestState.MERGED, head=head, onto=onto, merged_as=merged_as
         )
 
-    def statuses(self, state: State, sha: str) -> dict[str, KeptStatus]:
+    def statuses(self, state: LocalForgeState, sha: str) -> dict[str, StoredStatus]:
         """What checks said of a commit, by their names."""
         name = status_file(sha)
         if name not in state.files:
             return {}
         text = self.git.ask("cat-file", "blob", state.files[name])
-        return _decoded(text, dict[str, KeptStatus], name)
+        return _decoded(text, dict[str, StoredStatus], name)
 
     def write(
-        self, state: State, name: str, value: object, why: str, moves: Iterable[str] = ()
+        self, state: LocalForgeState, name: str, value: object, why: str, moves: Iterable[str] = ()
     ) -> bool:
         """Put one file beside the others of a state, and move refs with it, all or nothing.
 

@@ -1,14 +1,14 @@
-"""What forges over HTTP have in common: which merge requests are meant, and one comment a key."""
+"""What forges over HTTP share: a filter of merge requests, and one comment for each key."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
-from tidegate.forge.client.asking import Asking
+from tidegate.forge.client.session import ForgeSession
 from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState
 
 
-class Said(msgspec.Struct, frozen=True):
+class OwnComment(msgspec.Struct, frozen=True):
     """A comment of ours."""
 
     id: int
@@ -19,7 +19,7 @@ class Anything(msgspec.Struct, frozen=True):
     """An answer of which nothing is needed."""
 
 
-async def meant(
+async def matching(
     found: AsyncIterator[MergeRequest], source: str, title: str, state: RequestState | None
 ) -> tuple[MergeRequest, ...]:
     """Of all that a forge answered, what was asked for, the newest first."""
@@ -40,8 +40,8 @@ async def between(forge: Forge, proposal: Proposal) -> MergeRequest | None:
 
 
 async def say(
-    asking: Asking,
-    ours: Callable[[], Awaitable[list[Said]]],
+    asking: ForgeSession,
+    ours: Callable[[], Awaitable[list[OwnComment]]],
     body: str,
     path: str,
     change: tuple[str, str],
@@ -52,10 +52,10 @@ async def say(
     number. Should there be several of ours, after answers that came too late, the others go.
     """
 
-    async def make() -> Said:
-        return await asking.send("POST", path, {"body": body}, Said, again=False)
+    async def make() -> OwnComment:
+        return await asking.send("POST", path, {"body": body}, OwnComment, again=False)
 
-    async def find() -> Said | None:
+    async def find() -> OwnComment | None:
         return next(iter(await ours()), None)
 
     said = await ours()
@@ -64,7 +64,7 @@ async def say(
         return
     method, one = change
     if said[0].body != body:
-        await asking.send(method, f"{one}/{said[0].id}", {"body": body}, Said)
+        await asking.send(method, f"{one}/{said[0].id}", {"body": body}, OwnComment)
     for more in said[1:]:
         gone = await asking.ask("DELETE", f"{one}/{more.id}")
         if gone.status not in (200, 204, 404):

@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 
 from tidegate.git.client import history
-from tidegate.git.client.committing import commit_files
-from tidegate.git.client.listing import Entry, listing
+from tidegate.git.client.commit_writer import commit_files
 from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
-from tidegate.git.client.reverting import undoing
+from tidegate.git.client.revert import undoing
+from tidegate.git.client.tree_entries import TreeEntry, listing
 from tidegate.git.port import Ancestry, Commit
 from tidegate.git.remote_url import is_path, without_login
 from tidegate.model.errors import OutsideError, StaleError, UserError
@@ -35,7 +35,7 @@ class GitRepository:
         self._remote = remote
         # A mirror's names are those of its remote; a clone's are first of all somebody's own.
         self._ours = ours
-        self._listings: dict[str, dict[str, Entry]] = {}
+        self._listings: dict[str, dict[str, TreeEntry]] = {}
         self._address = git.line("remote", "get-url", remote) if remote else ""
         # Whoever pushes elsewhere is asked there what it has.
         elsewhere = git.line("config", f"remote.{remote}.pushurl") if remote else ""
@@ -241,7 +241,7 @@ class GitRepository:
         asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return self._git.line("rev-parse", *asked)
 
-    def _listed(self, commit: str) -> dict[str, Entry]:
+    def _listed(self, commit: str) -> dict[str, TreeEntry]:
         """The listing of a commit, kept for the next who asks: a commit never changes."""
         if commit in self._listings:
             return self._listings[commit]

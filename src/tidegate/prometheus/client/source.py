@@ -26,14 +26,14 @@ from tidegate.net.http_request import (
     plain_session,
     tries,
 )
-from tidegate.prometheus.answer import Reading, read_now, refusal
+from tidegate.prometheus.answer import QueryResult, read_now, refusal
 from tidegate.prometheus.client.secrets import headers
-from tidegate.prometheus.questions import Ask, Question, questions
+from tidegate.prometheus.questions import ProbeQuestion, PrometheusRequest, questions
 from tidegate.prometheus.server import PrometheusServer
 from tidegate.prometheus.testimony import Answers, weigh
 
 
-class Limits(msgspec.Struct, frozen=True):
+class PrometheusLimits(msgspec.Struct, frozen=True):
     """How hard one server may be pressed, and how long anybody waits for it."""
 
     concurrency_max: int = 4
@@ -52,12 +52,12 @@ class PrometheusSource:
     """Evidence from Prometheus servers, by name or by address."""
 
     def __init__(
-        self, servers: Iterable[PrometheusServer] = (), limits: Limits | None = None
+        self, servers: Iterable[PrometheusServer] = (), limits: PrometheusLimits | None = None
     ) -> None:
         self._servers: Mapping[str, PrometheusServer] = MappingProxyType(
             {server.name: server for server in servers}
         )
-        self._limits = limits or Limits()
+        self._limits = limits or PrometheusLimits()
         self._session: aiohttp.ClientSession | None = None
         # By address: a server that is slow keeps nobody from asking another.
         self._slots: dict[str, asyncio.Semaphore] = {}
@@ -78,12 +78,12 @@ class PrometheusSource:
         except OutsideError as error:
             raise OutsideError(f"{server.name}: {error}") from None
 
-    async def look(self, name: str | None, query: str) -> Reading:
+    async def look(self, name: str | None, query: str) -> QueryResult:
         """What a query has for an answer now; OutsideError names the server and what it said."""
         server = self._named(name)
         try:
             head, tls = await asyncio.to_thread(_credentials, server)
-            question = Question("api/v1/query", {"query": query})
+            question = PrometheusRequest("api/v1/query", {"query": query})
             return read_now(await self._ask(server, question, head, tls))
         except OutsideError as error:
             raise OutsideError(f"{server.name}: {error}") from None
@@ -115,12 +115,12 @@ class PrometheusSource:
     async def _ask_all(
         self,
         server: PrometheusServer,
-        asked: Mapping[Ask, Question],
+        asked: Mapping[ProbeQuestion, PrometheusRequest],
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
-    ) -> dict[Ask, bytes]:
+    ) -> dict[ProbeQuestion, bytes]:
         """All answers, or the first reason why there are not all."""
-        tasks: dict[Ask, asyncio.Task[bytes]] = {}
+        tasks: dict[ProbeQuestion, asyncio.Task[bytes]] = {}
         try:
             async with asyncio.TaskGroup() as group:
                 for ask, question in asked.items():
@@ -135,7 +135,7 @@ class PrometheusSource:
     async def _ask(
         self,
         server: PrometheusServer,
-        question: Question,
+        question: PrometheusRequest,
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
     ) -> bytes:
@@ -156,7 +156,7 @@ class PrometheusSource:
     async def _try(
         self,
         server: PrometheusServer,
-        question: Question,
+        question: PrometheusRequest,
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
     ) -> bytes:
@@ -179,7 +179,7 @@ class PrometheusSource:
                 return self._judge(response.status, body, question)
 
     @staticmethod
-    def _judge(status: int, body: bytes, question: Question) -> bytes:
+    def _judge(status: int, body: bytes, question: PrometheusRequest) -> bytes:
         if status == 200:
             return body
         told = refusal(body) or "no reason given"

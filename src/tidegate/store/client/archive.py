@@ -13,7 +13,7 @@ from tidegate.journal.chain import Break, Entry
 from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import Wanted, matches_inside
 from tidegate.store.archive_port import Tell
-from tidegate.store.client import moving
+from tidegate.store.client import transfer
 from tidegate.store.client.backup import copy_file
 from tidegate.store.client.partition import Partition, find, find_all
 from tidegate.store.client.rows import PAGE_ENTRIES_MAX, Pages, verify_stretch
@@ -63,12 +63,12 @@ class SqlArchive(SqlStore):
     def dump(self) -> Generator[Piece, None, None]:
         """The whole journal as it is at one moment."""
         with self._database.snapshot() as connection:
-            yield from moving.dump(connection)
+            yield from transfer.dump(connection)
 
     def adopt(self, pieces: Iterable[Piece]) -> None:
         """Take in what another journal dumped, all or nothing."""
         with self._database.writing() as connection:
-            moving.adopt(connection, pieces)
+            transfer.adopt(connection, pieces)
 
     def backup(self, path: Path, tell: Tell | None = None) -> None:
         """Copy the journal into a new file while it is written to."""

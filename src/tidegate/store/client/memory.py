@@ -16,9 +16,9 @@ from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Tell
 from tidegate.store.client import rules
-from tidegate.store.port import Append, Claim, Head, Lease, LostClaimError, append_each
+from tidegate.store.port import Append, Head, Lease, LostClaimError, TakenPlace, append_each
 
-_Places = dict[tuple[str, int], Claim]
+_Places = dict[tuple[str, int], TakenPlace]
 
 
 class _Partition:
@@ -59,7 +59,7 @@ class MemoryStore:
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Write facts behind the chain's end, all or none."""
@@ -137,7 +137,7 @@ class MemoryStore:
             if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
                 found.lease = Lease(lease.partition, "", lease.token, Instant(0))
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[TakenPlace]:
         """All claims there are."""
         with self._lock:
             return [self._claims[place] for place in sorted(self._claims)]
@@ -206,7 +206,9 @@ class MemoryStore:
                 elif isinstance(piece, Entry):
                     chains[name].entries.append(piece)
                 else:
-                    claim = Claim(piece.name, piece.place, piece.partition, piece.key, piece.at)
+                    claim = TakenPlace(
+                        piece.name, piece.place, piece.partition, piece.key, piece.at
+                    )
                     claims = _taken(claims, (claim,))
             self._partitions |= chains
             self._claims = claims
@@ -226,7 +228,7 @@ class MemoryStore:
         """Nothing to let go of."""
 
 
-def _taken(places: _Places, wanted: Sequence[Claim]) -> _Places:
+def _taken(places: _Places, wanted: Sequence[TakenPlace]) -> _Places:
     """The places with those that are wanted; LostClaimError if one is somebody else's."""
     places = dict(places)
     held = [places.setdefault((claim.name, claim.place), claim) for claim in wanted]

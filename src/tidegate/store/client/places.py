@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from tidegate.store.client.schema import claims
-from tidegate.store.port import Claim, LostClaimError
+from tidegate.store.port import LostClaimError, TakenPlace
 
 # All who take or free claims in PostgreSQL queue here, or two of them could each wait for a place
 # that the other is about to give back. The number means nothing.
@@ -37,14 +37,14 @@ def free(connection: sa.Connection, keys: Sequence[str]) -> None:
         connection.execute(sa.delete(claims).where(claims.c.key.in_(some)))
 
 
-def take(connection: sa.Connection, wanted: Sequence[Claim]) -> None:
+def take(connection: sa.Connection, wanted: Sequence[TakenPlace]) -> None:
     """Take every place, or raise LostClaimError with who holds those that were lost."""
-    lost: list[Claim] = []
+    lost: list[TakenPlace] = []
     for claim in wanted:
         if connection.execute(_TAKE, msgspec.structs.asdict(claim)).first() is not None:
             continue
         here = sa.and_(claims.c.name == claim.name, claims.c.place == claim.place)
-        held = Claim(*connection.execute(sa.select(claims).where(here)).one())
+        held = TakenPlace(*connection.execute(sa.select(claims).where(here)).one())
         if (held.partition, held.key) != (claim.partition, claim.key):
             lost.append(held)
     if lost:

@@ -89,7 +89,7 @@ class Pages:
         self._size = max(1, min(fits, self._size * _PAGE_GROWTH, PAGE_ENTRIES_MAX))
 
 
-class Stretch(NamedTuple):
+class PartitionRange(NamedTuple):
     """A stretch of a chain that was verified: the hash it ends with, and what it weighs."""
 
     hash: bytes
@@ -100,7 +100,7 @@ class Stretch(NamedTuple):
 
 def verify_stretch(
     connection: sa.Connection, partition_id: int, prev: bytes, after: int, up_to: int
-) -> Stretch:
+) -> PartitionRange:
     """Verify the entries behind one number and up to another.
 
     Every hash follows from the one before and from everything in the row, its number among it: what
@@ -121,8 +121,8 @@ def verify_stretch(
         except TypeError:  # SQLite keeps a text in a column of numbers, if somebody puts one there
             found = b""
     if last == found and seq == up_to:
-        return Stretch(last, weight)
-    return Stretch(last, weight, _explain(connection, partition_id, prev, after, up_to, seq))
+        return PartitionRange(last, weight)
+    return PartitionRange(last, weight, _explain(connection, partition_id, prev, after, up_to, seq))
 
 
 @contextmanager

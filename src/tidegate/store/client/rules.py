@@ -7,7 +7,7 @@ from tidegate.journal.facts import Folded
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
-from tidegate.store.port import Claim, Head, Lease
+from tidegate.store.port import Head, Lease, TakenPlace
 
 # Both databases keep whole numbers in 64 bits.
 NUMBER_MAX = 2**63 - 1
@@ -20,7 +20,7 @@ def check_names(*names: str) -> None:
             raise ValueError(f"{name!r}: a name cannot hold a NUL")
 
 
-def check_claims(claims: Sequence[Claim], frees: Sequence[str]) -> None:
+def check_claims(claims: Sequence[TakenPlace], frees: Sequence[str]) -> None:
     """What is claimed or freed is called by names, too."""
     for claim in claims:
         check_names(claim.name, claim.partition, claim.key)

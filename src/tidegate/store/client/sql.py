@@ -28,7 +28,7 @@ from tidegate.store.client.places import free, queue, take
 from tidegate.store.client.rows import Pages, insert_entries, select_entries
 from tidegate.store.client.schema import claims as taken
 from tidegate.store.client.schema import entries, partitions, projections
-from tidegate.store.port import Append, Claim, Head, Lease
+from tidegate.store.port import Append, Head, Lease, TakenPlace
 
 _HEADS = sa.select(partitions.c.name, partitions.c.seq).where(partitions.c.seq > 0)
 
@@ -46,7 +46,7 @@ class SqlStore:
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Write facts behind the chain's end, all or none."""
@@ -188,11 +188,11 @@ class SqlStore:
             if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
                 keep_lease(connection, found, Lease(lease.partition, "", lease.token, Instant(0)))
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[TakenPlace]:
         """All claims there are."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(taken))
-            return sorted((Claim(*row) for row in rows), key=lambda c: (c.name, c.place))
+            return sorted((TakenPlace(*row) for row in rows), key=lambda c: (c.name, c.place))
 
     def compact(
         self,

@@ -8,8 +8,8 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tidegate.git.client.listing import listing
 from tidegate.git.client.process import OUTSIDE, Git, decoded
+from tidegate.git.client.tree_entries import listing
 from tidegate.git.tree_port import is_read
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem

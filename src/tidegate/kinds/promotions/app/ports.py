@@ -55,7 +55,7 @@ class ArtifactRepositories(Protocol):
         ...
 
 
-class Images(Protocol):
+class ImageLookup(Protocol):
     """Tells whether an image exists."""
 
     async def state(self, image: str) -> ImageState:
@@ -71,7 +71,7 @@ class PromotionPorts(msgspec.Struct, frozen=True, kw_only=True):
     # Where the bundle is, for messages.
     folder: str
     repositories: ArtifactRepositories
-    images: Images
+    images: ImageLookup
     reach: ReachOf
     # Addresses that take the place of the declared ones; empty: as declared.
     artifact_address: str = ""

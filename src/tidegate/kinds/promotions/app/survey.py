@@ -10,7 +10,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.git.history import FULL, SHORT, Ancestry, Commit
 from tidegate.git.port import Repository
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
-from tidegate.kinds.promotions.app.ports import Images
+from tidegate.kinds.promotions.app.ports import ImageLookup
 from tidegate.kinds.promotions.core.model import COMMIT, Promotion, WrittenVersion
 from tidegate.kinds.promotions.core.world import ImageState, PromotionWorld, Relation, SchemasNeed
 from tidegate.model.errors import OutsideError, UserError
@@ -176,8 +176,8 @@ def _schemas_need(
     return SchemasNeed(next(iter(wanted)), has, Ancestry.SAME)
 
 
-class RegistryImages(Images):
-    """Images as a registry answers; each answer opens and closes the registry."""
+class RegistryImages(ImageLookup):
+    """ImageLookup as a registry answers; each answer opens and closes the registry."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -71,7 +71,7 @@ class _Repositories:
 
 
 class _Images:
-    """Images in the registries of the settings, or in the one that an image names."""
+    """ImageLookup in the registries of the settings, or in the one that an image names."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

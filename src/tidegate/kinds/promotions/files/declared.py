@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files as resources
 
-from tidegate.documents.strict_yaml import Document, read_yaml
+from tidegate.documents.strict_yaml import YamlDocument, read_yaml
 from tidegate.edit.place import parse_path
 from tidegate.kinds.promotions.core.model import FilePlace, Promotion, SaasPlace
 from tidegate.kinds.promotions.files.files import Files
@@ -92,7 +92,7 @@ def _check_path(path: str, where: str, problems: Problems) -> None:
             problems.add(where, each.message, each.remedy)
 
 
-def _read(document: Document, *, declared: bool = True) -> Promotion:
+def _read(document: YamlDocument, *, declared: bool = True) -> Promotion:
     problems = Problems()
     line = document.where("").partition(":")[0]
     promotion = read_declared(document.data, problems, line if declared else "")

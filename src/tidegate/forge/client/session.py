@@ -16,7 +16,7 @@ import msgspec
 
 from tidegate.model.errors import OutsideError
 from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries
-from tidegate.net.json_request import Answer, delivered, once, sent, settled
+from tidegate.net.json_request import JsonAnswer, delivered, once, sent, settled
 
 T = TypeVar("T")
 Query = Mapping[str, str | int]
@@ -29,7 +29,7 @@ _LONG_S = 1e9
 _SAID_MAX = 200
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ForgeLimits(msgspec.Struct, frozen=True):
     """How long anybody waits for a forge, and how much is read."""
 
     # One try.
@@ -48,7 +48,7 @@ class Limits(msgspec.Struct, frozen=True):
     pages_max: int = 100
 
 
-class Access(msgspec.Struct, frozen=True):
+class ForgeAccess(msgspec.Struct, frozen=True):
     """How a forge wants to be asked; the headers may hold a token, and are never shown."""
 
     # Without a slash at the end.
@@ -61,17 +61,17 @@ class Access(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         """The address alone."""
-        return f"Access({self.api!r})"
+        return f"ForgeAccess({self.api!r})"
 
 
 class _Account(msgspec.Struct):
     id: int
 
 
-class Asking:
+class ForgeSession:
     """Requests to one forge."""
 
-    def __init__(self, access: Access, token: str, limits: Limits) -> None:
+    def __init__(self, access: ForgeAccess, token: str, limits: ForgeLimits) -> None:
         self._access = access
         self._token = token
         self.limits = limits
@@ -131,7 +131,7 @@ class Asking:
         body: object = None,
         *,
         again: bool = True,
-    ) -> Answer:
+    ) -> JsonAnswer:
         """One request; OutsideError if it came to nothing, LostError if nobody knows."""
         limits = self.limits
         url = f"{self._access.api}{path}" + (f"?{urlencode(query)}" if query else "")
@@ -144,7 +144,7 @@ class Asking:
             raise OutsideError(f"{self._host}: {told} ({limits.tries_max} tries)") from None
         raise AssertionError("a retry context returns or raises")
 
-    def read(self, answer: Answer, kind: type[T], asked: str) -> T:
+    def read(self, answer: JsonAnswer, kind: type[T], asked: str) -> T:
         """The value of an answer; OutsideError says what was refused, and what to do."""
         if answer.status >= 300:
             raise self.refused(answer, asked)
@@ -154,7 +154,7 @@ class Asking:
             told = self._clean(str(error))
             raise OutsideError(f"{self._host}: the answer to {asked} is odd: {told}") from None
 
-    def refused(self, answer: Answer, asked: str) -> OutsideError:
+    def refused(self, answer: JsonAnswer, asked: str) -> OutsideError:
         """What a forge refused, in its words, and what to do about it."""
         said = self._clean(said_in(answer.body))
         text = f"{self._host}: HTTP {answer.status} to {asked}" + (f": {said}" if said else "")
@@ -170,7 +170,7 @@ class Asking:
             await self._session.close()
             self._session = None
 
-    async def _request(self, method: str, url: str, body: object, *, again: bool) -> Answer:
+    async def _request(self, method: str, url: str, body: object, *, again: bool) -> JsonAnswer:
         limits = self.limits
         answer = await delivered(self._send(method, url, body), method, limits, again=again)
         wait_s = _wait_s(answer)
@@ -185,7 +185,7 @@ class Asking:
             raise PassingError(f"HTTP {answer.status}: asked too often")
         return settled(answer, method, again=again)
 
-    async def _send(self, method: str, url: str, body: object) -> Answer:
+    async def _send(self, method: str, url: str, body: object) -> JsonAnswer:
         if self._session is None:
             self._session = plain_session()
         return await sent(
@@ -218,7 +218,7 @@ def _words(value: object) -> list[str]:
     return [str(value)]
 
 
-def _goes_on(answer: Answer, seen: int) -> bool:
+def _goes_on(answer: JsonAnswer, seen: int) -> bool:
     """Whether there is another page; the address it has is not heeded: it could lead elsewhere."""
     link = answer.headers.get("Link")
     if link is not None:
@@ -227,7 +227,7 @@ def _goes_on(answer: Answer, seen: int) -> bool:
     return total.isdigit() and int(total) > seen
 
 
-def _wait_s(answer: Answer) -> float | None:
+def _wait_s(answer: JsonAnswer) -> float | None:
     """How long a forge wants to be left alone; None: it does not."""
     if answer.status not in _TOO_FAST:
         return None

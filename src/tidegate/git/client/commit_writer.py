@@ -7,8 +7,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
-from tidegate.git.client.listing import Entry, listing, with_changes
 from tidegate.git.client.process import Git, decoded
+from tidegate.git.client.tree_entries import TreeEntry, listing, with_changes
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, shown
 
@@ -23,7 +23,7 @@ _WHEN = re.compile(r" \d+ [+-]\d{4}$")
 def commit_files(
     git: Git,
     branch: str,
-    onto: tuple[str, Mapping[str, Entry]],
+    onto: tuple[str, Mapping[str, TreeEntry]],
     files: Mapping[str, bytes | None],
     message: str,
     now: str,
@@ -56,7 +56,9 @@ def _signed(git: Git, branch: str, parent: str, made: str, message: str) -> str:
     return signed
 
 
-def _check(entries: Mapping[str, Entry], files: Mapping[str, bytes | None], parent: str) -> None:
+def _check(
+    entries: Mapping[str, TreeEntry], files: Mapping[str, bytes | None], parent: str
+) -> None:
     """Nothing but files is written, and nothing but those that are named changes."""
     problems = Problems()
     known = sorted(entries)
@@ -96,7 +98,7 @@ def _is_it(
     git: Git,
     commit: str,
     parent: str,
-    wanted: Mapping[str, Entry],
+    wanted: Mapping[str, TreeEntry],
     message: str,
     who: tuple[str, str],
 ) -> bool:
@@ -117,7 +119,7 @@ def _is_it(
 def _stream(
     ref: str,
     parent: str,
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, TreeEntry],
     files: Mapping[str, bytes | None],
     message: str,
     who: tuple[str, str],

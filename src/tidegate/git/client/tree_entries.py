@@ -15,7 +15,7 @@ REGULAR = (PLAIN, "100755")
 _SHA256_LENGTH = 64
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class TreeEntry(msgspec.Struct, frozen=True, gc=False):
     """One thing in a tree that is no tree."""
 
     mode: str
@@ -27,22 +27,22 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return self.mode in REGULAR
 
 
-def listing(git: Git, place: str) -> dict[str, Entry] | None:
+def listing(git: Git, place: str) -> dict[str, TreeEntry] | None:
     """Every entry at and below `COMMIT` or `COMMIT:FOLDER`, by path, in order; None: no such."""
     listed = git.run("ls-tree", "-r", "-z", "--full-tree", place)
     if listed.returncode:
         return None
-    found: dict[str, Entry] = {}
+    found: dict[str, TreeEntry] = {}
     for entry in listed.stdout.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob = head.decode().split(" ")
-        found[decoded(name)] = Entry(mode, blob)
+        found[decoded(name)] = TreeEntry(mode, blob)
     return dict(sorted(found.items()))
 
 
 def with_changes(
-    entries: Mapping[str, Entry], files: Mapping[str, bytes | None], commit: str
-) -> dict[str, Entry]:
+    entries: Mapping[str, TreeEntry], files: Mapping[str, bytes | None], commit: str
+) -> dict[str, TreeEntry]:
     """What a commit has once some files are others; a file that was there keeps its mode."""
     changed = dict(entries)
     for path, content in files.items():
@@ -50,7 +50,7 @@ def with_changes(
             changed.pop(path, None)
         else:
             mode = entries[path].mode if path in entries else PLAIN
-            changed[path] = Entry(mode, blob_of(content, commit))
+            changed[path] = TreeEntry(mode, blob_of(content, commit))
     return changed
 
 

@@ -6,8 +6,8 @@ back to what was there before. What both began with is the commit itself.
 
 from collections.abc import Mapping
 
-from tidegate.git.client.listing import listing
 from tidegate.git.client.process import Git, decoded
+from tidegate.git.client.tree_entries import listing
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
 

@@ -17,7 +17,7 @@ from tidegate.store.client.rows import (
     select_entries,
 )
 from tidegate.store.client.schema import claims, partitions
-from tidegate.store.port import Claim
+from tidegate.store.port import TakenPlace
 
 
 def dump(connection: sa.Connection) -> Iterator[Piece]:
@@ -40,7 +40,7 @@ def adopt(connection: sa.Connection, pieces: Iterable[Piece]) -> None:
         if isinstance(group, Chain):
             partition_id = _adopt_chain(connection, group)
         elif isinstance(group, Claimed):
-            claim = Claim(group.name, group.place, group.partition, group.key, group.at)
+            claim = TakenPlace(group.name, group.place, group.partition, group.key, group.at)
             # After the partitions, as everybody does: two who queue never wait for each other.
             queue(connection)
             take(connection, (claim,))
