@@ -70,7 +70,7 @@ def test_what_is_no_repository_is_refused(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", ".")
     (tmp_path / "below").mkdir()
     for folder in (tmp_path / "below", tmp_path / "nowhere"):
-        with pytest.raises(OutsideError, match=f"{folder.name} is no repository"):
+        with pytest.raises(OutsideError, match=f"{folder.name} is not a repository"):
             asyncio.run(LocalForge(folder).find())
     assert asyncio.run(LocalForge(tmp_path).find()) == ()
 

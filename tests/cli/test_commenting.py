@@ -109,7 +109,7 @@ def test_a_number_without_a_comment_is_a_mistake(hosted: Hosted) -> None:
     command = ["preview", str(hosted.root), "--base", "main", "--mr", "1"]
     found = CliRunner().invoke(cli, command)
     assert found.exit_code == 2
-    assert "write --comment as well" in found.output
+    assert "--mr needs --comment" in found.output
 
 
 @pytest.mark.parametrize(

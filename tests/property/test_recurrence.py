@@ -161,7 +161,7 @@ def test_rules_end_as_they_say(rule: str, starts: list[str], goes_on: bool) -> N
         ("BYDAY=MO", "FREQ is missing"),
         ("FREQ=HOURLY", 'FREQ cannot be "HOURLY"'),
         ("FREQ=DAILY;INTERVAL=0", 'INTERVAL cannot be "0"'),
-        ("FREQ=DAILY;FREQ=WEEKLY", "FREQ stands twice"),
+        ("FREQ=DAILY;FREQ=WEEKLY", "FREQ appears twice"),
         ("FREQ=DAILY;BYDAY=XX", 'BYDAY cannot be "XX"'),
         ("FREQ=DAILY;BYMONTH=13", 'BYMONTH cannot be "13"'),
         ("FREQ=DAILY;X=1", 'unknown part "X"'),

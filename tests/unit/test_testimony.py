@@ -132,7 +132,7 @@ BAD: list[tuple[bytes, str]] = [
     (body(matrix([({}, [(BEGIN + 1.0, "x")])])), '"x" is not a number'),
     (body(matrix([({}, [(BEGIN + 2.0, "1"), (BEGIN + 1.0, "1")])])), "out of order"),
     (body(matrix([({}, [(BEGIN + 50.0, "1")])])), "samples from the future"),
-    (body(matrix([({}, [(BEGIN + 1.0, "-1")])])), "-1 is no count and no check"),
+    (body(matrix([({}, [(BEGIN + 1.0, "-1")])])), "-1 is neither a count nor a check"),
     (body(matrix([({}, [(BEGIN + 1.0, "1")])])), "a series has no label shard: {}"),
     (
         body({"resultType": "matrix", "result": [{"metric": {}, "histograms": []}]}),

@@ -1,6 +1,6 @@
-"""What commands share that say something on a merge request: `--comment` and `--mr`.
+"""Flags of commands that comment on a merge request: `--comment` and `--mr`.
 
-Which one is meant is said by hand, told by the CI job this runs in, or found by the branch.
+The merge request is the one of --mr, of the CI job, or of the branch that is checked out.
 """
 
 import functools
@@ -22,7 +22,7 @@ __all__ = ["FORGE_SETTINGS", "Commenting", "commenting_options"]
 
 Function = Callable[..., Any]
 
-# GitHub, Gitea and Forgejo name what a job runs on so; GitLab has a variable for the number.
+# The ref of a job on GitHub, Gitea and Forgejo; GitLab has a variable for the number.
 _PULL = re.compile(r"refs/pull/(\d+)/(?:merge|head)")
 _GITLAB_NUMBER, _REF = "CI_MERGE_REQUEST_IID", "GITHUB_REF"
 # The branch of a merge request, where a job has no branch checked out.
@@ -30,24 +30,24 @@ _BRANCHES = ("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_BRANCH", "GITHUB_
 
 
 def commenting_options(function: Function) -> Function:
-    """`--comment` and `--mr`; the command is handed them as `commenting`."""
+    """Add `--comment` and `--mr`; the command receives them as `commenting`."""
 
     @functools.wraps(function)
     def command(*args: Any, comment: bool, mr: int | None, **kwargs: Any) -> Any:
         if mr is not None and not comment:
-            raise click.UsageError("--mr says where to comment; write --comment as well")
+            raise click.UsageError("--mr needs --comment")
         return function(*args, commenting=Commenting(comment, mr), **kwargs)
 
-    told = "Post it to the merge request too: one comment, updated every time."
-    number = "The number of the merge request; else of the CI job's, or of the branch's."
+    text = "Comment on the merge request too: one comment, updated on every run."
+    number = "The number of the merge request; default: that of the CI job, or of the branch."
     flagged: Function = click.option(
         "--mr", type=click.IntRange(min=1), metavar="NUMBER", help=number
     )(command)
-    return click.option("--comment", is_flag=True, help=told)(flagged)
+    return click.option("--comment", is_flag=True, help=text)(flagged)
 
 
 class Commenting:
-    """Whether somebody wants a comment, and where."""
+    """Whether to comment, and on which merge request."""
 
     def __init__(self, wanted: bool, number: int | None) -> None:
         self.wanted, self._number = wanted, number
@@ -55,7 +55,7 @@ class Commenting:
     def say(
         self, key: str, text: str, folder: Path, settings: Settings, head: str | None = None
     ) -> None:
-        """Comment on the merge request of what a folder has, or of a head; once under a key."""
+        """Comment on the merge request of a folder's branch, or of a head; once for each key."""
         if not self.wanted:
             return
         import asyncio
@@ -87,14 +87,14 @@ class Commenting:
 
 
 def key_of(command: str, prefix: str) -> str:
-    """Under which key a command comments: a repository may have several bundles."""
+    """The key of a command's comment: a repository may have several bundles."""
     if not prefix:
         return command
     return f"{command}/{blake2b(prefix.encode(), digest_size=4).hexdigest()}"
 
 
 def number_in(env: Mapping[str, str]) -> int | None:
-    """The merge request a CI job runs for; None: it says none."""
+    """The number of the merge request that a CI job runs for; None: there is none."""
     found = env.get(_GITLAB_NUMBER, "").strip()
     if found.isascii() and found.isdigit():
         return int(found)
@@ -103,7 +103,7 @@ def number_in(env: Mapping[str, str]) -> int | None:
 
 
 def branch_of(head: str | None, env: Mapping[str, str]) -> str:
-    """The branch that is offered: of a head that is named, or of a CI job; empty: neither."""
+    """The branch of the merge request: of a given head, or of a CI job; empty: neither."""
     if head is not None:
         return head.removeprefix("refs/heads/").removeprefix("origin/")
     return next((env[name] for name in _BRANCHES if env.get(name)), "")

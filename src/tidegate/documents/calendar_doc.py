@@ -1,6 +1,6 @@
 """When a freeze is on, as people write it: from–to, a rule, or a calendar file, in a time zone.
 
-Everything is worked out here into spans of UTC, from now up to a horizon; the rules know nothing of
+Everything is converted here to spans of UTC, from now up to a horizon; the rules know nothing of
 time zones, summer time or calendars.
 """
 
@@ -44,7 +44,7 @@ class Calendar(msgspec.Struct, frozen=True):
 
 
 def stretch_from(now: Instant, lasting: Duration | None = None) -> Stretch:
-    """From a moment on, and the horizon beyond whatever is to be lived through."""
+    """From a moment on to the horizon beyond the simulated time."""
     return Stretch(now, Instant(now + (lasting or 0) + HORIZON))
 
 
@@ -57,7 +57,7 @@ def read_calendar_of(reader: Reader, stretch: Stretch, files: Files | None) -> C
         return Calendar()
     if set(written) & {"ics", "icsFile"}:
         if len(written) > 1:
-            beside = f"{', '.join(written)} stand beside each other"
+            beside = f"{', '.join(written)} cannot be combined"
             reader.problems.add(reader.path, beside, "write from and to, or one calendar")
             return Calendar()
         return _expand(reader, written[0], _events(reader, written[0], zone, files), stretch)
@@ -138,7 +138,7 @@ def _file(reader: Reader, files: Files | None) -> str | None:
 
 
 def _repeated(reader: Reader, zone: tzinfo | None) -> list[RecurringSeries]:
-    """A rule is of a wall clock: an offset is no time zone, Z is one."""
+    """A rule needs a wall clock: an offset is not a time zone, Z is one."""
     times = {name: reader.raw(name) for name in ("from", "to")}
     offset = any(isinstance(time, str) and time[-1:] not in ("Z", "z") for time in times.values())
     if zone is None and offset:
@@ -166,7 +166,7 @@ def _once(reader: Reader, zone: tzinfo | None) -> tuple[Span, ...]:
 
 
 def _moments(reader: Reader, name: str, zone: tzinfo | None) -> tuple[Instant, ...]:
-    """A time with an offset is one instant; one on a wall clock may be two, or none at all."""
+    """A time with an offset is one instant; one on a wall clock may be two instants, or none."""
     value = reader.raw(name)
     if isinstance(value, str) and not _LOCAL.fullmatch(value):
         instant = reader.instant(name)

@@ -1,7 +1,7 @@
-"""Calendar files (RFC 5545): every event is a stretch in which the freeze is on.
+"""Calendar files (RFC 5545): every event is a time in which the freeze is on.
 
-Repetitions, exceptions to them and moved ones count as calendars mean them; a cancelled event does
-not. A time without a zone, and a whole day, are of the zone the freeze names.
+Repetitions, exceptions to them and moved ones count as in any calendar; a cancelled event does not.
+A time without a zone, and a whole day, are in the zone that the freeze names.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from typing import Any
 
 from tidegate.documents.recurrence import RecurringSeries
 
-# A longer file is no calendar of freezes.
+# A longer file is not a calendar of freezes.
 LENGTH_MAX = 5_000_000
 EVENTS_MAX = 5_000
 
@@ -36,7 +36,7 @@ def read_calendar(text: str, zone: tzinfo | None) -> list[RecurringSeries]:
 
 
 def _check(events: list[Any]) -> None:
-    """The library sets aside a line it cannot read; a freeze without one of its lines is none."""
+    """Raise for a line that the library skips: a freeze without one of its lines is wrong."""
     if not events:
         raise ValueError("no event in it")
     if len(events) > EVENTS_MAX:
@@ -47,7 +47,7 @@ def _check(events: list[Any]) -> None:
 
 
 def _moved(events: Iterable[Any], zone: tzinfo | None) -> dict[str, frozenset[datetime]]:
-    """Which repetitions of an event stand in events of their own, by the event's uid."""
+    """Repetitions of an event that are events of their own, by the uid of the event."""
     found: dict[str, set[datetime]] = {}
     for event in events:
         which = event.get("RECURRENCE-ID")
@@ -87,7 +87,7 @@ def _value(event: Any, name: str) -> date | None:
 
 
 def _length(event: Any, start: date, first: datetime, zone: tzinfo) -> timedelta:
-    """How long it lasts on the wall clock; a whole day where nothing else is said."""
+    """How long it lasts on the wall clock; a whole day by default."""
     end = _value(event, "DTEND")
     if end is not None:
         return _in_zone(end, zone) - first
@@ -113,11 +113,11 @@ def _in_zone(moment: object, zone: tzinfo) -> datetime:
         return moment.replace(tzinfo=None)
     if isinstance(moment, date):
         return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001
-    raise ValueError(f"{moment} is no time; periods are not read")
+    raise ValueError(f"{moment} is not a time; periods are not read")
 
 
 def _exactly(moment: object, first: datetime, zone: tzinfo) -> list[datetime]:
-    """The repetition an exception means; a whole day means the one that begins on it."""
+    """The repetition that an exception names; a whole day names the one that begins on it."""
     found = _in_zone(moment, zone)
     if isinstance(moment, datetime):
         return [found]

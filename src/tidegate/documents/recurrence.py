@@ -1,7 +1,7 @@
 """Recurrence rules (RFC 5545) as concrete spans of time in UTC, up to a horizon.
 
-A rule is worked out on the wall clock of its time zone, and each of its times is then put on the
-one clock there is. Where the wall clock jumps, a span is taken as long as it can be read: it begins
+A rule is computed on the wall clock of its time zone, and each of its times is then converted to
+UTC. Where the wall clock jumps, a span is taken as long as it can be read: it begins
 at the earlier of two readings and ends at the later. Worked example, Europe/Berlin, "every Saturday
 22:00 to Sunday 02:30": on the night summer time begins there is no 02:30, and the span lasts until
 03:30 summer time; on the night it ends there are two, and the later one counts.
@@ -16,7 +16,7 @@ import msgspec
 from tidegate.gates.freeze import Span
 from tidegate.model.time import SECOND, Instant
 
-# More spans than this are a slip of the pen; the text says the bound.
+# More spans than this are a mistake; the message names the limit.
 OCCURRENCES_MAX = 20_000
 # The calendar repeats itself to the weekday after so many years.
 CYCLE_YEARS = 400
@@ -64,7 +64,7 @@ def expand(series: RecurringSeries, begin: Instant, end: Instant) -> tuple[list[
 
     ValueError says what is wrong with the rule.
     """
-    # A day more on either side, whatever the zone does.
+    # A day more on either side, for any offset of the zone.
     day = timedelta(days=1)
     first, last = wall_clock(begin, series.zone), wall_clock(end, series.zone) + day
     starts, goes_on = [*series.also], False
@@ -83,7 +83,7 @@ def expand(series: RecurringSeries, begin: Instant, end: Instant) -> tuple[list[
 
 
 def span_of(start: datetime, series: RecurringSeries) -> Span:
-    """One repetition on the one clock there is."""
+    """One repetition in UTC."""
     return Span(
         min(readings(start, series.zone)), max(readings(start + series.length, series.zone))
     )
@@ -136,7 +136,7 @@ def parse_rule(text: str) -> dict[str, str]:
         if name not in _FORMS:
             raise ValueError(f'unknown part "{name}"')
         if name in parts:
-            raise ValueError(f"{name} stands twice")
+            raise ValueError(f"{name} appears twice")
         if not _FORMS[name].fullmatch(value):
             raise ValueError(f'{name} cannot be "{value}"')
         parts[name] = value

@@ -53,7 +53,7 @@ class Trap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class YamlDocument:
-    """The data of one YAML document, and where in the file each part stands."""
+    """The data of one YAML document, and the position of each part in the file."""
 
     def __init__(self, name: str, data: Any, root: Node | None) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class YamlDocument:
         return f"{self.name}:{mark.line + 1}:{mark.column + 1}"
 
     def located(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """The same problems, each with the line of the file it stands on."""
+        """The same problems, each with its line in the file."""
         return tuple(
             Problem(
                 ": ".join(filter(None, (self.where(each.path), each.path))),
@@ -85,7 +85,7 @@ class YamlDocument:
         )
 
     def position(self, path: Sequence[str | int]) -> tuple[int, int]:
-        """Line and column of what stands at a path, or of its nearest parent; counted from 1."""
+        """Line and column of a path, or of its nearest parent; counted from 1."""
         node = self._root
         for step in path:
             if node is None:
@@ -159,7 +159,7 @@ def read_yaml(name: str, text: str) -> YamlDocument:
 
 
 def read_documents(name: str, text: str) -> list[tuple[YamlDocument, list[Trap]]]:
-    """Every document of a text with what is wrong in it; what is no YAML ends the list."""
+    """Every document of a text with its problems; a syntax error ends the list."""
     found: list[tuple[YamlDocument, list[Trap]]] = []
     composer = _Composer(text.removeprefix("\ufeff"))
     try:
@@ -307,13 +307,13 @@ class _Builder:
         self._shared[id(node)] = found
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                self._wrong(key, "a key that is no text", "write a plain name")
+                self._wrong(key, "a key that is not a text", "write a plain name")
                 continue
             if key.value == "<<" and not key.style:
                 self._wrong(key, "a merge key", "write the fields out")
                 continue
             if key.value in found:
-                what = f"{shown(key.value)} stands twice"
+                what = f"{shown(key.value)} appears twice"
                 self._wrong(key, what, "keep one of them", lenient=False)
             found[key.value] = self.build(value, depth + 1)
         return found

@@ -1,7 +1,7 @@
 """One request in JSON to a service that knows us by a token, and what follows from how it ends.
 
-What may be asked twice is asked again when its answer is lost. What may not (a POST that makes
-something) is a LostError then, and whoever asked looks whether it is there before it asks again.
+An idempotent request is repeated when its answer is lost. Any other (a POST that creates something)
+is a LostError then, and the caller searches for the result before it repeats the request.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 
 class LostError(Exception):
-    """Nobody knows whether what was asked for was done."""
+    """It is unknown whether the request was carried out."""
 
 
 class JsonAnswer(msgspec.Struct, frozen=True):
-    """What was said."""
+    """Status, headers and body of an answer."""
 
     status: int
     headers: Mapping[str, str]
@@ -80,9 +80,9 @@ async def sent(
 async def delivered(
     sending: Awaitable[JsonAnswer], asked: str, bounds: Bounds, *, again: bool
 ) -> JsonAnswer:
-    """An answer, whatever it says; PassingError or LostError if there is none.
+    """An answer with any status; PassingError or LostError if there is none.
 
-    `again`: doing it twice is doing it once. Who could not even be reached has done nothing.
+    `again`: the request is idempotent. A server that was not reached has done nothing.
     """
     try:
         with passing(bounds.timeout_s):
@@ -108,7 +108,7 @@ async def once(
     patience: Patience,
     host: str,
 ) -> T:
-    """What a request makes, made once: after a lost answer it is looked for first."""
+    """Create a resource once: after a lost answer it is searched for first."""
     why = ""
     for i in range(patience.tries_max):
         if i:

@@ -1,7 +1,7 @@
-"""What a Prometheus says, typed where it enters; whatever it is not sure of is a doubt.
+"""Answers of a Prometheus, typed where they enter; everything uncertain is a doubt.
 
-A number that is none (NaN, ±Inf) is a sample that is missing. A warning means that part of the
-answer may be missing too. An answer of another shape than the question calls for is no answer.
+A value that is not a number (NaN, ±Inf) counts as a missing sample. A warning means that a part of
+the answer may be missing. An answer of another shape than the request calls for is an error.
 """
 
 import math
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class AnswerError(OutsideError):
-    """An answer from which nothing follows."""
+    """An answer that is not evidence."""
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):
@@ -38,7 +38,7 @@ class MetricSeries(msgspec.Struct, frozen=True):
 
 
 class QueryResult(msgspec.Struct, frozen=True):
-    """The series of an answer, and what it warns of."""
+    """The series of an answer, and its warnings."""
 
     series: tuple[MetricSeries, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ Reading = QueryResult
 
 
 class AlertingRule(msgspec.Struct, frozen=True):
-    """An alerting rule, how it is, and when it was last asked."""
+    """An alerting rule, its health, and when it was last evaluated."""
 
     name: str
     health: str = ""
@@ -101,7 +101,7 @@ class _Groups(msgspec.Struct):
 
 
 def refusal(body: bytes) -> str:
-    """Why a Prometheus says it will not answer; empty if it does not say."""
+    """The reason that a Prometheus gives for an error; empty if there is none."""
     try:
         answer = msgspec.json.decode(body, type=_Answer)
     except msgspec.DecodeError:
@@ -110,7 +110,7 @@ def refusal(body: bytes) -> str:
 
 
 def read_clock(body: bytes) -> Instant:
-    """What time it is there: the answer to `time()`."""
+    """The clock of the server: the answer to `time()`."""
     _, (seconds, text) = _result(body, "scalar", tuple[float, str])
     return _sample((seconds, text)).at
 
@@ -145,8 +145,8 @@ def read_rules(body: bytes) -> tuple[list[AlertingRule], tuple[str, ...]]:
 def _data(body: bytes) -> tuple[tuple[str, ...], msgspec.Raw]:
     answer = _decode(msgspec.Raw(body), _Answer)
     if answer.status != "success":
-        told = shorten(f"{answer.errorType}: {answer.error}") if answer.error else answer.status
-        raise AnswerError(f"it refuses: {told}")
+        reason = shorten(f"{answer.errorType}: {answer.error}") if answer.error else answer.status
+        raise AnswerError(f"it refuses: {reason}")
     return tuple(answer.warnings), answer.data
 
 

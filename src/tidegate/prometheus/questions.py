@@ -1,8 +1,8 @@
-"""What a probe asks its Prometheus: a handful of questions, each for one thing.
+"""The requests of a probe to its Prometheus: a handful, each for one thing.
 
-Counters are asked for sample by sample, with the times they were scraped at: an expression looked
-at in steps would carry a sample from before the change past it. The clock is asked for too, since
-`since` is a moment of our clock and a sample one of theirs.
+Counters are read sample by sample, with the times of their scrapes: an expression evaluated in
+steps would carry a sample from before the change past it. The clock is read too, since `since` is a
+moment of our clock and the time of a sample one of theirs.
 """
 
 import enum
@@ -14,12 +14,12 @@ from tidegate.documents.promql import any_of, asks_for_revision, filled
 from tidegate.model.time import MILLISECOND, SECOND, Duration, Instant
 from tidegate.prometheus.answer import AnswerError
 
-# Samples from before the change tell what counters stood at; no sensible scrape is rarer.
+# Samples from before the change give the initial values of counters; no sensible scrape is rarer.
 LEAD = Duration(300 * SECOND)
 
 
 class ProbeQuestion(enum.Enum):
-    """Which question."""
+    """What is requested."""
 
     CLOCK = "clock"
     CLEAN = "clean"
@@ -41,7 +41,7 @@ class PrometheusRequest(msgspec.Struct, frozen=True):
 def questions(
     probe: PrometheusProbe, revision: str | None, since: Instant, now: Instant
 ) -> dict[ProbeQuestion, PrometheusRequest]:
-    """Everything to ask at a moment about a change that began at another."""
+    """All requests at a moment about a change that began at another."""
     asked = {ProbeQuestion.CLOCK: _query("time()")}
     match probe.runs:
         case Counters():
@@ -63,12 +63,12 @@ def questions(
 
 
 def counters_start(counters: Counters, since: Instant, now: Instant) -> Instant:
-    """From when on samples are asked for: a while before the change, but not for ever."""
+    """The start of the samples to read: a while before the change, but bounded."""
     return Instant(max(since - LEAD, now - max(counters.window, LEAD)))
 
 
 def check_steps(checks: Checks, wanted: int, since: Instant, now: Instant) -> range:
-    """The moments of the last looks, one more than are wanted; the same whenever they are asked."""
+    """The moments of the last checks, one more than wanted; on a fixed grid."""
     every = checks.every
     first = -(-(since + checks.after) // every) * every
     last = now // every * every
@@ -96,7 +96,7 @@ def _steps(checks: Checks, revision: str | None, steps: range) -> PrometheusRequ
 
 
 def _alerts(alerts: AlertRules, revision: str | None) -> str:
-    """Who fires and since when in one question: between two, an alert could begin."""
+    """Which alerts fire and since when, in one request: between two, one could begin."""
     both = '__name__=~"ALERTS|ALERTS_FOR_STATE"'
     match = f",{_filled(alerts.match, revision)}" if alerts.match else ""
     return f"{{{both},alertname=~{any_of(alerts.rules)}{match}}}"
@@ -111,6 +111,6 @@ def _filled(query: str, revision: str | None) -> str:
 
 
 def _seconds(moment: int) -> str:
-    """Seconds with three digits, rounded down: nothing later than the moment is asked for."""
+    """Seconds with three digits, rounded down: nothing later than the moment is requested."""
     whole, below = divmod(moment // MILLISECOND, 1000)
     return f"{whole}.{below:03d}"

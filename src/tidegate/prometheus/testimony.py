@@ -1,11 +1,11 @@
-"""From answers to evidence: what is there is weighed, what is missing is a doubt, never good.
+"""From answers to evidence: what is missing is a doubt, and never counts as good.
 
 Each thing that runs (`by`) has its own row of runs; the j-th last run of all of them together is
-clean if everybody has one and each was clean, failed if one failed. So three clean runs wanted of
+clean if all have one and each was clean, failed if one failed. So three clean runs wanted of
 two shards, ✗✓✓✓ and ✓✓: two clean so far. A clean run must lie wholly behind the change, a failed
-one need only reach behind it; and so with the clocks, which differ by up to what was measured.
+one need only reach behind it; the measured difference of the clocks is allowed for.
 
-With a doubt left only what is bad is told; if nothing is, there is no evidence.
+With a doubt left only failures are reported; without a failure there is no evidence.
 """
 
 import math
@@ -29,14 +29,14 @@ from tidegate.prometheus.answer import (
 )
 from tidegate.prometheus.questions import LEAD, ProbeQuestion, check_steps, counters_start
 
-# A clock further off than this is to be mended, not allowed for.
+# A larger difference of clocks is an error to fix, and not allowed for.
 SKEW_MAX = Duration(60 * SECOND)
 
 Thing = tuple[str, ...]
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """What was answered, and how long after `now` the clock was asked and had answered."""
+    """The answers, and how long after `now` the clock was requested and answered."""
 
     bodies: Mapping[ProbeQuestion, bytes]
     asked_after: Duration = Duration(0)
@@ -44,7 +44,7 @@ class Answers(msgspec.Struct, frozen=True):
 
 
 class _Frame(msgspec.Struct, frozen=True):
-    """The times everything is held against."""
+    """The times that everything is compared with."""
 
     since: Instant
     now: Instant
@@ -138,7 +138,7 @@ def _runs(
 
 
 def _together(rows: Sequence[list[Run]], wanted: int) -> tuple[Run, ...]:
-    """The last runs of everybody as one row."""
+    """The last runs of all things as one row."""
     newest = [sorted(row, key=lambda run: (run.at, not run.clean), reverse=True) for row in rows]
     found: list[Run] = []
     for j in range(wanted):
@@ -160,7 +160,7 @@ def _count(
     sides: list[dict[Thing, list[MetricSeries]]] = []
     for ask in (ProbeQuestion.CLEAN, ProbeQuestion.FAILED):
         reading = read_past(_body(bodies, ask))
-        _heed(reading, frame, doubts)
+        _check_samples(reading, frame, doubts)
         sides.append(_things(probe.by, _alive(reading.series, frame.since)))
     clean, failed = sides
     known_from = Instant(counters_start(counters, frame.since, frame.now) + LEAD)
@@ -213,13 +213,13 @@ def _check(
     bodies: Mapping[ProbeQuestion, bytes],
     doubts: list[str],
 ) -> dict[Thing, _Row]:
-    """A row for everything looked at; a look without an answer ends the row before it."""
+    """A row for everything checked; a check without an answer ends the row before it."""
     steps = check_steps(checks, probe.wanted, frame.since, frame.now)
     if not steps:
         doubts.append(f"the first check is {format_duration(checks.after)} after the change")
         return {}
     reading = read_past(_body(bodies, ProbeQuestion.CHECKS))
-    _heed(reading, frame, doubts)
+    _check_samples(reading, frame, doubts)
     begin = frame.since + checks.after + frame.ahead
     rows: dict[Thing, _Row] = {}
     for thing, series in _things(probe.by, _alive(reading.series, frame.since)).items():
@@ -258,19 +258,19 @@ def _of(by: tuple[str, ...], thing: Thing) -> str:
     return f" of {shorten(pairs)}" if pairs else ""
 
 
-def _heed(reading: QueryResult, frame: _Frame, doubts: list[str]) -> None:
-    """Warnings are doubts; a sample from the future or below 0 spoils the answer."""
+def _check_samples(reading: QueryResult, frame: _Frame, doubts: list[str]) -> None:
+    """Warnings are doubts; a sample from the future or below 0 makes the answer invalid."""
     doubts += [f"it warns: {shorten(warning)}" for warning in reading.warnings]
     for series in reading.series:
         for sample in series.samples:
             if sample.at > frame.now:
                 raise AnswerError("it answers with samples from the future")
             if sample.value < 0:
-                raise AnswerError(f"{sample.value:g} is no count and no check")
+                raise AnswerError(f"{sample.value:g} is neither a count nor a check")
 
 
 def _alerts(asked: AlertRules, frame: _Frame, bodies: Mapping[ProbeQuestion, bytes]) -> _Found:
-    """Who fires; that nobody does counts only if the rules that would say so are well."""
+    """The firing alerts; that none fires counts only if the rules are healthy."""
     doubts: list[str] = []
     reading = read_now(_body(bodies, ProbeQuestion.ALERTS))
     rules, warnings = read_rules(_body(bodies, ProbeQuestion.RULES))
@@ -306,11 +306,11 @@ def _firing(series: Iterable[MetricSeries], frame: _Frame) -> tuple[Alert, ...]:
 
 
 def _latest(seconds: float, frame: _Frame) -> Instant:
-    """The latest moment an alert may have begun at: whole seconds are told, rounded down."""
+    """The latest moment at which an alert may have begun: Prometheus rounds down to seconds."""
     return Instant((math.floor(seconds) + 1) * SECOND - 1 + frame.behind)
 
 
 def _who(series: MetricSeries) -> tuple[tuple[str, str], ...]:
-    """The labels of an alert without those that tell which metric this is."""
+    """The labels of an alert without those that name the metric."""
     rest = ((k, v) for k, v in series.labels.items() if k not in ("__name__", "alertstate"))
     return tuple(sorted(rest))

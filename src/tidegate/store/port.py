@@ -1,4 +1,4 @@
-"""Where the journal is kept: append-only chains, a lease for each, and the claims they share.
+"""The port of the journal: append-only chains, a lease for each, and the claims they share.
 
 One unit of work is one call; every implementation keeps the same contract (tests/contract).
 """
@@ -30,7 +30,7 @@ class Lease(msgspec.Struct, frozen=True):
 
 
 class TakenPlace(msgspec.Struct, frozen=True):
-    """One place taken of something several rollouts share, by a task."""
+    """One place of something that several partitions share, taken by a task."""
 
     name: str  # mutex/db, budget/eu
     place: int  # 0 for a mutex; 0 … N-1 for a budget of N
@@ -44,7 +44,7 @@ Claim = TakenPlace
 
 
 class LostClaimError(StaleError):
-    """Somebody else has what was claimed: `held` are their claims, for a verdict to name."""
+    """Another task has what was claimed: `held` are its claims, for a verdict to name."""
 
     def __init__(self, held: tuple[TakenPlace, ...]) -> None:
         self.held = held
@@ -64,7 +64,7 @@ class Append(msgspec.Struct, frozen=True):
 
 
 class Store(Protocol):
-    """A journal. StaleError wherever the caller's picture of it is out of date."""
+    """A journal. StaleError wherever the caller acts on an outdated state of it."""
 
     def append(
         self,
@@ -80,7 +80,7 @@ class Store(Protocol):
 
         `after`: only if the chain ends there. `token`: only if no newer lease was given out.
         `frees`: keys whose claims end. `claims`: taken after that in the same transaction, all or
-        none; LostClaimError if one is somebody else's.
+        none; LostClaimError if another task has one.
         """
         ...
 
@@ -101,7 +101,7 @@ class Store(Protocol):
         ...
 
     def heads(self) -> dict[str, int]:
-        """The number of the last entry of every partition: cheap enough to ask twice a second."""
+        """The number of the last entry of every partition: cheap enough to read twice a second."""
         ...
 
     def partitions(self) -> list[str]:
@@ -117,7 +117,7 @@ class Store(Protocol):
         ...
 
     def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease; None if somebody else holds it."""
+        """Take or renew a lease; None if another holder has it."""
         ...
 
     def release(self, lease: Lease) -> None:
@@ -129,7 +129,7 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of whatever it holds open."""
+        """Close the connections."""
         ...
 
     def compact(

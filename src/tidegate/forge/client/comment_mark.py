@@ -1,4 +1,4 @@
-"""The mark by which a comment of ours is found again; readers do not see it."""
+"""The hidden mark by which a comment of ours is found again."""
 
 import re
 
@@ -9,7 +9,7 @@ _KEY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9/_.]|-(?!-))*")
 
 
 def marked(key: str, text: str) -> str:
-    """A comment with its mark in front, so that nothing in the text can stand in its way."""
+    """A comment with its mark in front, where no text can hide it."""
     return f"{mark(key)}\n{text}"
 
 
@@ -21,6 +21,6 @@ def is_marked(body: str, key: str) -> bool:
 def mark(key: str) -> str:
     """The mark of a key."""
     if not _KEY.fullmatch(key):
-        problem = Problem("comment", f"{shown(key)} is no key", "letters, digits, / _ . and -")
+        problem = Problem("comment", f"{shown(key)} is not a key", "letters, digits, / _ . and -")
         raise UserError((problem,))
     return f"<!-- tidegate:{key} -->"

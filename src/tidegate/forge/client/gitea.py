@@ -17,9 +17,9 @@ REMEDY = (
     "check forgeToken (or GITEA_TOKEN): it needs write:repository, write:issue and read:user, "
     "and its user Write on the repository"
 )
-# Of those that ended, how many are looked through for the end of a branch.
+# At most so many closed requests are searched for the head of a branch.
 LOOKED_MAX = 500
-# Of a label that is made because somebody wants it put on something.
+# The colour of a label that is created because a request needs it.
 _COLOR = "#8c8c8c"
 
 
@@ -82,12 +82,12 @@ class GiteaForge:
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Go through all of a state, for it cannot be asked more precisely."""
+        """Read all of a state: the API has no narrower filter."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
         return await matching(self._all(asked), source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
-        """The request that was merged as a commit, or of the last ones, whose branch ended so."""
+        """The request merged as this commit, or a recent one whose branch ended with it."""
         path = f"{self._repo}/commits/{quote(sha, safe='')}/pull"
         found = await self._http.get(path, _Request)
         if found is not None:
@@ -102,7 +102,7 @@ class GiteaForge:
         return None
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
+        """Open one; one that is open between the same branches is updated instead."""
         path = f"{self._repo}/pulls"
         ids = await self._ids(proposal.labels)
         body = {
@@ -123,7 +123,7 @@ class GiteaForge:
         return await self._http.once(make, lambda: between(self, proposal))
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         body = {
             "title": proposal.title,
             "body": proposal.description,
@@ -138,7 +138,7 @@ class GiteaForge:
         return msgspec.structs.replace(changed, labels=(*changed.labels, *missing))
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something in one comment."""
+        """Write one comment for a key."""
         path = f"{self._repo}/issues/{number}/comments"
 
         async def ours() -> list[OwnComment]:
@@ -154,7 +154,7 @@ class GiteaForge:
         await say(self._http, ours, marked(key, text), path, change)
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off; one that is not there is made."""
+        """Add labels, and remove others; a missing label is created."""
         path = f"{self._repo}/issues/{number}/labels"
         if add:
             ids = await self._ids(add)
@@ -169,7 +169,7 @@ class GiteaForge:
                         raise self._http.refused(answer, f"DELETE {path}/{label.id}")
 
     async def status(self, sha: str, status: CheckStatus) -> None:
-        """Say how a check of a commit stands; the last word of each check counts."""
+        """Set the result of a check of a commit; the last one of each check counts."""
         body = {
             "state": status.state.value,
             "context": status.name,
@@ -183,7 +183,7 @@ class GiteaForge:
         self._http.read(answer, Anything, f"POST {path}")
 
     async def mention(self, name: str, email: str) -> str:
-        """Whoever has this address, or the only one with this name."""
+        """The account with this address, or the only one with this name."""
         if account := told_by_address(email, self._host):
             return f"@{account}"
         for asked, field in ((email, "email"), (name, "full_name")):
@@ -210,7 +210,7 @@ class GiteaForge:
                 yield _seen(each)
 
     async def _ids(self, names: Sequence[str]) -> dict[str, int]:
-        """The numbers of labels, of the repository or of whose it is; what is missing is made."""
+        """The ids of labels of the repository or its organisation; missing ones are created."""
         if not names:
             return {}
         found = await self._known()
@@ -231,7 +231,7 @@ class GiteaForge:
 
     async def _known(self) -> dict[str, int]:
         found: dict[str, int] = {}
-        # Only organisations have labels for all their repositories, and not everybody sees them.
+        # Only organisations have labels for all repositories, and not every token may read them.
         of_all = f"/orgs/{quote(self._owner, safe='')}/labels"
         answer = await self._http.ask("GET", of_all, {"limit": 50})
         if answer.status not in (403, 404):

@@ -28,7 +28,7 @@ class _Label(msgspec.Struct):
 class _Branch(msgspec.Struct):
     ref: str
     sha: str
-    # `owner:branch`, whoever's copy of the repository it is in.
+    # `owner:branch`; the owner is that of a fork where the branch is in one.
     label: str | None = None
 
 
@@ -78,12 +78,11 @@ class GithubForge:
         self._owner, _, name = project.partition("/")
         self._repo = f"/repos/{quote(self._owner, safe='')}/{quote(name, safe='')}"
         self._host = (urlsplit(api).hostname or "").removeprefix("api.")
-        # 0: somebody without a name, as a program that is installed there is.
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Ask by branch, or go through all of a state, and keep those that are matching."""
+        """Search by branch, or read all of a state, and keep exact matches."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
         query = {"state": asked, "sort": "created", "direction": "desc"}
         if source:
@@ -104,7 +103,7 @@ class GithubForge:
         return _seen(merged[0]) if merged else None
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
+        """Open one; one that is open between the same branches is updated instead."""
         path = f"{self._repo}/pulls"
         body = {
             "title": proposal.title,
@@ -124,7 +123,7 @@ class GithubForge:
         return await self._labelled(made, proposal.labels)
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         body = {
             "title": proposal.title,
             "body": proposal.description,
@@ -135,12 +134,12 @@ class GithubForge:
         return await self._labelled(changed, proposal.labels)
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something in one comment."""
+        """Write one comment for a key."""
         path = f"{self._repo}/issues/{number}/comments"
 
         async def ours() -> list[OwnComment]:
-            # A program that is installed may not ask who it is.
-            me = await self._http.me(untold=(403, 404))
+            # An installed app may not read its own account.
+            me = await self._http.me(unknown=(403, 404))
             return [
                 OwnComment(each.id, each.body or "")
                 async for each in self._http.pages(path, _Comment, {})
@@ -151,7 +150,7 @@ class GithubForge:
         await say(self._http, ours, marked(key, text), path, change)
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off."""
+        """Add labels, and remove others."""
         path = f"{self._repo}/issues/{number}/labels"
         if add:
             await self._http.send("POST", path, {"labels": list(add)}, list[_Label])
@@ -162,7 +161,7 @@ class GithubForge:
                 self._http.read(answer, list[_Label], f"DELETE {one}")
 
     async def status(self, sha: str, status: CheckStatus) -> None:
-        """Say how a check of a commit stands; the last word of each check counts."""
+        """Set the result of a check of a commit; the last one of each check counts."""
         body = {
             "state": status.state.value,
             "context": status.name,
@@ -174,9 +173,9 @@ class GithubForge:
         await self._http.send("POST", path, body, Anything)
 
     async def mention(self, name: str, email: str) -> str:
-        """Whoever has this address: told by it, by their commits here, or by what they show.
+        """The account with this address: by the address itself, by commits here, by its profile.
 
-        Names are no help: everybody in the world has an account there.
+        Names are not searched for: there are too many accounts with the same name.
         """
         if account := told_by_address(email, self._host):
             return f"@{account}"
@@ -206,7 +205,7 @@ class GithubForge:
 
 
 def _by(user: _User | None, me: int) -> bool:
-    """Whether somebody is us; whoever cannot tell who it is has comments of programs only."""
+    """Whether an account is ours; an app that does not know its own id matches any bot."""
     if user is None:
         return False
     return user.id == me if me else user.type == "Bot"

@@ -75,7 +75,7 @@ class GitlabForge:
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Ask by branch, or for titles with these words, and keep those that are matching."""
+        """Search by branch or by words of the title, and keep exact matches."""
         query = {"state": _STATES[state], "order_by": "created_at", "sort": "desc", "scope": "all"}
         if source:
             query["source_branch"] = source
@@ -96,8 +96,8 @@ class GitlabForge:
         return _seen(merged[0]) if merged else None
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
-        # GitLab would take a branch that nobody pushed.
+        """Open one; one that is open between the same branches is updated instead."""
+        # GitLab would accept a branch that was never pushed.
         branch = f"{self._project}/repository/branches/{quote(proposal.source, safe='')}"
         if await self._http.get(branch, Anything) is None:
             raise OutsideError(
@@ -120,7 +120,7 @@ class GitlabForge:
         return await self._http.once(make, lambda: between(self, proposal))
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         body = {
             "title": proposal.title,
             "description": proposal.description,
@@ -130,7 +130,7 @@ class GitlabForge:
         return _seen(await self._http.send("PUT", self._requests(number), body, _Request))
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something in one note."""
+        """Write one note for a key."""
         path = f"{self._requests(number)}/notes"
 
         async def ours() -> list[OwnComment]:
@@ -145,14 +145,14 @@ class GitlabForge:
         await say(self._http, ours, marked(key, text), path, ("PUT", path))
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off."""
+        """Add labels, and remove others."""
         if not add and not remove:
             return
         body = {"add_labels": ",".join(add), "remove_labels": ",".join(remove)}
         await self._http.send("PUT", self._requests(number), body, _Request)
 
     async def status(self, sha: str, status: CheckStatus) -> None:
-        """Say how a check of a commit stands."""
+        """Set the result of a check of a commit."""
         path = f"{self._project}/statuses/{quote(sha, safe='')}"
         body = {
             "state": _STATUSES[status.state],
@@ -164,11 +164,11 @@ class GitlabForge:
         answer = await self._http.ask("POST", path, body=body)
         waits = status.state is StatusState.PENDING and b"Cannot transition status" in answer.body
         if answer.status == 400 and waits:
-            return  # it stands so already
+            return  # it is pending already
         self._http.read(answer, Anything, f"POST {path}")
 
     async def mention(self, name: str, email: str) -> str:
-        """Whoever has this address, or of the project's members the one with this name."""
+        """The account with this address, or the only member of the project with this name."""
         if account := told_by_address(email, self._host):
             return f"@{account}"
         if email:

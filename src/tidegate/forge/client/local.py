@@ -1,8 +1,8 @@
-"""A forge inside a bare repository, without a server: for demos, tests, and who has nothing else.
+"""A forge inside a bare repository, without a server: for demos, tests and small sites.
 
-Merge requests, what is said on them and what checks say are kept in the repository itself
-(`local_state.py`); what is offered is `refs/merge-requests/N/head`, as on GitLab. Any number of
-processes may use it at once. There are no accounts: whoever may write there may do anything.
+Merge requests, comments and check results are kept in the repository itself (`local_state.py`); the
+offered commit is `refs/merge-requests/N/head`, as on GitLab. Any number of processes may use it at
+once. There are no accounts: every user who may write to the repository may do anything.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestStat
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, shown
 
-# Whoever lost to others this often in a row is told so.
+# After so many conflicts with other writers in a row, we give up.
 TRIES_MAX = 50
 
 
@@ -39,33 +39,33 @@ class LocalForge:
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Look through all of them."""
+        """Search all of them."""
         return await asyncio.to_thread(self._find, source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
-        """The merged request whose branch had a commit that its target had not, or that it made."""
+        """The merged request that added a commit to its target, or was merged as it."""
         return await asyncio.to_thread(self._of_commit, sha)
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
+        """Open one; one that is open between the same branches is updated instead."""
         return await asyncio.to_thread(self._open, proposal)
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         found = await asyncio.to_thread(
             self._change, number, f"update {number}", lambda kept: _worded(kept, proposal)
         )
         return self._seen(found)
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something, in the place of what was said under the same key."""
-        mark(key)  # refuses what is no key
+        """Comment, in place of the earlier comment with the same key."""
+        mark(key)  # raises UserError if it is not a key
         await asyncio.to_thread(
             self._change, number, f"comment on {number}", lambda kept: _commented(kept, key, text)
         )
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off."""
+        """Add labels, and remove others."""
 
         def labelled(kept: StoredRequest) -> StoredRequest:
             left = tuple(label for label in kept.labels if label not in remove)
@@ -74,15 +74,15 @@ class LocalForge:
         await asyncio.to_thread(self._change, number, f"label {number}", labelled)
 
     async def status(self, sha: str, status: CheckStatus) -> None:
-        """Say how a check of a commit stands; the last word of each check counts."""
+        """Set the result of a check of a commit; the last one of each check counts."""
         await asyncio.to_thread(self._status, sha, status)
 
     async def mention(self, name: str, email: str) -> str:
-        """Their name, for nobody has an account."""
+        """The name: there are no accounts."""
         return called(name, email)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing is held open."""
 
     async def merge(self, number: int) -> MergeRequest:
         """Merge one as a forge would, with a merge commit; OutsideError if it conflicts."""
@@ -101,7 +101,7 @@ class LocalForge:
         )
 
     async def statuses(self, sha: str) -> tuple[CheckStatus, ...]:
-        """What checks said of a commit."""
+        """The results of checks of a commit."""
         state = await asyncio.to_thread(self._store.read)
         kept = await asyncio.to_thread(self._store.statuses, state, sha)
         return tuple(
@@ -110,7 +110,7 @@ class LocalForge:
         )
 
     async def comments(self, number: int) -> tuple[str, ...]:
-        """What was said on a merge request, in order."""
+        """The comments of a merge request, in order."""
         state = await asyncio.to_thread(self._store.read)
         return tuple(text for _, text in self._kept(state, number).comments)
 
@@ -177,7 +177,7 @@ class LocalForge:
         raise self._too_busy()
 
     def _merged(self, kept: StoredRequest, head: str, onto: str) -> str:
-        """A commit of two branches; what is in already makes none."""
+        """The merge commit of two branches; the target itself if it has the commits already."""
         keeping = self._store
         if not head or not onto:
             raise OutsideError(f"{self._folder}: a branch of {kept.number} is gone")
@@ -199,13 +199,13 @@ class LocalForge:
         commit = self._store.tip(sha)
         if not commit:
             raise OutsideError(f"{self._folder}: no commit {shown(sha)}; push it first")
-        told = StoredStatus(status.state, status.text, status.url)
+        stored = StoredStatus(status.state, status.text, status.url)
         for _ in range(TRIES_MAX):
             state = self._store.read()
             known = self._store.statuses(state, commit)
-            if known.get(status.name) == told:
+            if known.get(status.name) == stored:
                 return
-            all_of = {**known, status.name: told}
+            all_of = {**known, status.name: stored}
             why = f"{status.name} of {commit[:12]} is {status.state.value}"
             if self._store.write(state, status_file(commit), all_of, why):
                 return
@@ -219,7 +219,7 @@ class LocalForge:
     def _settle(
         self, why: str, work_out: Callable[[LocalForgeState], StoredRequest]
     ) -> StoredRequest:
-        """Write a merge request as it follows from the state, which stands still meanwhile."""
+        """Write a merge request computed from the state; again if the state changed meanwhile."""
         for _ in range(TRIES_MAX):
             state = self._store.read()
             kept = work_out(state)
@@ -238,7 +238,7 @@ class LocalForge:
         return state.requests[number]
 
     def _head(self, kept: StoredRequest) -> str:
-        """What its branch is at; of one that is not open, what it was."""
+        """The newest commit of its branch; of one that is not open, the last one."""
         if kept.state is not RequestState.OPEN:
             return kept.head
         return self._store.tip(f"refs/heads/{kept.source}")

@@ -1,7 +1,6 @@
-"""One request to a forge with all its tries; everything about it is bounded, and its token is in
-no text anybody reads.
+"""Requests to a forge with retries; time, size and tries are bounded, no message has the token.
 
-What becomes of a lost answer is in `json_asking.py`.
+How a lost answer is handled is in `net/json_request.py`.
 """
 
 import asyncio
@@ -21,40 +20,40 @@ from tidegate.net.json_request import JsonAnswer, delivered, once, sent, settled
 T = TypeVar("T")
 Query = Mapping[str, str | int]
 
-# Not carried out: asked too fast.
+# Statuses of a request that was not carried out because of a rate limit.
 _TOO_FAST = (403, 429)
-# How long a forge rests that does not say how long: longer than anybody waits.
+# The wait where a forge does not say how long: longer than `wait_max_s`.
 _LONG_S = 1e9
-# Of a text a forge gives as the reason of an error.
+# At most so much is shown of the reason that a forge gives for an error.
 _SAID_MAX = 200
 
 
 class ForgeLimits(msgspec.Struct, frozen=True):
-    """How long anybody waits for a forge, and how much is read."""
+    """Limits on time, tries and size of requests to a forge."""
 
     # One try.
     timeout_s: float = 20.0
     # After so long nothing is tried again.
     total_s: float = 180.0
     tries_max: int = 4
-    # The first pause between two tries, made longer and less regular by chance.
+    # The first pause between two tries; later ones grow, with jitter.
     pause_s: float = 0.5
-    # How long a forge may ask us to wait before it is asked again.
+    # The longest wait a forge may ask for; beyond it the request fails.
     wait_max_s: float = 60.0
     # A page of merge requests with long descriptions.
     bytes_max: int = 32 * 1024 * 1024
     page: int = 100
-    # Whoever has more to look through is told to say more precisely what is looked for.
+    # A search with more pages fails, and asks for a narrower one.
     pages_max: int = 100
 
 
 class ForgeAccess(msgspec.Struct, frozen=True):
-    """How a forge wants to be asked; the headers may hold a token, and are never shown."""
+    """Address and headers of a forge; the headers may hold a token, and are never shown."""
 
     # Without a slash at the end.
     api: str
     headers: Mapping[str, str]
-    # Where a token would be set, and what it must be allowed.
+    # Where to set a token, and the permissions it needs.
     remedy: str
     # The name of the parameter for the size of a page.
     size: str = "per_page"
@@ -69,7 +68,7 @@ class _Account(msgspec.Struct):
 
 
 class ForgeSession:
-    """Requests to one forge."""
+    """An HTTP session with one forge."""
 
     def __init__(self, access: ForgeAccess, token: str, limits: ForgeLimits) -> None:
         self._access = access
@@ -80,19 +79,19 @@ class ForgeSession:
         self._me: int | None = None
 
     async def get(self, path: str, kind: type[T], query: Query | None = None) -> T | None:
-        """Something by its path; None: there is no such thing, or it is not for us to see."""
+        """A resource by its path; None: it does not exist, or we may not see it."""
         answer = await self.ask("GET", path, query)
         if answer.status == 404:
             return None
         return self.read(answer, kind, f"GET {path}")
 
     async def pages(self, path: str, kind: type[T], query: Query) -> AsyncIterator[T]:
-        """The items of a list, page after page; only the number of the page is taken from it."""
+        """The items of a list, page by page; links in the answer are not followed."""
         limits, seen = self.limits, 0
         for page in range(1, limits.pages_max + 1):
             asked = {**query, self._access.size: limits.page, "page": page}
             answer = await self.ask("GET", path, asked)
-            # Whoever is typed here is a list of what is asked for.
+            # mypy does not take a variable as a type: this is a list of `kind`.
             items = self.read(answer, list[kind], f"GET {path}")  # type: ignore[valid-type]
             for item in items:
                 yield item
@@ -105,22 +104,22 @@ class ForgeSession:
     async def send(
         self, method: str, path: str, body: object, kind: type[T], *, again: bool = True
     ) -> T:
-        """Change something; what came of it. `again`: doing it twice is doing it once."""
+        """Change a resource and return the result. `again`: the request is idempotent."""
         answer = await self.ask(method, path, body=body, again=again)
         return self.read(answer, kind, f"{method} {path}")
 
-    async def me(self, untold: tuple[int, ...] = ()) -> int:
-        """Who we are there; 0 where that is answered with one of these statuses."""
+    async def me(self, unknown: tuple[int, ...] = ()) -> int:
+        """The id of our account; 0 where the forge answers with one of these statuses."""
         if self._me is None:
             answer = await self.ask("GET", "/user")
-            told = answer.status not in untold
-            self._me = self.read(answer, _Account, "GET /user").id if told else 0
+            known = answer.status not in unknown
+            self._me = self.read(answer, _Account, "GET /user").id if known else 0
         return self._me
 
     async def once(
         self, make: Callable[[], Awaitable[T]], find: Callable[[], Awaitable[T | None]]
     ) -> T:
-        """What a request makes, made once: after a lost answer it is looked for first."""
+        """Create a resource once: after a lost answer it is searched for first."""
         return await once(make, find, self.limits, self._host)
 
     async def ask(
@@ -132,7 +131,7 @@ class ForgeSession:
         *,
         again: bool = True,
     ) -> JsonAnswer:
-        """One request; OutsideError if it came to nothing, LostError if nobody knows."""
+        """One request; OutsideError if it failed, LostError if the result is unknown."""
         limits = self.limits
         url = f"{self._access.api}{path}" + (f"?{urlencode(query)}" if query else "")
         try:
@@ -140,22 +139,24 @@ class ForgeSession:
                 with attempt:
                     return await self._request(method, url, body, again=again)
         except PassingError as error:
-            told = self._clean(str(error))
-            raise OutsideError(f"{self._host}: {told} ({limits.tries_max} tries)") from None
+            cause = self._clean(str(error))
+            raise OutsideError(f"{self._host}: {cause} ({limits.tries_max} tries)") from None
         raise AssertionError("a retry context returns or raises")
 
     def read(self, answer: JsonAnswer, kind: type[T], asked: str) -> T:
-        """The value of an answer; OutsideError says what was refused, and what to do."""
+        """The value of an answer; OutsideError names what was refused, and the remedy."""
         if answer.status >= 300:
             raise self.refused(answer, asked)
         try:
             return msgspec.json.decode(answer.body, type=kind)
         except msgspec.MsgspecError as error:
-            told = self._clean(str(error))
-            raise OutsideError(f"{self._host}: the answer to {asked} is odd: {told}") from None
+            cause = self._clean(str(error))
+            raise OutsideError(
+                f"{self._host}: the answer to {asked} cannot be read: {cause}"
+            ) from None
 
     def refused(self, answer: JsonAnswer, asked: str) -> OutsideError:
-        """What a forge refused, in its words, and what to do about it."""
+        """The error for a refused request: the forge's own words, and the remedy."""
         said = self._clean(said_in(answer.body))
         text = f"{self._host}: HTTP {answer.status} to {asked}" + (f": {said}" if said else "")
         if answer.status < 400:
@@ -176,13 +177,13 @@ class ForgeSession:
         wait_s = _wait_s(answer)
         if wait_s is not None:
             if wait_s > limits.wait_max_s:
-                told = f"for {wait_s:.0f} s" if wait_s < _LONG_S else "for it does not say how long"
+                when = f"after {wait_s:.0f} s" if wait_s < _LONG_S else "at a time it does not name"
                 raise OutsideError(
-                    f"{self._host}: asked too often, it wants to be left alone {told}; "
-                    "run this again later, or with a token that may ask more"
+                    f"{self._host}: rate limit exceeded, retry {when}; "
+                    "run this again later, or with a token that has a higher limit"
                 )
             await asyncio.sleep(wait_s)
-            raise PassingError(f"HTTP {answer.status}: asked too often")
+            raise PassingError(f"HTTP {answer.status}: rate limit exceeded")
         return settled(answer, method, again=again)
 
     async def _send(self, method: str, url: str, body: object) -> JsonAnswer:
@@ -193,20 +194,20 @@ class ForgeSession:
         )
 
     def _clean(self, text: str) -> str:
-        """A text without the token, should a forge repeat it."""
+        """A text without the token, in case the forge repeats it."""
         return text.replace(self._token, "***") if self._token else text
 
 
 def said_in(body: bytes) -> str:
-    """The reason a forge gives for an error, whatever its form, on one line."""
+    """The reason that a forge gives for an error, in any form, on one line."""
     try:
-        told = msgspec.json.decode(body)
+        found = msgspec.json.decode(body)
     except msgspec.MsgspecError:
         return ""
-    if isinstance(told, dict):
-        parts = [told.get(name) for name in ("message", "error", "errors")]
-        told = [part for part in parts if part]
-    text = re.sub(r"\s+", " ", " ".join(_words(told))).strip()
+    if isinstance(found, dict):
+        parts = [found.get(name) for name in ("message", "error", "errors")]
+        found = [part for part in parts if part]
+    text = re.sub(r"\s+", " ", " ".join(_words(found))).strip()
     return text if len(text) <= _SAID_MAX else text[: _SAID_MAX - 1] + "…"
 
 
@@ -219,7 +220,7 @@ def _words(value: object) -> list[str]:
 
 
 def _goes_on(answer: JsonAnswer, seen: int) -> bool:
-    """Whether there is another page; the address it has is not heeded: it could lead elsewhere."""
+    """Whether there is another page; its address is ignored: it could lead to another host."""
     link = answer.headers.get("Link")
     if link is not None:
         return 'rel="next"' in link
@@ -228,7 +229,7 @@ def _goes_on(answer: JsonAnswer, seen: int) -> bool:
 
 
 def _wait_s(answer: JsonAnswer) -> float | None:
-    """How long a forge wants to be left alone; None: it does not."""
+    """How long a forge asks us to wait; None: it does not."""
     if answer.status not in _TOO_FAST:
         return None
     headers = answer.headers
@@ -240,7 +241,7 @@ def _wait_s(answer: JsonAnswer) -> float | None:
 
 
 def _until(reset: str, now: str) -> float:
-    """The seconds to a moment, by the forge's own clock; long, where that cannot be told."""
+    """The seconds to a moment, by the forge's own clock; very many where it is not readable."""
     try:
         return max(0.0, int(reset) - parsedate_to_datetime(now).timestamp())
     except (ValueError, TypeError):
@@ -248,5 +249,5 @@ def _until(reset: str, now: str) -> float:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text as long as a forge takes it."""
+    """A text cut to the length that a forge accepts."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -9,20 +9,20 @@ from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState
 
 
 class OwnComment(msgspec.Struct, frozen=True):
-    """A comment of ours."""
+    """One of our own comments."""
 
     id: int
     body: str
 
 
 class Anything(msgspec.Struct, frozen=True):
-    """An answer of which nothing is needed."""
+    """An answer whose content is not needed."""
 
 
 async def matching(
     found: AsyncIterator[MergeRequest], source: str, title: str, state: RequestState | None
 ) -> tuple[MergeRequest, ...]:
-    """Of all that a forge answered, what was asked for, the newest first."""
+    """The merge requests with this branch, title and state, the newest first."""
     kept = [
         each
         async for each in found
@@ -34,7 +34,7 @@ async def matching(
 
 
 async def between(forge: Forge, proposal: Proposal) -> MergeRequest | None:
-    """The one that is open between the branches of a proposal."""
+    """The open merge request between the branches of a proposal."""
     found = await forge.find(source=proposal.source)
     return next((each for each in found if each.target == proposal.target), None)
 
@@ -46,10 +46,10 @@ async def say(
     path: str,
     change: tuple[str, str],
 ) -> None:
-    """Say something in one comment, in the place of what we said before.
+    """Write one comment, in place of our earlier one.
 
-    `path` is where comments are made; `change` is how one is changed, and where, without its
-    number. Should there be several of ours, after answers that came too late, the others go.
+    `path` is where comments are created; `change` is the method and the path, without the number,
+    to change one. Duplicates of ours, left by late answers, are deleted.
     """
 
     async def make() -> OwnComment:

@@ -49,8 +49,8 @@ def _signed(git: Git, branch: str, parent: str, made: str, message: str) -> str:
     Where it cannot be signed there is none: the branch stays as it was.
     """
     tree = f"{made}^{{tree}}"
-    told = git.ask("commit-tree", "-S", tree, "-p", parent, given=message.encode())
-    signed = decoded(told).strip()
+    output = git.ask("commit-tree", "-S", tree, "-p", parent, given=message.encode())
+    signed = decoded(output).strip()
     moves = f"update refs/heads/{branch} {signed}\ndelete {_UNSIGNED}/{branch}\n"
     git.ask(*_NO_HOOKS, "update-ref", "--stdin", given=moves.encode())
     return signed
@@ -59,7 +59,7 @@ def _signed(git: Git, branch: str, parent: str, made: str, message: str) -> str:
 def _check(
     entries: Mapping[str, TreeEntry], files: Mapping[str, bytes | None], parent: str
 ) -> None:
-    """Nothing but files is written, and nothing but those that are named changes."""
+    """Only regular files are written, and only those that are named change."""
     problems = Problems()
     known = sorted(entries)
     for path in files:
@@ -74,7 +74,7 @@ def _check(
         elif path in entries and not entries[path].regular:
             problems.add(path, "is a link or another repository", "change what it leads to")
         elif file := next((each for each in above if each in entries or each in files), ""):
-            problems.add(path, f"would be below {file}, which is no folder", "name another file")
+            problems.add(path, f"would be below {file}, which is not a folder", "name another file")
     if problems.errors:
         raise UserError(tuple(problems.errors), where=parent[:10])
 
@@ -86,12 +86,12 @@ def _is_folder(known: list[str], path: str) -> bool:
 
 
 def _identity(git: Git, role: str) -> str:
-    """Who commits and when, as git's settings say; nobody is made up from a host's name."""
-    told = git.run("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT")
-    if told.returncode:
+    """Author and committer from the settings of git; none is guessed from the host name."""
+    done = git.run("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT")
+    if done.returncode:
         remedy = "run `git config --global user.name NAME` and `… user.email ADDRESS`"
         raise UserError((Problem("git", "does not know who commits", remedy),))
-    return decoded(told.stdout).strip()
+    return decoded(done.stdout).strip()
 
 
 def _is_it(

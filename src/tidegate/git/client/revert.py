@@ -17,18 +17,18 @@ def undoing(git: Git, commit: str, onto: str) -> Mapping[str, bytes | None]:
     before = git.line("rev-parse", "--verify", "--quiet", f"{commit}^1")
     if not before:
         raise _wrong(commit, "has nothing before it", "name a later one")
-    # Nobody sees this commit: no branch leads to it.
+    # No branch contains this commit.
     who = ("-c", "user.name=tidegate", "-c", "user.email=tidegate@localhost")
     back = git.line(*who, "commit-tree", f"{before}^{{tree}}", "-p", commit, "-m", "back")
     merge = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
     done = git.run(*merge, onto, back)
-    told = decoded(done.stdout).split("\0")
+    output = decoded(done.stdout).split("\0")
     if done.returncode == 1:
-        files = ", ".join(sorted({each for each in told[1:] if each})[:5])
+        files = ", ".join(sorted({each for each in output[1:] if each})[:5])
         raise _wrong(commit, f"later changes of {files} are in the way", "revert it by hand")
     if done.returncode:
         raise OutsideError(f"git merge-tree: {git.said(done)}")
-    old, new = (listing(git, place) or {} for place in (onto, told[0]))
+    old, new = (listing(git, place) or {} for place in (onto, output[0]))
     changed = [path for path, entry in new.items() if old.get(path) != entry]
     contents = dict(git.contents((path, new[path].blob) for path in changed))
     return {**contents, **{path: None for path in old if path not in new}}

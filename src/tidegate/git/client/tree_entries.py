@@ -16,7 +16,7 @@ _SHA256_LENGTH = 64
 
 
 class TreeEntry(msgspec.Struct, frozen=True, gc=False):
-    """One thing in a tree that is no tree."""
+    """One entry of a tree that is not a tree itself."""
 
     mode: str
     blob: str

@@ -1,6 +1,6 @@
-"""A commit as a working tree has it: with whatever is changed there, committed or not.
+"""A commit with the changes of a working tree, staged or not.
 
-What git does not know of yet is no part of it. Nothing is written, not even to the index.
+Untracked files are not part of it. Nothing is written, not even to the index.
 """
 
 import os

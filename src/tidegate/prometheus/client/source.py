@@ -1,7 +1,7 @@
-"""Asks Prometheus servers for evidence: all questions of a probe at once, each server by itself.
+"""Queries Prometheus servers for evidence: all requests of a probe at once, each server by itself.
 
-What is asked and what follows from the answers is decided in `wire/prometheus`; here is only the
-way there and back, and everything about it is bounded: calls at once, tries, time, size.
+`questions.py` and `testimony.py` decide what is requested and what follows from the answers; this
+module only transports them, within limits: concurrent calls, tries, time, size.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from tidegate.prometheus.testimony import Answers, weigh
 
 
 class PrometheusLimits(msgspec.Struct, frozen=True):
-    """How hard one server may be pressed, and how long anybody waits for it."""
+    """Limits on concurrency, tries, time and size of requests to one server."""
 
     concurrency_max: int = 4
     # One try of one question.
@@ -42,7 +42,7 @@ class PrometheusLimits(msgspec.Struct, frozen=True):
     # All tries of one question.
     total_s: float = 20.0
     tries_max: int = 3
-    # The first pause between two tries, made longer and less regular by chance.
+    # The first pause between two tries; later ones grow, with jitter.
     pause_s: float = 0.2
     # 25 shards with two counters, scraped every 15 s for 6 h, are 1.3 MB.
     bytes_max: int = 32 * 1024 * 1024
@@ -59,13 +59,13 @@ class PrometheusSource:
         )
         self._limits = limits or PrometheusLimits()
         self._session: aiohttp.ClientSession | None = None
-        # By address: a server that is slow keeps nobody from asking another.
+        # By address: a slow server does not delay requests to another.
         self._slots: dict[str, asyncio.Semaphore] = {}
 
     async def gather(
         self, probe: PrometheusProbe, revision: str | None, since: Instant, now: Instant
     ) -> Evidence:
-        """What a server has seen of a revision; OutsideError names the server and what it said."""
+        """The evidence of a server on a revision; OutsideError names the server and its error."""
         begun = monotonic_ns()
         server = self._server(probe)
         try:
@@ -79,7 +79,7 @@ class PrometheusSource:
             raise OutsideError(f"{server.name}: {error}") from None
 
     async def look(self, name: str | None, query: str) -> QueryResult:
-        """What a query has for an answer now; OutsideError names the server and what it said."""
+        """The current result of a query; OutsideError names the server and its error."""
         server = self._named(name)
         try:
             head, tls = await asyncio.to_thread(_credentials, server)
@@ -95,7 +95,7 @@ class PrometheusSource:
             self._session = None
 
     def _server(self, probe: PrometheusProbe) -> PrometheusServer:
-        """Who is meant; a bare address is asked without credentials, whoever else is there."""
+        """The server of a probe; a bare address is queried without credentials."""
         if probe.url is not None:
             return PrometheusServer(name=probe.url, url=probe.url)
         return self._named(probe.server)
@@ -119,7 +119,7 @@ class PrometheusSource:
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
     ) -> dict[ProbeQuestion, bytes]:
-        """All answers, or the first reason why there are not all."""
+        """All answers, or the first error."""
         tasks: dict[ProbeQuestion, asyncio.Task[bytes]] = {}
         try:
             async with asyncio.TaskGroup() as group:
@@ -139,7 +139,7 @@ class PrometheusSource:
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
     ) -> bytes:
-        """One question with all its tries; the slot is held while somebody else has to wait."""
+        """One request with all its tries; its slot is taken until it ends."""
         limits = self._limits
         slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
         try:
@@ -182,11 +182,11 @@ class PrometheusSource:
     def _judge(status: int, body: bytes, question: PrometheusRequest) -> bytes:
         if status == 200:
             return body
-        told = refusal(body) or "no reason given"
+        reason = refusal(body) or "no reason given"
         if status in PASSING:
-            raise PassingError(f"HTTP {status}: {told}")
+            raise PassingError(f"HTTP {status}: {reason}")
         query = question.form.get("query", question.path)
-        raise OutsideError(f"HTTP {status}: {told}; asked: {shorten(query)}")
+        raise OutsideError(f"HTTP {status}: {reason}; asked: {shorten(query)}")
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -199,7 +199,7 @@ def _credentials(server: PrometheusServer) -> tuple[dict[str, str], ssl.SSLConte
 
 
 def _tls(server: PrometheusServer) -> ssl.SSLContext | bool:
-    """Whose certificates count; True: the machine's."""
+    """The trusted certificates; True: those of the machine."""
     if server.ca_file is None:
         return True
     try:

@@ -1,6 +1,6 @@
 """The care of a journal in a database: find in it, verify it, move it, copy it.
 
-Whoever verifies or moves a journal sees it as it is at one moment, while others go on writing.
+A journal is verified or moved as of one moment, while others continue to write.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -92,7 +92,7 @@ def _wanted(partition_id: int, wanted: Wanted, after: int) -> sa.Select[Any]:
 
 
 def _verify_ends(connection: sa.Connection, found: Partition, last: bytes) -> Break | None:
-    """A chain that holds also has to end, and to begin, where its partition says."""
+    """A valid chain must also begin and end where its partition says."""
     if last != found.head.hash:
         what = f"entry {found.head.seq} is another one than the chain ends with"
         return Break(found.head.seq, what)

@@ -1,6 +1,6 @@
 """Claims: places of what several rollouts share, taken all or none with their plan.
 
-Taking one is an insert that does nothing where somebody else's row stands already.
+Taking one is an insert that does nothing where another row exists already.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from tidegate.store.client.schema import claims
 from tidegate.store.port import LostClaimError, TakenPlace
 
-# All who take or free claims in PostgreSQL queue here, or two of them could each wait for a place
-# that the other is about to give back. The number means nothing.
+# Transactions that take or free claims in PostgreSQL queue at this lock: otherwise two of them
+# could each wait for a place that the other is about to free. An arbitrary number.
 _LOCK = 7_463_016
 # Keys in one statement; databases take 32,766 values at most.
 _KEYS_MAX = 1_000
@@ -25,7 +25,7 @@ _TAKE = sa.text(
 
 
 def queue(connection: sa.Connection) -> None:
-    """Wait for whoever takes or frees claims right now."""
+    """Wait for transactions that take or free claims right now."""
     if connection.dialect.name != "sqlite":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
@@ -38,7 +38,7 @@ def free(connection: sa.Connection, keys: Sequence[str]) -> None:
 
 
 def take(connection: sa.Connection, wanted: Sequence[TakenPlace]) -> None:
-    """Take every place, or raise LostClaimError with who holds those that were lost."""
+    """Take every place, or raise LostClaimError with the holders of those that are taken."""
     lost: list[TakenPlace] = []
     for claim in wanted:
         if connection.execute(_TAKE, msgspec.structs.asdict(claim)).first() is not None:

@@ -104,7 +104,7 @@ def verify_stretch(
     """Verify the entries behind one number and up to another.
 
     Every hash follows from the one before and from everything in the row, its number among it: what
-    is missing or out of order does not fit either. Which of them it is, the slow way says.
+    is missing or out of order does not fit either. Which of them it is, the slow check finds.
     """
     fresh, last, seq, weight, found = _FRESH.copy, prev, after, 0, prev
     with _raw_rows(connection, (partition_id, after, up_to)) as rows:
@@ -118,7 +118,7 @@ def verify_stretch(
                 weight += len(body)
                 if last != found:
                     break
-        except TypeError:  # SQLite keeps a text in a column of numbers, if somebody puts one there
+        except TypeError:  # SQLite stores a text in a column of numbers if it is given one
             found = b""
     if last == found and seq == up_to:
         return PartitionRange(last, weight)
@@ -152,7 +152,7 @@ def _explain(
         entries = select_entries(connection, partition_id, after, up_to)
         broken = verify(prev, after + 1, entries)
     except (TypeError, sqlite3.OperationalError):  # not even the types are right
-        return Break(seq, f"entry {seq} was changed: it is no entry any more")
+        return Break(seq, f"entry {seq} was changed: it is not an entry any more")
     if broken is not None:
         return broken
     assert len(entries) < up_to - after, "two ways to verify disagree"

@@ -34,14 +34,14 @@ def dump(connection: sa.Connection) -> Iterator[Piece]:
 
 
 def adopt(connection: sa.Connection, pieces: Iterable[Piece]) -> None:
-    """Write pieces down; whoever hands them over has checked that the chains hold."""
+    """Store pieces; the caller has checked that the chains are valid."""
     partition_id = 0
     for group in _grouped(pieces):
         if isinstance(group, Chain):
             partition_id = _adopt_chain(connection, group)
         elif isinstance(group, Claimed):
             claim = TakenPlace(group.name, group.place, group.partition, group.key, group.at)
-            # After the partitions, as everybody does: two who queue never wait for each other.
+            # Locked after the partitions, as everywhere: so two writers never wait for each other.
             queue(connection)
             take(connection, (claim,))
         else:
@@ -77,7 +77,7 @@ def _adopt_chain(connection: sa.Connection, chain: Chain) -> int:
         "hash": chain.hash,
         "base_seq": chain.base_seq,
         "base_hash": chain.base_hash,
-        # Whoever still has a token of the other journal must not be taken for a newer one here.
+        # A token of the other journal must not count as a newer one here.
         "token": max(found.lease.token, chain.token),
     }
     connection.execute(sa.update(partitions).where(partitions.c.id == found.id).values(row))

@@ -15,8 +15,8 @@ NAMED_MAX = 5
 def write_files(root: Path, old: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> None:
     """Give files their new bytes, or take them away; what is so already stays as it is.
 
-    Each file is there whole at any moment, with the mode it had. Somebody's edits, of the files
-    that are meant, are never lost: StaleError names them, before anything is written.
+    Each file is complete at any moment, and keeps its mode. Local edits of these files are never
+    lost: StaleError names such files before anything is written.
     """
     found = {path: _there(root, path) for path in new}
     stale = [path for path in sorted(new) if found[path] not in (old.get(path), new[path])]

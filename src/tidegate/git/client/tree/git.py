@@ -60,7 +60,7 @@ class GitTree:
         return self._blobs
 
     def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Ask for contents in batches, through one process."""
+        """Read contents in batches, through one process."""
         return self._git.contents((path, self._blobs[path]) for path in paths)
 
 

@@ -107,7 +107,7 @@ class PromotionVersion(Part, frozen=True, kw_only=True):
     promotion: str
     environment: str
     version: str  # as it is written
-    # When, in which commit and by whom it was written; None: a branch that is followed.
+    # When, in which commit and by which author it was written; None: a branch that is followed.
     since: str | None = None
     commit: str | None = None
     author: str | None = None

@@ -1,4 +1,4 @@
-"""A `Promotion` document: an artifact, its environments in order, and where each says its version.
+"""A `Promotion` document: an artifact, its environments in order, and where each names its version.
 
     $schema: /tidegate/promotion-1.yml
     name: reconcile
@@ -64,7 +64,9 @@ def _artifact(reader: Reader) -> Artifact:
 def _schemas(reader: Reader) -> Schemas:
     needed = _place(reader.child("needed")) if reader.has("needed") else None
     if isinstance(needed, SaasPlace):
-        reader.problems.add(reader.at("needed"), "no place in a file", "write file, and at or line")
+        reader.problems.add(
+            reader.at("needed"), "not a place in a file", "write file, and at or line"
+        )
         needed = None
     found = Schemas(
         repository=_needed(reader, "repository", "name the repository of the schemas"),
@@ -73,7 +75,7 @@ def _schemas(reader: Reader) -> Schemas:
         needed=needed,
     )
     if not found.places:
-        reader.problems.add(reader.at("places"), "missing", "name where their version stands")
+        reader.problems.add(reader.at("places"), "missing", "name where their version is written")
     reader.close()
     return found
 
@@ -131,8 +133,8 @@ def _file(reader: Reader) -> FilePlace:
     ways = {way: reader.text(way) or "" for way in _WAYS}
     if sum(map(bool, ways.values())) != 1:
         given = [way for way, value in ways.items() if value]
-        told = f"{' and '.join(given)} are there" if given else "none of them is there"
-        reader.problems.add(reader.path, told, f"write exactly one of {', '.join(_WAYS)}")
+        what = f"{' and '.join(given)} are there" if given else "none of them is there"
+        reader.problems.add(reader.path, what, f"write exactly one of {', '.join(_WAYS)}")
     return FilePlace(
         file=_needed(reader, "file", "name a file, or a pattern: data/**/*.yml"),
         without=tuple(reader.texts("without")),
