@@ -5,6 +5,7 @@ state; `offer` checks the change again right before it is made, and returns what
 """
 
 import asyncio
+from collections.abc import Iterable
 
 from tidegate.forge.port import Forge, MergeRequest, RequestState
 from tidegate.gates.brakes import Brakes
@@ -60,16 +61,21 @@ async def observe(
 
     Merge requests are read last: a merge that is seen here is looked for in the next reading.
     """
+    facts: list[Fact] = []
+    if (fact := read_fact(state, await read_promotion(ports, partition))) is not None:
+        facts.append(fact)
+    if forge is not None:
+        facts += await requests_seen(forge, state.offers.values())
+    return tuple(facts)
+
+
+async def read_promotion(ports: PromotionPorts, partition: str) -> PromotionReading:
+    """Read one promotion: bundle, artifact and registry, as they are now."""
     await asyncio.to_thread(ports.bundle.fetch)
     name = partition.removeprefix(f"{KIND}/")
     checkout = await asyncio.to_thread(PromotionCheckout, ports, name)
     found = await survey(checkout, PromotionRequest(promotion=name), Brakes())
-    facts: list[Fact] = []
-    if (fact := read_fact(state, reading_of(checkout, found))) is not None:
-        facts.append(fact)
-    if forge is not None:
-        facts += await requests_seen(forge, state)
-    return tuple(facts)
+    return reading_of(checkout, found)
 
 
 def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> PromotionReading:
@@ -94,10 +100,10 @@ def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> Promotion
     )
 
 
-async def requests_seen(forge: Forge, state: PromotionState) -> list[MergeRequestSeen]:
+async def requests_seen(forge: Forge, offers: Iterable[VersionOffer]) -> list[MergeRequestSeen]:
     """The merge requests of open offers that have another state than before."""
     facts: list[MergeRequestSeen] = []
-    open_ = [each for each in state.offers.values() if each.state is OfferState.OPEN]
+    open_ = [each for each in offers if each.state is OfferState.OPEN]
     for offer in {each.name: each for each in open_}.values():
         request = await _request_of(forge, offer)
         if request is None or _STATES[request.state] is offer.state:

@@ -172,7 +172,9 @@ class _Braking:
 
 
 def is_under_way(world: PromotionWorld, name: str) -> bool:
-    """Whether an environment is between an offer and running what was offered."""
+    """Whether an environment is between a decision and running what was decided."""
+    if name in world.pending:
+        return True
     offer, check = world.offers.get(name), world.checks.get(name)
     if offer is None or offer.state is OfferState.CLOSED:
         return False

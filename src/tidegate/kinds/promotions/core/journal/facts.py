@@ -239,4 +239,12 @@ class PromotionRefused(Fact, frozen=True, tag="promotionRefused", kw_only=True, 
         return target in self.environments
 
 
-register(PromotionRead, PromotionDecided, Offered, MergeRequestSeen, Verified, PromotionRefused)
+PROMOTION_FACTS: tuple[type[Fact], ...] = (
+    PromotionRead,
+    PromotionDecided,
+    Offered,
+    MergeRequestSeen,
+    Verified,
+    PromotionRefused,
+)
+register(*PROMOTION_FACTS)
