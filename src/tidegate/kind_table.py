@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Where the rules of each kind are, by the first part of the names of its partitions; any other name
 # is that of a fleet whose targets are rolled out to.
 _RULES = {
+    "promotions": "tidegate.kinds.promotions.rules:PromotionRules",
     "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
 }
 _ROLLOUTS = "tidegate.kinds.rollouts.rules:RolloutRules"
@@ -40,6 +41,7 @@ _STARTS = (
     "tidegate.kinds.rollouts.start:start",
     "tidegate.kinds.integrations.start:start",
     "tidegate.kinds.upgrades.start:start",
+    "tidegate.kinds.promotions.start:start",
 )
 
 

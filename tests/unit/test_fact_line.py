@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from tidegate.engine.plain_state import PlanMade
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.mutex import Mutex
 from tidegate.gates.scope import EVERYTHING
@@ -153,6 +154,7 @@ LINES: list[tuple[Fact, str]] = [
         Imported(soak=SoakDoc(days=(("4.16.4", "w", 5),)), origin="state/", reason="moving"),
         "soak of 1 version from state/: moving",
     ),
+    (PlanMade(now=Instant(0), mode=Mode.ACT), "nothing to do"),
     (
         PromotionRead(
             version="b" * 40,
@@ -240,7 +242,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
     "wanted, expected",
     [
         (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
-         | {"bound", "told", "handled", "surveyed", "planned", "imported"} | PROMOTIONS),
+         | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan"} | PROMOTIONS),
         (Wanted(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
         (Wanted(target="a"), {"declared", "observed", "decided", "acted"}),
         (Wanted(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
@@ -256,7 +258,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (Wanted(since=LATER), set()),
         (Wanted(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
          | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}
-         | PROMOTIONS),
+         | {"plan"} | PROMOTIONS),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_whom_it_speaks_of(wanted: Wanted, expected: set[str]) -> None:

@@ -13,6 +13,7 @@ from tidegate.git.history import SHORT
 from tidegate.journal.chain import Entry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Bound
+from tidegate.journal.keys import task_key
 from tidegate.journal.replay import Replayed
 from tidegate.kinds.promotions.core.decide import KIND, PromotionDecision, decide
 from tidegate.kinds.promotions.core.explain.notices import promotion_notices
@@ -98,7 +99,9 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
             recheck_at=decided.recheck_at,
             # A place is claimed for each environment: each is freed when its own way has ended.
             claims=[
-                TakenPlace(one.name, one.place, partition, f"{partition}#{seq}/{one.target}", now)
+                TakenPlace(
+                    one.name, one.place, partition, task_key(partition, str(seq), one.target), now
+                )
                 for one in plan.claims
             ],
             frees=sorted({each.key for each in plan.freed}),

@@ -5,6 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 from tidegate.journal.fact import Mode
+from tidegate.journal.keys import task_key
 from tidegate.kinds.promotions.core.decide import PromotionDecision
 from tidegate.kinds.promotions.core.journal.facts import (
     EnvironmentVerdicts,
@@ -63,7 +64,7 @@ def decided_fact(
     tasks: tuple[PromotionTask, ...] = ()
     if decision.change is not None:
         target = ",".join(decision.change.environments)
-        tasks = (PromotionTask(f"{partition}#{seq}/{target}", target, decision.change),)
+        tasks = (PromotionTask(task_key(partition, str(seq), target), target, decision.change),)
     return PromotionDecided(
         now=now,
         mode=mode,
