@@ -1,6 +1,7 @@
 """Promotions run by the engine: rounds on real repositories, in virtual time, with a journal."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ START = Instant(1_800_000_000 * SECOND)
 HOLD = {"name": "h", "scope": {"everything": True}, "owner": "ada", "reason": "wait"}
 
 
+class Mortal(PromotionKind):
+    """A process that may die before it records what it did."""
+
+    dies = False
+
+    async def after_round(self, round_: Round) -> Mapping[str, str]:
+        return {} if self.dies else await super().after_round(round_)
+
+
 class Worker:
     """One worker on a site: a round every two minutes."""
 
@@ -40,14 +50,14 @@ class Worker:
 
     def restart(self) -> None:
         """What was only in memory is gone."""
-        self.kind = PromotionKind(self.site.ports, self.site.forge, self.clock)
+        self.kind = Mortal(self.site.ports, self.site.forge, self.clock)
 
-    def round(self, mode: Mode = Mode.ACT) -> RoundResult:
-        """One round, two minutes later."""
+    def round(self, mode: Mode = Mode.ACT, *, dies: bool = False) -> RoundResult:
+        """One round, two minutes later; the process may die before its results are recorded."""
         self.clock.at = Instant(self.clock.at + 120 * SECOND)
-        return asyncio.run(self._round(mode))
+        return asyncio.run(self._round(mode, dies))
 
-    async def _round(self, mode: Mode) -> RoundResult:
+    async def _round(self, mode: Mode, dies: bool) -> RoundResult:
         store, rules = self.store, self.kind.rules
         lease = store.lease(NAME, "w", self.clock.now(), Duration(3600 * SECOND))
         assert lease is not None
@@ -58,6 +68,7 @@ class Worker:
             self.clock,
             OtherStates(store).of(rules),
         )
+        self.kind.dies = dies
         return await Round(desk, self.kind, self._part(), lease, mode).run()
 
     def _part(self) -> PartitionState[PromotionState]:
@@ -147,7 +158,7 @@ def test_a_hold_and_a_pause_keep_a_promotion_from_being_offered(worker: Worker) 
 
 def test_a_worker_that_dies_after_an_offer_finds_it_again(worker: Worker) -> None:
     """What it had not recorded is offered once more, and is the same merge request."""
-    worker.round()
+    worker.round(dies=True)
     worker.restart()
     worker.round()
     worker.round()

@@ -1,18 +1,20 @@
 """Promotions as a worker runs them: the bundle and the forge are read, changes are offered.
 
-What came of an offer is recorded with the next reading. A crash in between only repeats the offer,
-which finds its merge request again.
+The result of an offer is recorded at the end of the round that made it. A crash in between only
+repeats the offer, which finds its merge request again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tidegate.engine.execute import ACTOR
 from tidegate.engine.kind import ActRefusedError, Kind
 from tidegate.forge.port import Forge
 from tidegate.gates.brakes import Brakes
+from tidegate.journal.chain import Note
 from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.app.observation import (
     offer,
@@ -40,6 +42,9 @@ from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import StaleError
 from tidegate.model.time import SECOND, Duration, Instant
+
+if TYPE_CHECKING:
+    from tidegate.engine.round import Round
 
 # A reading that is this old is read again.
 EVERY = Duration(60 * SECOND)
@@ -138,6 +143,14 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
             return made.url or made.branch
         why = f"{made.by}: {made.why}"
         raise StaleError(why) if made.until is not None else ActRefusedError(why)
+
+    async def after_round(self, round_: "Round") -> Mapping[str, str]:
+        """Record what was offered or refused."""
+        made = self._made.pop(round_.part.partition, [])
+        if made:
+            notes = [Note(round_.clock.now(), ACTOR, fact) for fact in made]
+            await asyncio.to_thread(round_.part.write, notes, token=round_.lease.token)
+        return {}
 
     def on_lease_lost(self, partition: str) -> None:
         """Another worker leads it, and reads it anew."""

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 
 from tidegate.forge.port import Forge, MergeRequest, RequestState
 from tidegate.gates.brakes import Brakes
-from tidegate.git.history import Commit
 from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.plan import plan_promotion
 from tidegate.kinds.promotions.app.ports import PromotionPorts
-from tidegate.kinds.promotions.app.survey import PromotionRequest, PromotionSurvey, survey
+from tidegate.kinds.promotions.app.survey import PromotionRequest, reading_of, survey
 from tidegate.kinds.promotions.core.decide import KIND, PromotionDecision, VersionChange
 from tidegate.kinds.promotions.core.journal.facts import (
     MergeRequestSeen,
@@ -32,8 +31,6 @@ from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.propose.change import Upto
 from tidegate.propose.offer import OfferOptions, carry_out
 
-# At most so many commits are recorded with a reading; notices name the first of them.
-COMMITS_MAX = 50
 # What was decided on an older reading is decided again after this long, on a newer one.
 RETRY_AFTER = Duration(60 * SECOND)
 _STATES = {
@@ -76,28 +73,6 @@ async def read_promotion(ports: PromotionPorts, partition: str) -> PromotionRead
     checkout = await asyncio.to_thread(PromotionCheckout, ports, name)
     found = await survey(checkout, PromotionRequest(promotion=name), Brakes())
     return reading_of(checkout, found)
-
-
-def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> PromotionReading:
-    """What a survey found, as it is recorded."""
-    world = found.world
-    commits: dict[str, Commit] = {
-        commit.sha: commit for each in found.comparisons.values() for commit in each.brings
-    }
-    newest = sorted(commits.values(), key=lambda each: (-each.at, each.sha))
-    return PromotionReading(
-        promotion=world.promotion,
-        base=checkout.base,
-        written=world.written,
-        missing=dict(checkout.unseen),
-        unread=dict(checkout.written.unread),
-        version=world.version,
-        relations=dict(world.relations),
-        commits=tuple(newest[:COMMITS_MAX]),
-        image=world.image,
-        image_state=world.image_state,
-        schemas=() if world.schemas is None else (world.schemas,),
-    )
 
 
 async def requests_seen(forge: Forge, offers: Iterable[VersionOffer]) -> list[MergeRequestSeen]:
@@ -162,17 +137,7 @@ async def offer(
     if not done.commit:
         why = f"{done.target} has it already"
         return _refused(change, "bundle", why, verdicts, Instant(now + RETRY_AFTER))
-    found = done.request
-    return Offered(
-        environments=change.environments,
-        version=change.version,
-        branch=done.branch,
-        commit=done.commit,
-        url="" if found is None else found.url,
-        number=None if found is None else found.number,
-        verdicts=verdicts,
-        reason=reason,
-    )
+    return planned.offered(done, reason)
 
 
 def _marks(

@@ -1,7 +1,7 @@
 """Plans a promotion: what every gate says, which lines and shards change, whose work goes out."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -30,9 +30,21 @@ from tidegate.kinds.promotions.app.proposal_text import (
     key,
     title,
 )
-from tidegate.kinds.promotions.app.survey import PromotionRequest, PromotionSurvey, survey
+from tidegate.kinds.promotions.app.survey import (
+    PromotionRequest,
+    PromotionSurvey,
+    reading_of,
+    survey,
+)
 from tidegate.kinds.promotions.core.authors import authors_of
 from tidegate.kinds.promotions.core.decide import KIND, decide
+from tidegate.kinds.promotions.core.journal.facts import Offered
+from tidegate.kinds.promotions.core.journal.record import marks_of
+from tidegate.kinds.promotions.core.journal.state import (
+    PromotionReading,
+    PromotionState,
+    with_history,
+)
 from tidegate.kinds.promotions.core.model import (
     SCHEMAS,
     PromotionEnvironment,
@@ -53,12 +65,27 @@ from tidegate.propose.offer import Offer
 _FINISHED = frozenset((ProgressReason.Done, PromotionReason.FollowsBranch))
 
 
+# The state of a promotion by its name, as a journal has it; None: nothing is recorded.
+StateOf = Callable[[str], PromotionState | None]
+
+
 async def plan_promotion(
-    ports: PromotionPorts, request: PromotionRequest, brakes: Brakes, now: Instant
+    ports: PromotionPorts,
+    request: PromotionRequest,
+    brakes: Brakes,
+    now: Instant,
+    state_of: StateOf = lambda _: None,
 ) -> "PlannedPromotion":
-    """Read everything, and decide. UserError if the bundle would have new errors."""
+    """Read everything, and decide. UserError if the bundle would have new errors.
+
+    With `state_of` the decision knows earlier offers, checks and refusals; without it, as for a
+    promotion by hand, an open merge request is found and updated.
+    """
     checkout = await asyncio.to_thread(_checkout, ports, request)
     found = await survey(checkout, request, brakes)
+    state = state_of(checkout.promotion.name)
+    if state is not None:
+        found = PromotionSurvey(with_history(found.world, state), found.comparisons)
     return await asyncio.to_thread(PlannedPromotion, checkout, found, now)
 
 
@@ -199,8 +226,29 @@ class PlannedPromotion:
             message=commit_message(facts),
         )
 
+    def offered(self, done: ProposedChange, reason: str) -> Offered:
+        """The fact of an offer."""
+        request = done.request
+        return Offered(
+            environments=self.moved,
+            version=self.world.version,
+            branch=done.branch,
+            commit=done.commit,
+            url="" if request is None else request.url,
+            number=None if request is None else request.number,
+            verdicts={
+                environment.name: marks_of(option.verdicts)
+                for option, environment in self._options()
+            },
+            reason=reason,
+        )
+
+    def reading(self) -> PromotionReading:
+        """What was read, as it is recorded."""
+        return reading_of(self.checkout, self._survey)
+
     def handled(self, done: ProposedChange) -> tuple[HandledObject, ...]:
-        """What the journal keeps of an offer made by hand."""
+        """What the journal of acts by hand keeps of an offer."""
         where = done.request.url if done.request is not None else done.branch
         return tuple(
             HandledObject(f"{KIND}/{name}", "offered", f"{self.world.version} in {where}")

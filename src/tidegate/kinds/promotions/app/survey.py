@@ -11,6 +11,7 @@ from tidegate.git.history import FULL, SHORT, Ancestry, Commit
 from tidegate.git.port import Repository
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.ports import ImageLookup
+from tidegate.kinds.promotions.core.journal.state import PromotionReading
 from tidegate.kinds.promotions.core.model import COMMIT, Promotion, WrittenVersion
 from tidegate.kinds.promotions.core.world import ImageState, PromotionWorld, Relation, SchemasNeed
 from tidegate.model.errors import OutsideError, UserError
@@ -21,6 +22,8 @@ from tidegate.registry.port import Registry
 _TRAILER = re.compile(r"^(?:Requires|Needs|Depends-On)[-: ]+\S*schemas\S*?[:/ ]+([0-9a-f]{7,64})\b",
     re.IGNORECASE | re.MULTILINE)  # fmt: skip
 HEAD = "HEAD"
+# At most so many commits are recorded with a reading; notices name the first of them.
+COMMITS_MAX = 50
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,3 +195,25 @@ class RegistryImages(ImageLookup):
             return ImageState.UNKNOWN
         finally:
             await self._registry.close()
+
+
+def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> PromotionReading:
+    """What a survey found, as it is recorded."""
+    world = found.world
+    commits: dict[str, Commit] = {
+        commit.sha: commit for each in found.comparisons.values() for commit in each.brings
+    }
+    newest = sorted(commits.values(), key=lambda each: (-each.at, each.sha))
+    return PromotionReading(
+        promotion=world.promotion,
+        base=checkout.base,
+        written=world.written,
+        missing=dict(checkout.unseen),
+        unread=dict(checkout.written.unread),
+        version=world.version,
+        relations=dict(world.relations),
+        commits=tuple(newest[:COMMITS_MAX]),
+        image=world.image,
+        image_state=world.image_state,
+        schemas=() if world.schemas is None else (world.schemas,),
+    )

@@ -10,19 +10,75 @@ from tidegate.settings.settings import Settings
 if TYPE_CHECKING:
     from tidegate.kinds.promotions.app.plan import PlannedPromotion
     from tidegate.kinds.promotions.app.survey import PromotionRequest
+    from tidegate.kinds.promotions.core.journal.state import PromotionState
+    from tidegate.propose.change import ProposedChange
 
 
 def planned_promotion(
-    settings: Settings, request: "PromotionRequest", *, fetch: bool = True
+    settings: Settings,
+    request: "PromotionRequest",
+    *,
+    fetch: bool = True,
+    with_journal: bool = False,
 ) -> "PlannedPromotion":
-    """Read everything, and decide."""
+    """Read everything, and decide; with the journal, knowing what was offered before."""
     from tidegate.cli.by_hand import brakes_now
     from tidegate.kinds.promotions.app.plan import plan_promotion
     from tidegate.wiring import clock
 
     ports = ports_of(settings, fetch=fetch)
     now = clock().now()
-    return asyncio.run(plan_promotion(ports, request, brakes_now(settings, now), now))
+    brakes = brakes_now(settings, now)
+    if not with_journal:
+        return asyncio.run(plan_promotion(ports, request, brakes, now))
+
+    def known(name: str) -> "PromotionState":
+        return promotion_state(settings, name)
+
+    return asyncio.run(plan_promotion(ports, request, brakes, now, known))
+
+
+def promotion_state(settings: Settings, name: str) -> "PromotionState":
+    """The state of a promotion, as the journal has it."""
+    from tidegate.cli.by_hand import any_store
+    from tidegate.engine.partition import PartitionState
+    from tidegate.kinds.promotions.core.decide import KIND
+    from tidegate.kinds.promotions.rules import PromotionRules
+
+    with any_store(settings.database) as store:
+        part = PartitionState(store, f"{KIND}/{name}", PromotionRules())
+        part.catch_up()
+        return part.state
+
+
+def record_offer(
+    settings: Settings,
+    planned: "PlannedPromotion",
+    done: "ProposedChange",
+    reason: str,
+    *,
+    newest: bool,
+) -> None:
+    """Record an offer by hand: among acts by hand, and in the journal of the promotion.
+
+    `newest`: no other version was named, so that what was read is the newest.
+    """
+    from tidegate.cli.by_hand import record_by_hand
+    from tidegate.cli.live import opened, signed
+    from tidegate.kinds.promotions.core.decide import KIND
+    from tidegate.kinds.promotions.core.journal.record import read_fact
+    from tidegate.kinds.promotions.core.model import SCHEMAS
+    from tidegate.wiring import clock
+
+    record_by_hand(settings, f"by-hand/{KIND}", planned.handled(done), reason)
+    name = planned.world.promotion.name
+    if name == SCHEMAS:
+        return  # part of another promotion, and served by no worker
+    read = read_fact(promotion_state(settings, name), planned.reading()) if newest else None
+    facts = [each for each in (read, planned.offered(done, reason)) if each is not None]
+    with opened(settings.database, writes=True) as store:
+        now = clock().now()
+        store.append(f"{KIND}/{name}", [signed(fact, now) for fact in facts])
 
 
 def show_plan(planned: "PlannedPromotion", settings: Settings, output: str) -> None:
@@ -44,7 +100,7 @@ def show_gates(settings: Settings, environment: str, promotion: str | None, outp
     from tidegate.kinds.promotions.cli.plan_text import gate_lines
 
     request = PromotionRequest(promotion=promotion, to=(environment,))
-    document = planned_promotion(settings, request).document()
+    document = planned_promotion(settings, request, with_journal=True).document()
     if output != "table":
         emit(document, output)
         return

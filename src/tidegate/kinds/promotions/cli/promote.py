@@ -86,24 +86,28 @@ def promote(
         check_image=not no_registry_check,
     )
     settings = merged.settings()
-    carry_out(planned_promotion(settings, request, fetch=not no_fetch), settings, proposing, output)
+    planned = planned_promotion(settings, request, fetch=not no_fetch)
+    carry_out(planned, settings, proposing, output, newest=not ref)
 
 
 def carry_out(
-    planned: "PlannedPromotion", settings: Settings, proposing: Proposing, output: str
+    planned: "PlannedPromotion",
+    settings: Settings,
+    proposing: Proposing,
+    output: str,
+    *,
+    newest: bool,
 ) -> None:
     """Show what is planned and offer it; exit 1 where a selected environment has to wait."""
     from pathlib import Path
 
-    from tidegate.cli.by_hand import record_by_hand
-    from tidegate.kinds.promotions.cli.plan import show_plan
-    from tidegate.kinds.promotions.core.decide import KIND
+    from tidegate.kinds.promotions.cli.plan import record_offer, show_plan
 
     show_plan(planned, settings, output)
     if planned.edited:
         offer = planned.offer(proposing.reason)
         done = proposing.carry_out(offer, Path(settings.bundle), settings, output)
         if done is not None and done.commit:
-            record_by_hand(settings, f"by-hand/{KIND}", planned.handled(done), proposing.reason)
+            record_offer(settings, planned, done, proposing.reason, newest=newest)
     if planned.waits:
         raise click.exceptions.Exit(FAILURE)

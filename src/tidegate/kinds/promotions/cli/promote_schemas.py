@@ -49,4 +49,5 @@ def schemas(
         of_schemas=True,
     )
     settings = merged.settings()
-    carry_out(planned_promotion(settings, request, fetch=not no_fetch), settings, proposing, output)
+    planned = planned_promotion(settings, request, fetch=not no_fetch)
+    carry_out(planned, settings, proposing, output, newest=not ref)

@@ -308,6 +308,19 @@ def world_of(state: PromotionState, brakes: Brakes | None) -> PromotionWorld | N
     )
 
 
+def with_history(world: PromotionWorld, state: PromotionState) -> PromotionWorld:
+    """A world that was read just now, with what the journal knows of earlier offers."""
+    return replace(
+        world,
+        paused=state.paused,
+        aborted=bool(state.aborted) and state.aborted == world.version,
+        offers=dict(state.offers),
+        checks=dict(state.checks),
+        refusals=dict(state.refusals),
+        pending=_pending(state),
+    )
+
+
 def _targets(read: PromotionReading) -> tuple[str, ...]:
     """Every environment; of the built-in promotion those that the bundle has."""
     there = {each.environment for each in read.written} | read.unread.keys()
