@@ -18,7 +18,7 @@ from tidegate.journal.replay import Replayed
 from tidegate.kinds.promotions.core.decide import KIND, PromotionDecision, decide
 from tidegate.kinds.promotions.core.explain.notices import promotion_notices
 from tidegate.kinds.promotions.core.explain.view import promotion_view
-from tidegate.kinds.promotions.core.journal import pending, record, replay, state
+from tidegate.kinds.promotions.core.journal import record, replay, state, tasks
 from tidegate.kinds.promotions.core.journal.facts import PROMOTION_FACTS, PromotionTask
 from tidegate.kinds.promotions.core.journal.state import PromotionState
 from tidegate.kinds.promotions.core.world import PromotionWorld
@@ -109,20 +109,20 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
 
     def due(self, known: PromotionState, now: Instant) -> Sequence[Sequence[AnyTask]]:
         """Changes without an outcome whose time has come."""
-        return (pending.due_tasks(known, now),)
+        return (tasks.due_tasks(known, now),)
 
     def overdue(self, known: PromotionState, now: Instant) -> Sequence[AnyTask]:
         """Changes that were not tried for too long."""
-        return pending.overdue_tasks(known, now)
+        return tasks.overdue_tasks(known, now)
 
     def retry_at(self, known: PromotionState) -> Instant | None:
         """When the next pending change is tried."""
-        return pending.next_retry(known)
+        return tasks.next_retry(known)
 
     def unwanted(self, known: PromotionState, task: AnyTask) -> str:
         """Why a change is no longer wanted."""
         assert isinstance(task, PromotionTask)
-        return pending.unwanted(known, task)
+        return tasks.unwanted(known, task)
 
     def labels(self, known: PromotionState) -> Mapping[str, Mapping[str, str]]:
         """Environments have no labels: brakes name them."""
