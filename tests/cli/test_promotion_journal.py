@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.git_repos import git
 from tests.promoted import Play, Source, make_source
 
 NAME = "promotions/qontract-reconcile"
@@ -56,6 +57,19 @@ def test_a_worker_offers_what_is_decided_and_nothing_twice(play: Play) -> None:
     shown = play.run("journal", "show", "--partition", NAME).stdout
     assert shown.count(" offered ") == 2, "the name of the fact, and its line"
     assert "all equal" in play.run("replay", NAME).stdout
+
+
+def test_a_merge_is_seen_by_the_next_worker(play: Play) -> None:
+    """A worker that starts anew reads the merge requests that its journal has open."""
+    run = ("run", "--once", "--kind", "promotions", "--act", "promotions/*")
+    assert play.run(*run).returncode == 0
+    branch = "origin/tidegate/promote-qontract-reconcile-to-jenkins"
+    git(play.clone, "fetch", "-q")
+    git(play.clone, "merge", "-q", "--no-edit", branch)
+    git(play.clone, "push", "-q", "origin", "HEAD:main")
+    assert play.run(*run).returncode == 0
+    assert "#1 is merged" in play.run("journal", "show", "--partition", NAME).stdout
+    assert "Done" in play.run("why", "jenkins").stdout
 
 
 def test_a_paused_promotion_offers_nothing(play: Play) -> None:

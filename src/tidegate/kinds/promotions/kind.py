@@ -81,6 +81,8 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         # Open offers as of the last round, and the results of acts that are not recorded yet.
         self._open: dict[str, tuple[VersionOffer, ...]] = {}
         self._made: dict[str, list[Offered | PromotionRefused]] = {}
+        # Partitions with open offers whose merge requests were not read yet.
+        self._unread: set[str] = set()
         self._woken: asyncio.Queue[str] = asyncio.Queue()
         # The repositories are used by one call at a time.
         self._lock = asyncio.Lock()
@@ -120,10 +122,24 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         facts += [each for each in seen.requests if known.get(each.branch) is OfferState.OPEN]
         if (verified := verified_fact(state, seen.checks)) is not None:
             facts.append(verified)
-        self._open[partition] = tuple(
-            each for each in state.offers.values() if each.state is OfferState.OPEN
-        )
+        self._expect(partition, state)
         return [(now, fact) for fact in facts]
+
+    def _expect(self, partition: str, state: PromotionState) -> None:
+        """Read the merge requests of open offers next time; soon, if some were not read yet."""
+        offers = state.offers.values()
+        found = tuple(each for each in offers if each.state is OfferState.OPEN)
+        unread = {each.name for each in found} - {e.name for e in self._open.get(partition, ())}
+        self._open[partition] = found
+        self._unread.discard(partition)
+        if unread:
+            self._unread.add(partition)
+            self.observe_soon(partition)
+            self._woken.put_nowait(partition)
+
+    def rests(self, result: Any) -> bool:
+        """Whether nothing more happens by itself: no merge request is still to be read."""
+        return super().rests(result) and result.partition not in self._unread
 
     def observe_soon(self, partition: str) -> None:
         """Read again in the next round."""
@@ -156,4 +172,5 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         """Another worker leads it, and reads it anew."""
         self._last.pop(partition, None)
         self._open.pop(partition, None)
+        self._unread.discard(partition)
         self._made.pop(partition, None)
