@@ -3,7 +3,7 @@
 A million drawn states are mostly alike. What a decision says of a target is one tuple of reasons,
 under one strategy and one course; of the first million states some two thousand brought a new one
 (measured: 1,122 among the first 20,000, 1,696 of 100,000, 1,955 of 200,000). These are kept in
-`chosen.txt`, and checked by everyone; how many fresh ones are drawn beside them is a matter of time.
+`chosen.txt` and always checked; how many fresh ones are drawn beside them is a matter of time.
 
     python -m tests.sim.chosen 1000000      choose again, after the generator or the rules changed
 """
