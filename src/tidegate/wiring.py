@@ -27,6 +27,8 @@ from tidegate.registry.port import Registry
 from tidegate.store.archive_port import Archive
 
 if TYPE_CHECKING:
+    from tidegate.bundle.reader import Progress
+    from tidegate.bundle.section import Bundle, Sections
     from tidegate.forge.place import ForgeKind
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
 
@@ -47,6 +49,30 @@ def reasons() -> tuple[Reason, ...]:
         *UPGRADE_REASONS,
     )
     return tuple(reason for table in tables for reason in table)
+
+
+def bundle_sections() -> "Sections":
+    """What each kind reads of a bundle."""
+    from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+    from tidegate.kinds.promotions.bundle import PROMOTIONS_SECTION
+    from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
+
+    return (INTEGRATIONS, PROMOTIONS_SECTION, UPGRADES_SECTION)
+
+
+def bundle_rules() -> dict[str, str]:
+    """What findings in a bundle are about, by the word that names it."""
+    from tidegate.bundle.finding import RULES
+
+    sections = bundle_sections()
+    return {**RULES, **{name: text for each in sections for name, text in each.rules.items()}}
+
+
+def read_bundle(tree: Tree, cache: Cache, progress: "Progress | None" = None) -> "Bundle":
+    """The bundle in a tree, read for every kind."""
+    from tidegate.bundle.reader import read_bundle
+
+    return read_bundle(tree, cache, bundle_sections(), progress)
 
 
 def clock() -> Clock:

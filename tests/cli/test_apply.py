@@ -19,12 +19,13 @@ from tests.estates import Land
 from tests.folders import Folder
 from tidegate import wiring
 from tidegate.cli.main import cli
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.cli import estate as estate_cli
 from tidegate.kinds.integrations.core.workloads.estate import estate_of, manifest_of
 from tidegate.kubernetes.port import DEPLOYMENT, Cluster
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, Problems
+from tidegate.wiring import read_bundle
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "plans"
 CLUSTERS = {"prod-1": "production", "stage-1": "stage"}
@@ -349,7 +350,8 @@ def test_what_would_be_created_is_shown_in_full(tidegate: Run) -> None:
 def predecessors(land: Land, folder: Folder) -> None:
     """Have everything there as the existing manager makes it."""
     bundle = read_bundle(wiring.open_tree(folder.root), wiring.bundle_cache(wanted=False))
-    wanted = estate_of(bundle.integrations, bundle.inventories, Problems())
+    declared = INTEGRATIONS.of(bundle)
+    wanted = estate_of(declared.integrations, declared.inventories, Problems())
     for piece in wanted.pieces():
         document = deepcopy(manifest_of(piece, wanted.site, adopted=True))
         document["metadata"]["annotations"] = {"qontract.integration": "integrations-manager"}

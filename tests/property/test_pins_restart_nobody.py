@@ -11,16 +11,17 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
+from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.review.notes import Note
 from tidegate.kinds.integrations.core.review.pinning import Aim, aims_of, restarted, touched
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.machine.file_cache import NoCache
 from tidegate.model.problem import Problems
+from tidegate.wiring import read_bundle
 
 FILE = "integrations/it.yml"
 NOTE = Note(by="ann", reason="it's: #4", until="2026-12-01").text
@@ -117,7 +118,8 @@ def files(draw: st.DrawFn) -> dict[str, bytes]:
 def estate(bundle: Bundle) -> Estate:
     """What a bundle comes to, and nothing is wrong with it."""
     problems = Problems()
-    found = estate_of(bundle.integrations, bundle.inventories, problems)
+    declared = INTEGRATIONS.of(bundle)
+    found = estate_of(declared.integrations, declared.inventories, problems)
     assert not problems.errors
     assert not bundle.errors
     return found
@@ -153,7 +155,7 @@ def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[Aim]]:
     found = draw(files())
     bundle = bundle_of(found)
     assert not bundle.errors, bundle.findings
-    every = aims_of(estate(bundle), bundle.inventories)
+    every = aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)
     return (
         found,
         bundle,
@@ -169,7 +171,7 @@ def test_pinning_what_is_wanted_changes_no_workload(
     found, bundle, aims = world
     after = read(found, written(found, aims, None))
     assert effects_of(estate(bundle), estate(after)).effects == ()
-    new = {aim.at: aim for aim in aims_of(estate(after), after.inventories)}
+    new = {aim.at: aim for aim in aims_of(estate(after), INTEGRATIONS.of(after).inventories)}
     for aim in aims:
         assert new[aim.at].image == aim.place.wanted(aim.unit)
         override = new[aim.at].override
@@ -185,7 +187,7 @@ def test_pinning_moves_those_and_nobody_else(
     after = read(found, written(found, aims, image))
     before, now = estate(bundle), estate(after)
     assert touched(before, now, [aim.at for aim in aims]) == []
-    new = {aim.at: aim for aim in aims_of(now, after.inventories)}
+    new = {aim.at: aim for aim in aims_of(now, INTEGRATIONS.of(after).inventories)}
     assert {new[aim.at].place.wanted(new[aim.at].unit) for aim in aims} == {image}
     moved = {(p.place.name, p.unit) for p in restarted(before, now, {}, new) if p.place}
     assert moved <= {aim.at for aim in aims if aim.place.wanted(aim.unit) != image}
@@ -205,7 +207,7 @@ def test_pin_then_unpin_is_the_file_as_it_was(
     files = written(found, aims, "f929a38")
     assert files != found
     bundle = bundle_of(files)
-    new = {aim.at: aim for aim in aims_of(estate(bundle), bundle.inventories)}
+    new = {aim.at: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
     asked = [(new[aim.at].place, aim.shard) for aim in aims]
     made = unpinned(files.__getitem__, asked)
     event(f"{len(aims)} pinned")

@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.bundles import read_uncached
 from tidegate import wiring
 from tidegate.kinds.integrations.app.estate_source import BundleEstates
 from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX
@@ -48,7 +49,7 @@ def test_a_difference_that_was_accepted_is_not_another_one(
 
 def estate() -> Estate:
     """The example's."""
-    source = BundleEstates(lambda: wiring.open_tree(EXAMPLE), wiring.bundle_cache(wanted=False))
+    source = BundleEstates(lambda: wiring.open_tree(EXAMPLE), read_uncached)
     return asyncio.run(source.read())
 
 

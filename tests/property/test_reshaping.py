@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.waves.reshaping import (
     Share,
     owners_of,
@@ -34,7 +35,8 @@ def place_of(sharding: str) -> Place:
     )
     bundle = bundle_of({**INVENTORY, "integrations/t.yml": text})
     problems = Problems()
-    (place,) = estate_of(bundle.integrations, bundle.inventories, problems).places
+    declared = INTEGRATIONS.of(bundle)
+    (place,) = estate_of(declared.integrations, declared.inventories, problems).places
     assert not problems.errors
     return place
 

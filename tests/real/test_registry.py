@@ -24,6 +24,7 @@ from tests.real.registry import (
     with_tokens,
 )
 from tidegate.kinds.integrations.app.digests import Digests
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of, manifest_of
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.model.errors import OutsideError
@@ -200,7 +201,8 @@ def estate(address: str, pinned: str) -> Estate:
     bundle = with_integration(integration(MANAGED.replace("PINNED", pinned)))
     assert not bundle.errors
     site = Site(parameters={"IMAGE": f"{address}/estate/one"})
-    return estate_of(bundle.integrations, bundle.inventories, Problems(), site=site)
+    declared = INTEGRATIONS.of(bundle)
+    return estate_of(declared.integrations, declared.inventories, Problems(), site=site)
 
 
 def settled(address: str, pinned: str) -> tuple[Estate, Problems]:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
 from tidegate.kinds.integrations.app.estate_source import estate_in
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import Affected, View, affected_by, tag_in
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Site
@@ -36,8 +37,8 @@ def _view(text: str, tag: str = "", files: Mapping[str, str] = INVENTORY) -> Vie
     assert not bundle.errors, bundle.findings
     return View(
         estate=estate_in(bundle, Site()),
-        integrations=bundle.integrations,
-        inventories=bundle.inventories,
+        integrations=INTEGRATIONS.of(bundle).integrations,
+        inventories=INTEGRATIONS.of(bundle).inventories,
         tag=tag,
     )
 
@@ -226,7 +227,7 @@ def test_cases_come_in_their_order() -> None:
             .replace("9", "1"),
         }
     )
-    view = View(estate=estate_in(bundle, Site()), integrations=bundle.integrations)
+    view = View(estate=estate_in(bundle, Site()), integrations=INTEGRATIONS.of(bundle).integrations)
     assert [case.integration for case in _affected(view, view).cases] == ["b", "a"]
 
 

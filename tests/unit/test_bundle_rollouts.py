@@ -3,7 +3,8 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, bundle_of, with_integration
-from tidegate.kinds.integrations.bundle.joining import Bundle
+from tidegate.bundle.section import Bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.rollouts.core.strategy import OnFailure, StrategyType
 
@@ -36,7 +37,7 @@ def read(integration: str, **files: str) -> Bundle:
 
 
 def rules(bundle: Bundle) -> list[Rules | None]:
-    (one,) = bundle.integrations
+    (one,) = INTEGRATIONS.of(bundle).integrations
     return [managed.rollout for managed in one.managed]
 
 
@@ -114,7 +115,7 @@ def test_a_file_of_rules_that_is_not_there_is_told_and_nobody_runs_without() -> 
 
 def test_overlap_is_read_wherever_sharding_stands_and_must_agree() -> None:
     text = "  sharding: {strategy: static, shards: 3, overlap: true}\n"
-    (one,) = with_integration(HEAD + places(text)).integrations
+    (one,) = INTEGRATIONS.of(with_integration(HEAD + places(text))).integrations
     assert [managed.sharding.overlap for managed in one.managed] == [True, False]
     twice = text + "  "
     spec = SPEC[:-1] + ", sharding: {overlap: false}}"

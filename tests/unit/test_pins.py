@@ -3,9 +3,10 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration
+from tidegate.bundle.section import Bundle
 from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
-from tidegate.kinds.integrations.bundle.joining import Bundle
 from tidegate.kinds.integrations.bundle.lint import overdue
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.notes import Note, read_note
 from tidegate.kinds.integrations.core.review.pinning import (
     Aim,
@@ -34,7 +35,8 @@ def files(entry: str) -> dict[str, bytes]:
 def estate(bundle: Bundle) -> Estate:
     """What a sound bundle comes to."""
     problems = Problems()
-    found = estate_of(bundle.integrations, bundle.inventories, problems)
+    declared = INTEGRATIONS.of(bundle)
+    found = estate_of(declared.integrations, declared.inventories, problems)
     assert not problems.errors, [problem.text() for problem in problems.errors]
     return found
 
@@ -42,7 +44,7 @@ def estate(bundle: Bundle) -> Estate:
 def aims(entry: str) -> dict[str, Aim]:
     """Every shard there is, by what overrides call it."""
     bundle = bundle_of(files(entry))
-    return {aim.shard: aim for aim in aims_of(estate(bundle), bundle.inventories)}
+    return {aim.shard: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
 
 
 def after_pin(entry: str, *shards: str, image: str = "f929a38", note: str | None = None) -> str:
@@ -195,7 +197,7 @@ def test_a_shard_whose_file_holds_others_goes_by_its_name() -> None:
     """No override can name it by file."""
     both = "---\n$schema: /aws/account-1.yml\nname: x\n---\n$schema: /app-sre/x-1.yml\nname: b\n"
     bundle = bundle_of({**files(BLOCK), "aws/both.yml": both.encode()})
-    known = {aim.shard: aim for aim in aims_of(estate(bundle), bundle.inventories)}
+    known = {aim.shard: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
     assert (known["x"].ref, known["app-sre"].ref) == ("", "/aws/app-sre/account.yml")
     pin = Pin(shard="x", image="f929a38", ref=known["x"].ref)
     (edited,) = pinned(files(BLOCK).__getitem__, [(known["x"].place, pin)])
@@ -231,8 +233,8 @@ def test_a_pin_whose_time_is_over_is_found_by_the_clock() -> None:
     bundle = bundle_of(files(text))
     assert bundle.findings == ()
     end = parse_instant("2026-12-02T00:00:00Z")
-    assert list(overdue(bundle.integrations, Instant(end - SECOND))) == []
-    (late,) = overdue(bundle.integrations, end)
+    assert list(overdue(INTEGRATIONS.of(bundle).integrations, Instant(end - SECOND))) == []
+    (late,) = overdue(INTEGRATIONS.of(bundle).integrations, end)
     assert (late.file, late.line, late.rule, late.severity) == (FILE, 9, "expired-pin", "warning")
     assert late.message == "app-sre was to stay on f929a38 until 2026-12-01 (ann: why)"
     assert "tidegate unpin terraform-resources --shard app-sre --environment" in late.remedy

@@ -3,7 +3,7 @@
 import re
 
 from tests.estates import estate, integration, managed, staged
-from tidegate.kinds.integrations.bundle.finding import Finding
+from tidegate.bundle.finding import Finding
 from tidegate.kinds.integrations.cli.preview.markdown import SIZE_MAX, markdown
 from tidegate.kinds.integrations.cli.preview.prospect import (
     Environment,

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from tests.bundles import PRODUCTION, integration, with_integration
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.waves.standing import standing_of
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, estate_of
@@ -23,7 +24,12 @@ MANAGED = f"""
 def place(digest: str) -> tuple[Place, Unit]:
     bundle = with_integration(integration(MANAGED))
     digests = {f"{REPOSITORY}:ed21267": digest} if digest else {}
-    found = estate_of(bundle.integrations, bundle.inventories, Problems(), digests=digests)
+    found = estate_of(
+        INTEGRATIONS.of(bundle).integrations,
+        INTEGRATIONS.of(bundle).inventories,
+        Problems(),
+        digests=digests,
+    )
     return found.places[0], found.places[0].units[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tidegate import __version__
-from tidegate.kinds.integrations.bundle.finding import RULES, Finding
+from tidegate.bundle.finding import Finding
 
 # What SARIF 2.1.0 calls itself.
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -53,7 +53,11 @@ _LEVELS = {"note": "notice"}
 
 def sarif(findings: Sequence[Finding], prefix: str) -> str:
     """A log in the Static Analysis Results Interchange Format."""
-    rules = [{"id": name, "shortDescription": {"text": RULES[name]}} for name in RULES]
+    from tidegate.wiring import bundle_rules
+
+    rules = [
+        {"id": name, "shortDescription": {"text": text}} for name, text in bundle_rules().items()
+    ]
     driver = {"name": "tidegate", "version": __version__, "rules": rules}
     results = [_result(each, prefix) for each in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from tidegate.bundle.reader import ReadBundle
+from tidegate.bundle.section import Bundle
 from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
-from tidegate.machine.cache import Cache
 from tidegate.model.problem import Problems
 
 # Within so long a bundle is not looked at again.
@@ -22,12 +22,12 @@ class BundleEstates:
     def __init__(
         self,
         open_tree: Callable[[], Tree],
-        cache: Cache,
+        read: ReadBundle,
         site: Site | None = None,
         fresh_s: float = FRESH_S,
     ) -> None:
         self._open = open_tree
-        self._cache = cache
+        self._read = read
         self._site = site or Site()
         self._fresh_s = fresh_s
         self._files: object = None
@@ -48,7 +48,7 @@ class BundleEstates:
         tree = self._open()
         files = dict(tree.files())
         if files != self._files:
-            self._estate = estate_in(read_bundle(tree, self._cache), self._site)
+            self._estate = estate_in(self._read(tree), self._site)
             self._files = files
         return self._estate
 
@@ -59,5 +59,6 @@ def estate_in(bundle: Bundle, site: Site) -> Estate:
     for finding in bundle.findings:
         if finding.severity == "error":
             problems.add(f"{finding.file}:{finding.line}", finding.message, finding.remedy)
-    found = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
+    declared = INTEGRATIONS.of(bundle)
+    found = estate_of(declared.integrations, declared.inventories, problems, site=site)
     return msgspec.structs.replace(found, complete=not problems.errors)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tidegate.bundle.finding import Path, path_text
 from tidegate.documents.strict_yaml import lines_of, read_documents
 from tidegate.edit.edit import edit, read_original
 from tidegate.edit.edits import (
@@ -25,8 +26,7 @@ from tidegate.edit.edits import (
 )
 from tidegate.edit.place import YamlPlace
 from tidegate.kinds.integrations.bundle.amounts import overrides_in
-from tidegate.kinds.integrations.bundle.finding import Path, path_text
-from tidegate.kinds.integrations.bundle.leaf import kind_of
+from tidegate.kinds.integrations.bundle.section import INTEGRATION_SCHEMA
 from tidegate.kinds.integrations.bundle.spelling import spelt
 from tidegate.kinds.integrations.core.review.notes import MARK
 from tidegate.kinds.integrations.core.sharding.model import Integration, Managed
@@ -167,7 +167,7 @@ def _standing(
     found: list[tuple[int, Path, dict[str, Any]]] = []
     for number, (document, _) in enumerate(read_documents(original.name, original.text)):
         data = document.data
-        if kind_of(data) != "integration" or data.get("name") != integration.name:
+        if data.get("$schema") != INTEGRATION_SCHEMA or data.get("name") != integration.name:
             continue
         for at, each in enumerate(data.get("managed") or ()):
             if each["namespace"]["$ref"] == managed.namespace.path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from tidegate.kinds.integrations.bundle.finding import Fault, Path
+from tidegate.bundle.finding import Fault, Path
 from tidegate.kinds.integrations.core.sharding.quantity import REMEDY, parse_quantity
 from tidegate.model.problem import shown
 

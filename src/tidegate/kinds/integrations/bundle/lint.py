@@ -6,8 +6,8 @@ An override that reaches nobody, or changes nothing, looks like protection and i
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tidegate.kinds.integrations.bundle.finding import Fault, Finding, Path, Severity
-from tidegate.kinds.integrations.bundle.places import Place
+from tidegate.bundle.finding import Fault, Finding, Path, Severity
+from tidegate.bundle.places import Place
 from tidegate.kinds.integrations.core.review.notes import FORM, read_note
 from tidegate.kinds.integrations.core.sharding.idle import idle
 from tidegate.kinds.integrations.core.sharding.model import Integration, Key, Managed, Shard

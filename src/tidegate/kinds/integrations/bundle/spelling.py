@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from tidegate.bundle.finding import Fault, Path, path_text
 from tidegate.kinds.integrations.bundle.amounts import as_text, overrides_in
-from tidegate.kinds.integrations.bundle.finding import Fault, Path, path_text
 from tidegate.kinds.integrations.core.sharding.strategies import ALIASES, STATIC
 from tidegate.model.problem import shown
 

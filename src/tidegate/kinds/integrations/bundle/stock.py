@@ -5,11 +5,10 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.bundle.finding import Fault
-from tidegate.kinds.integrations.bundle.leaf import Leaf
+from tidegate.bundle.finding import Fault
+from tidegate.bundle.places import Place
+from tidegate.bundle.section import Documents, Faults
 from tidegate.kinds.integrations.bundle.managers import managers
-from tidegate.kinds.integrations.bundle.places import Place
-from tidegate.kinds.integrations.bundle.schemas import KINDS
 from tidegate.kinds.integrations.core.sharding.model import Key, Namespace
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC, STRATEGIES, key_of
 from tidegate.model.problem import nearest, shown
@@ -33,23 +32,17 @@ class Named(msgspec.Struct, frozen=True):
 class Stock:
     """Everything of a bundle that others name."""
 
-    def __init__(self, leaves: Mapping[str, Leaf]) -> None:
-        self.faults: list[tuple[Place, Fault]] = []
-        # The only document of each file that has one, by the name others use for the file.
-        self._files = {
-            f"/{path}": leaf.docs[0] for path, leaf in leaves.items() if len(leaf.docs) == 1
-        }
-        self._managers = managers(
-            (doc for leaf in leaves.values() for doc in leaf.docs), self._data
-        )
+    def __init__(self, documents: Documents) -> None:
+        self.faults: Faults = []
+        self._files, self._data, self._types = documents.files, documents.data, documents.types
+        self._managers = managers(documents.of("settings", "saas-file"), documents.data)
         # Items by the file they stand in.
         self._items: dict[str, tuple[str, Key]] = {}
         listed: dict[str, dict[str, Key]] = {strategy: {} for strategy in STRATEGIES}
-        for path, leaf in leaves.items():
-            for at, doc in enumerate(leaf.docs):
-                strategy = INVENTORY_OF.get(doc.kind)
-                if strategy is not None and doc.data is not None:
-                    self._list(Place(path, at), doc.data, strategy, listed[strategy])
+        for place, doc in documents.of(*INVENTORY_OF):
+            if doc.data is not None:
+                strategy = INVENTORY_OF[doc.kind]
+                self._list(place, doc.data, strategy, listed[strategy])
         self.inventories: dict[str, tuple[Key, ...]] = {
             STRATEGIES[strategy].inventory: tuple(keys.values())
             for strategy, keys in listed.items()
@@ -88,10 +81,6 @@ class Stock:
         if isinstance(account, dict) and "$ref" in account:
             item["account"] = {"name": self._data(account).get("name") or ""}
         return item
-
-    def _data(self, reference: Mapping[str, Any]) -> dict[str, Any]:
-        doc = self._files.get(str(reference.get("$ref")))
-        return (doc.data if doc is not None else None) or {}
 
     def namespace(self, path: str) -> Namespace | None:
         """A namespace by its file; None if it is none, or lacks what it names."""
@@ -166,9 +155,9 @@ class Stock:
                 message = f"no strategy {shown(strategy)}"
                 remedy = nearest(strategy, STRATEGIES) or f"write one of {', '.join(STRATEGIES)}"
         else:
-            is_a = KINDS[doc.kind].noun if doc.kind else "no document we read"
-            message = f"{shown(ref)} is {is_a}, and {strategy} splits by {KINDS[wanted].noun}"
-            remedy = f"name {KINDS[wanted].noun}"
+            is_a = self._types[doc.kind].noun if doc.kind else "no document we read"
+            message = f"{shown(ref)} is {is_a}, and {strategy} splits by {self._types[wanted].noun}"
+            remedy = f"name {self._types[wanted].noun}"
         fault = Fault(
             path=("shard",), message=message, rule="reference", remedy=remedy, value=shown(ref)
         )

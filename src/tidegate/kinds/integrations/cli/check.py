@@ -14,6 +14,7 @@ import click
 from tidegate.cli.main import FAILURE, tell_bug
 from tidegate.cli.output import FORMATS
 from tidegate.cli.shape import Command
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _affected(compared: Revisions, meant: _Meant) -> "Affected":
     )
     from tidegate.model.problem import nearest_or_all
 
-    known = [each.name for each in compared.head.bundle.integrations]
+    known = [each.name for each in INTEGRATIONS.of(compared.head.bundle).integrations]
     for name in meant.integrations:
         if name not in known:
             hint = nearest_or_all(name, known)
@@ -176,8 +177,8 @@ def _affected(compared: Revisions, meant: _Meant) -> "Affected":
     base, head = (
         View(
             estate=side.estate,
-            integrations=side.bundle.integrations,
-            inventories=side.bundle.inventories,
+            integrations=INTEGRATIONS.of(side.bundle).integrations,
+            inventories=INTEGRATIONS.of(side.bundle).inventories,
             tag=tag_in(text),
         )
         for side, text in zip((compared.base, compared.head), texts, strict=True)

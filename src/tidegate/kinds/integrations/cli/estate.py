@@ -74,7 +74,7 @@ class Asked:
     def _read(self) -> None:
         from tidegate import wiring
         from tidegate.cli.progress import Progress
-        from tidegate.kinds.integrations.bundle.reading import read_bundle
+        from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
         from tidegate.kinds.integrations.cli.site import bundle_folder, settled, site_of
         from tidegate.kinds.integrations.core.sharding.selection import check_names
         from tidegate.kinds.integrations.core.workloads.estate import estate_of
@@ -85,7 +85,7 @@ class Asked:
         folder = bundle_folder(self.settings, self._folder)
         self.tree = tree = wiring.open_tree(folder, self.settings.revision or None)
         with Progress("reading files", quiet_s=1.0) as progress:
-            bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+            bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)
         self.bundle = bundle
         if not bundle.files:
             raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
@@ -95,7 +95,8 @@ class Asked:
             for each in found
         ]
         problems = Problems()
-        plain = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
+        declared = INTEGRATIONS.of(bundle)
+        plain = estate_of(declared.integrations, declared.inventories, problems, site=site)
         self.estate = settled(self.settings, plain, problems)
         known = {each.message for each in found}
         self.problems += [p.text() for p in problems.errors if p.message not in known]

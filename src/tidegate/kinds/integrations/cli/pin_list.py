@@ -9,6 +9,7 @@ import msgspec
 from tidegate.cli.output import again, emit, terminal_width
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def bundle_if_any(merged: Merged) -> "Asked | None":
         found = Asked(None, merged, {})
     except (click.UsageError, TidegateError, OSError):
         return None
-    return found if found.bundle.integrations else None
+    return found if INTEGRATIONS.of(found.bundle).integrations else None
 
 
 def _of_journal(merged: Merged, *, needed: bool) -> list[dict[str, Any]]:
@@ -129,7 +130,9 @@ def _of_bundle(asked: "Asked", *, asks_git: bool) -> list[dict[str, Any]]:
 
     asked.tell_problems()
     now = clock().now()
-    aims = [aim for aim in aims_of(asked.estate, asked.bundle.inventories) if aim.image]
+    aims = [
+        aim for aim in aims_of(asked.estate, INTEGRATIONS.of(asked.bundle).inventories) if aim.image
+    ]
     aims.sort(key=lambda aim: (aim.place.managed.namespace.environment, in_order(aim.unit.name)))
     known = pasts(asked.settings.database, {aim.place.partition for aim in aims})
     writers = _writers(asked, aims) if asks_git else {}

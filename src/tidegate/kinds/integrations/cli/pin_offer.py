@@ -13,7 +13,6 @@ from tidegate.cli.proposing import Offer, Proposing
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.explain.markup import code
 from tidegate.kinds.integrations.app.estate_source import estate_in
-from tidegate.kinds.integrations.bundle.reading import read_bundle
 from tidegate.kinds.integrations.cli.pin_plan import Doing, PinPlan
 from tidegate.kinds.integrations.cli.pin_planning import edits_on, only, reader
 from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
@@ -71,11 +70,11 @@ def _files(
 ) -> Mapping[str, bytes | None]:
     """What files of a commit become: whatever was merged meanwhile stays."""
     tree, site, cache = wiring.open_tree(folder, commit), site_of(settings), wiring.bundle_cache()
-    bundle = read_bundle(tree, cache)
+    bundle = wiring.read_bundle(tree, cache)
     estate = estate_in(bundle, site)
     edited = edits_on(tree, bundle, estate, doing)
     files = {tree.prefix + each.name: each.data for each in edited}
-    only(estate, estate_in(read_bundle(EditedTree(tree, files), cache), site), doing)
+    only(estate, estate_in(wiring.read_bundle(EditedTree(tree, files), cache), site), doing)
     return files
 
 

@@ -12,12 +12,12 @@ import click
 import msgspec
 
 from tidegate import wiring
+from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.edit.edits import Edited
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.cli.estate import Asked
 from tidegate.kinds.integrations.cli.pin_plan import (
     Doing,
@@ -116,7 +116,10 @@ def _aims(
 ) -> list[Aim]:
     problems = Problems()
     every = aims_of(
-        asked.estate, asked.bundle.inventories, integration, asked.selection.environments
+        asked.estate,
+        INTEGRATIONS.of(asked.bundle).inventories,
+        integration,
+        asked.selection.environments,
     )
     if but is None:
         aims = chosen(every, names, problems, "--shard")
@@ -181,7 +184,7 @@ def _running(asked: Asked, aims: Sequence[Aim], *, strict: bool) -> dict[At, str
 
 def edits_on(tree: Tree, bundle: Bundle, estate: Estate, doing: Doing) -> list[Edited]:
     """The files of a bundle as they should be written; UserError if a shard is not in it."""
-    aims = {aim.at: aim for aim in aims_of(estate, bundle.inventories)}
+    aims = {aim.at: aim for aim in aims_of(estate, INTEGRATIONS.of(bundle).inventories)}
     problems = Problems()
     for place, unit in doing:
         if (place, unit) not in aims:
@@ -249,12 +252,13 @@ def _others(after: Estate, meant: Iterable[At]) -> Iterator[tuple[str, str]]:
 def _after(asked: Asked, edited: Iterable[Edited]) -> Estate:
     """What the bundle comes to once these are written; UserError if something is wrong then."""
     files = {asked.tree.prefix + each.name: each.data for each in edited}
-    bundle = read_bundle(EditedTree(asked.tree, files), wiring.bundle_cache())
+    bundle = wiring.read_bundle(EditedTree(asked.tree, files), wiring.bundle_cache())
     if new := new_errors(asked.bundle, bundle):
         raise UserError(new)
     site = site_of(asked.settings)
     problems = Problems()
-    plain = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
+    declared = INTEGRATIONS.of(bundle)
+    plain = estate_of(declared.integrations, declared.inventories, problems, site=site)
     return settled(asked.settings, plain, problems)
 
 

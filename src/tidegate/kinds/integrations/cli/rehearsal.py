@@ -20,7 +20,6 @@ from tidegate.engine.worker import Settings, Worker
 from tidegate.kinds.integrations.app.estate_source import estate_in
 from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
 from tidegate.kinds.integrations.app.runs import PodRuns
-from tidegate.kinds.integrations.bundle.reading import read_bundle
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.waves.staging import declared_of
 from tidegate.kinds.integrations.core.workloads.estate import (
@@ -80,7 +79,7 @@ def rehearse(
 
 
 def _chosen(folder: Path, integration: str | None, environment: str | None) -> tuple[Place, Rules]:
-    bundle = read_bundle(wiring.open_tree(folder), wiring.bundle_cache())
+    bundle = wiring.read_bundle(wiring.open_tree(folder), wiring.bundle_cache())
     every = [each for each in estate_in(bundle, Site()).places if each.managed.rollout is not None]
     if not every:
         raise click.UsageError(f"{folder}: no integration has a rollout; see `tidegate validate`")

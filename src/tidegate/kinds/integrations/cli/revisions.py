@@ -19,9 +19,9 @@ from tidegate.kinds.promotions.core.model import SHORT
 from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
+    from tidegate.bundle.finding import Finding
+    from tidegate.bundle.section import Bundle
     from tidegate.git.tree_port import Tree
-    from tidegate.kinds.integrations.bundle.finding import Finding
-    from tidegate.kinds.integrations.bundle.joining import Bundle
     from tidegate.kinds.integrations.core.review.effect import Effects
     from tidegate.kinds.integrations.core.workloads.estate import Estate
     from tidegate.model.problem import Problem
@@ -116,13 +116,12 @@ class Revisions:
         from tidegate import wiring
         from tidegate.cli.progress import Progress
         from tidegate.kinds.integrations.app.estate_source import estate_in
-        from tidegate.kinds.integrations.bundle.reading import read_bundle
         from tidegate.kinds.integrations.cli.site import settled, site_of
         from tidegate.model.problem import Problems
 
         tree = wiring.open_tree(self.folder, revision, must_exist=must_exist)
         with Progress("reading files", quiet_s=1.0) as progress:
-            bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+            bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)
         problems = Problems()
         estate = settled(self.settings, estate_in(bundle, site_of(self.settings)), problems)
         commit = None if revision is None else str(getattr(tree, "commit", revision))
@@ -154,7 +153,7 @@ class Revisions:
 
         And the files beside the bundle that files in it name, each with the schemas of those.
         """
-        from tidegate.kinds.integrations.bundle.leaf import schemas_in
+        from tidegate.bundle.leaf import schemas_in
 
         found: dict[str, frozenset[str]] = dict.fromkeys(self.changed, frozenset())
         for side in (self.base, self.head):

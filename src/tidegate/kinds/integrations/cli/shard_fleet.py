@@ -21,7 +21,9 @@ class ShardFleet(IntegrationsFleet):
     def __init__(self, settings: Settings, tell: Callable[[Problem], None] | None = None) -> None:
         folder, revision = bundle_folder(settings), settings.revision or None
         plain = BundleEstates(
-            lambda: wiring.open_tree(folder, revision), wiring.bundle_cache(), site_of(settings)
+            lambda: wiring.open_tree(folder, revision),
+            lambda tree: wiring.read_bundle(tree, wiring.bundle_cache()),
+            site_of(settings),
         )
         registry = wiring.registry(settings.registry, settings.registry_auth)
         self._clusters = Clusters(settings)

@@ -31,18 +31,18 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
     Exits 1 if there is an error.
     """
     from tidegate import wiring
+    from tidegate.bundle.finding import in_order
     from tidegate.cli import findings
     from tidegate.cli.progress import Progress
-    from tidegate.kinds.integrations.bundle.finding import in_order
     from tidegate.kinds.integrations.bundle.lint import overdue
-    from tidegate.kinds.integrations.bundle.reading import read_bundle
+    from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 
     tree = wiring.open_tree(folder, revision)
     with Progress("reading files", quiet_s=1.0) as progress:
-        bundle = read_bundle(tree, wiring.bundle_cache(wanted=not no_cache), progress.tell)
+        bundle = wiring.read_bundle(tree, wiring.bundle_cache(wanted=not no_cache), progress.tell)
     if not bundle.files:
         raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
-    late = overdue(bundle.integrations, wiring.clock().now())
+    late = overdue(INTEGRATIONS.of(bundle).integrations, wiring.clock().now())
     found = in_order((*bundle.findings, *late))
     shown = findings.FORMATS[output](found, tree.prefix)
     if shown:

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from tidegate import wiring
+from tidegate.bundle.section import Bundle
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.proposing import Offer
 from tidegate.edit.edited_tree import EditedTree
@@ -16,8 +17,6 @@ from tidegate.forge.port import Forge
 from tidegate.git.tree_port import Tree
 from tidegate.journal.facts import HandledObject
 from tidegate.kinds.integrations.app.estate_source import estate_in
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.bundle.reading import read_bundle
 from tidegate.kinds.integrations.cli.by_hand import brakes_now, write_down
 from tidegate.kinds.integrations.cli.revisions import new_errors
 from tidegate.kinds.integrations.cli.site import site_of
@@ -42,6 +41,7 @@ from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.verdict import all_pass
 from tidegate.settings.settings import Settings
+from tidegate.wiring import read_bundle
 
 
 class Planned:

@@ -77,16 +77,16 @@ def _namespaces(folder: Path) -> dict[str, set[str]]:
     """The clusters of managed integrations, and the namespaces those run in."""
     from tidegate import wiring
     from tidegate.cli.progress import Progress
-    from tidegate.kinds.integrations.bundle.reading import read_bundle
+    from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 
     tree = wiring.open_tree(folder)
     with Progress("reading files", quiet_s=1.0) as progress:
-        bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+        bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)
     if bundle.errors:
         what = f"{bundle.errors} errors in the bundle; `tidegate validate {folder}` shows them"
         click.echo(f"warning: {what}", err=True)
     spaces: dict[str, set[str]] = {}
-    for integration in bundle.integrations:
+    for integration in INTEGRATIONS.of(bundle).integrations:
         for managed in integration.managed:
             namespace = managed.namespace
             spaces.setdefault(namespace.cluster, set()).add(namespace.name)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.kinds.integrations.bundle.finding import Finding
+from tidegate.bundle.finding import Finding
 from tidegate.kinds.integrations.cli.preview.schedule import Schedule
 from tidegate.kinds.integrations.cli.revisions import Revisions
 from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate

@@ -1,12 +1,15 @@
-"""Where things stand in the files of a bundle; a file is read again only if somebody asks."""
+"""Places in the files of a bundle; a file is read again only when a line of it is needed."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from tidegate.bundle.finding import Fault, Finding, Path, path_text
 from tidegate.documents.strict_yaml import Document, read_documents
-from tidegate.kinds.integrations.bundle.finding import Fault, Finding, Path, path_text
-from tidegate.kinds.integrations.bundle.leaf import Doc, placed
+
+if TYPE_CHECKING:
+    from tidegate.bundle.leaf import Doc
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -15,7 +18,7 @@ class Place(msgspec.Struct, frozen=True):
     file: str
     at: int = 0
 
-    def where(self, doc: Doc, path: Path) -> str:
+    def where(self, doc: "Doc", path: Path) -> str:
         """`file:line` of a path, or of what it is in, as noted when the file was read."""
         while path and path_text(path) not in doc.lines:
             path = path[:-1]
@@ -43,3 +46,23 @@ class Places:
     def found(self, place: Place, fault: Fault) -> Finding:
         """A fault with its line."""
         return placed(fault, self.document(place), place.file)
+
+
+def placed(fault: Fault, document: Document, file: str = "") -> Finding:
+    """A fault with its line."""
+    if fault.key is not None:
+        line, column = document.position_of_key(fault.path, fault.key)
+    else:
+        line, column = document.position(fault.path)
+    path = fault.path if fault.key is None else (*fault.path, fault.key)
+    return Finding(
+        file=file,
+        line=line,
+        column=column,
+        severity=fault.severity,
+        rule=fault.rule,
+        path=path_text(path),
+        message=fault.message,
+        remedy=fault.remedy,
+        value=fault.value,
+    )

@@ -1,15 +1,20 @@
-"""What a bundle declares of upgrades: environments, organisations there, policies of clusters.
+"""What upgrades read of a bundle: environments, organisations there, upgrade policies of clusters.
 
-A policy stands in the file of a cluster, or in the list of its organisation; either may name a file
-that holds it. What is broken is left out, and then nobody may take for gone what is not read.
+An upgrade policy is written in the file of a cluster, or in the list of its organisation; either
+may name a file that holds it. What is broken is left out and listed as a gap, so that what could
+not be read is not taken for removed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from tidegate.kinds.integrations.bundle.finding import Finding
-from tidegate.kinds.integrations.bundle.leaf import Doc, Leaf
-from tidegate.kinds.integrations.bundle.places import Place
+import msgspec
+
+from tidegate.bundle.finding import Finding
+from tidegate.bundle.leaf import Doc, Leaf
+from tidegate.bundle.places import Place
+from tidegate.bundle.section import Documents, DocumentType, Faults, Section
 from tidegate.kinds.upgrades.core.labels.bundled import (
     Bundled,
     BundledCluster,
@@ -20,7 +25,7 @@ from tidegate.kinds.upgrades.core.labels.bundled import (
 )
 
 LABELS_WRITER = "ocm-labels"
-"""The integration that writes such labels today: a cluster that disables it is left alone."""
+"""The integration that writes such labels today: a cluster that disables it is unchanged."""
 
 _ORG, _ENVIRONMENT, _CLUSTER, _POLICY = (
     "ocm-organization",
@@ -32,18 +37,22 @@ _OURS = frozenset((_ORG, _ENVIRONMENT, _CLUSTER, _POLICY))
 Data = Mapping[str, Any]
 
 
-def bundled_upgrades(leaves: Mapping[str, Leaf], findings: Iterable[Finding]) -> Bundled:
-    """All that is declared, and what may be missing of it."""
-    reader = _Reader(leaves)
+def _read(documents: Documents, _faults: Faults) -> Bundled:
+    """All that is declared of upgrades."""
+    reader = _Reader(documents)
     return Bundled(
-        environments=tuple(reader.environments()),
-        organizations=tuple(reader.organizations()),
-        gaps=tuple(
-            f"{each.file}:{each.line}: {each.message}"
-            for each in findings
-            if each.severity == "error" and _matters(leaves.get(each.file), each)
-        ),
+        environments=tuple(reader.environments()), organizations=tuple(reader.organizations())
     )
+
+
+def _with_gaps(bundled: Bundled, documents: Documents, findings: Sequence[Finding]) -> Bundled:
+    """The same, with the errors because of which something may be missing."""
+    gaps = tuple(
+        f"{each.file}:{each.line}: {each.message}"
+        for each in findings
+        if each.severity == "error" and _matters(documents.leaves.get(each.file), each)
+    )
+    return msgspec.structs.replace(bundled, gaps=gaps)
 
 
 def _matters(leaf: Leaf | None, finding: Finding) -> bool:
@@ -57,16 +66,10 @@ def _matters(leaf: Leaf | None, finding: Finding) -> bool:
 class _Reader:
     """Documents with the files they name looked up."""
 
-    def __init__(self, leaves: Mapping[str, Leaf]) -> None:
-        self._docs = [
-            (Place(path, at), doc)
-            for path, leaf in leaves.items()
-            for at, doc in enumerate(leaf.docs)
-            if doc.kind in _OURS and doc.data is not None
-        ]
-        self._files = {
-            f"/{path}": leaf.docs[0] for path, leaf in leaves.items() if len(leaf.docs) == 1
-        }
+    def __init__(self, documents: Documents) -> None:
+        self._data = documents.data
+        found = documents.of(_ORG, _ENVIRONMENT, _CLUSTER)
+        self._docs = [(place, doc) for place, doc in found if doc.data is not None]
         # By the file of their organisation.
         self._clusters: dict[str, list[BundledCluster]] = {}
         for place, doc in self._docs:
@@ -186,6 +189,49 @@ class _Reader:
         """A field of the file that is named; empty: it is not there, which is told elsewhere."""
         return str(self._data(reference or {}).get(field) or "")
 
-    def _data(self, reference: Data) -> Data:
-        doc = self._files.get(str(reference.get("$ref")))
-        return (doc.data if doc is not None else None) or {}
+
+_ROOT = Path(__file__).parent
+
+UPGRADES_SECTION = Section(
+    name="upgrades",
+    types=(
+        DocumentType(
+            name=_ENVIRONMENT,
+            noun="an OpenShift Cluster Manager",
+            schemas=("/openshift/openshift-cluster-manager-environment-1.yml",),
+        ),
+        DocumentType(
+            name=_POLICY,
+            noun="an upgrade policy",
+            schemas=("/openshift/cluster-upgrade-policy-1.yml",),
+        ),
+        DocumentType(name=_CLUSTER, kept=("upgradePolicy",), links={"upgradePolicy": _POLICY}),
+        DocumentType(
+            name=_ORG,
+            kept=(
+                "environment",
+                "accessTokenClientId",
+                "addonManagedUpgrades",
+                "ausClusterHealthChecks",
+                "blockedVersions",
+                "sectors",
+                "inheritVersionData",
+                "publishVersionData",
+                "upgradePolicyClusters",
+            ),
+            links={
+                "environment": _ENVIRONMENT,
+                "inheritVersionData": _ORG,
+                "publishVersionData": _ORG,
+                "sectors.dependencies.ocm": _ORG,
+                "upgradePolicyClusters.upgradePolicy": _POLICY,
+            },
+            lined=True,
+        ),
+    ),
+    schemas=_ROOT / "schemas",
+    value=Bundled,
+    read=_read,
+    finish=_with_gaps,
+    programs=(_ROOT / "bundle.py", _ROOT / "schemas", _ROOT / "core" / "labels" / "bundled.py"),
+)

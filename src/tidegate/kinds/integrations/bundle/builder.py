@@ -1,24 +1,21 @@
-"""All files of a bundle together: names resolved, spellings made one, the model of the core built.
+"""Documents turned into integrations: names resolved, one spelling for each setting.
 
-What is wrong with one integration, or with one place it runs in, leaves the others as they are.
+An error in one integration, or in one place it runs in, leaves the others as they are.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.bundle.finding import Fault, Finding, Path, in_order, path_text
-from tidegate.kinds.integrations.bundle.leaf import Doc, Leaf
-from tidegate.kinds.integrations.bundle.links import link_faults
+from tidegate.bundle.finding import Fault, Path, path_text
+from tidegate.bundle.leaf import Doc
+from tidegate.bundle.places import Place
+from tidegate.bundle.section import Documents, Faults
 from tidegate.kinds.integrations.bundle.lint import linted
-from tidegate.kinds.integrations.bundle.places import Place, Places
-from tidegate.kinds.integrations.bundle.promotions import promotion_faults
 from tidegate.kinds.integrations.bundle.rollouts import Rollouts
 from tidegate.kinds.integrations.bundle.spelling import Spelt, spelt
 from tidegate.kinds.integrations.bundle.stock import Stock
-from tidegate.kinds.integrations.bundle.upgrades import bundled_upgrades
 from tidegate.kinds.integrations.core.sharding.model import (
     Check,
     Integration,
@@ -28,82 +25,54 @@ from tidegate.kinds.integrations.core.sharding.model import (
     Sharding,
 )
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC
-from tidegate.kinds.upgrades.core.labels.bundled import Bundled
 
 
-class Bundle(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bundle declares, and what is wrong with it."""
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """The integrations that a bundle declares."""
 
     # By name.
     integrations: tuple[Integration, ...]
     # What integrations can be split by, in order of the files.
     inventories: dict[str, tuple[Key, ...]]
-    findings: tuple[Finding, ...]
-    # How many documents of each kind there are; those that are none of ours are under "".
-    kinds: dict[str, int]
-    files: int
-    # What it declares of upgrades.
-    upgrades: Bundled = Bundled()
-
-    @property
-    def errors(self) -> int:
-        """How many findings are errors."""
-        return sum(each.severity == "error" for each in self.findings)
 
 
-def joined(leaves: Mapping[str, Leaf], places: Places) -> Bundle:
-    """The bundle that some files are together."""
-    findings: list[Finding] = [
-        msgspec.structs.replace(each, file=path)
-        for path, leaf in leaves.items()
-        for each in leaf.findings
-    ]
-    findings += (places.found(place, fault) for place, fault in link_faults(leaves, places))
-    stock = Stock(leaves)
-    findings += (places.found(place, fault) for place, fault in stock.faults)
-    builder = _Builder(leaves, stock)
+def read_integrations(documents: Documents, faults: Faults) -> Declared:
+    """The integrations of a bundle; what is wrong with them is added to the faults."""
+    stock = Stock(documents)
+    faults += stock.faults
+    builder = _Builder(documents, stock)
     integrations = tuple(sorted(builder.integrations(), key=lambda each: each.name))
-    builder.faults += builder.rollouts.faults
-    builder.faults += promotion_faults(leaves)
-    builder.faults += linted(integrations, stock.inventories, builder.stands)
-    findings += (places.found(place, fault) for place, fault in builder.faults)
-    found = in_order(findings)
-    return Bundle(
-        integrations=integrations,
-        inventories=stock.inventories,
-        findings=found,
-        kinds=dict(sorted(Counter(d.kind for leaf in leaves.values() for d in leaf.docs).items())),
-        files=len(leaves),
-        upgrades=bundled_upgrades(leaves, found),
-    )
+    faults += builder.faults
+    faults += builder.rollouts.faults
+    faults += linted(integrations, stock.inventories, builder.stands)
+    return Declared(integrations=integrations, inventories=stock.inventories)
 
 
 class _Builder:
-    """Builds integrations, and notes what keeps it from doing so."""
+    """Builds integrations, and collects what is wrong with them."""
 
-    def __init__(self, leaves: Mapping[str, Leaf], stock: Stock) -> None:
-        self._leaves = leaves
+    def __init__(self, documents: Documents, stock: Stock) -> None:
+        self._documents = documents
         self._stock = stock
-        self.rollouts = Rollouts(leaves)
-        self.faults: list[tuple[Place, Fault]] = []
+        self.rollouts = Rollouts(documents)
+        self.faults: Faults = []
         # What the model calls `where`, as a place with a path.
         self.stands: dict[str, tuple[Place, Path]] = {}
 
     def integrations(self) -> Iterator[Integration]:
         """Every integration that can be used."""
         seen: dict[str, str] = {}
-        for path, leaf in self._leaves.items():
-            for at, doc in enumerate(leaf.docs):
-                if doc.kind != "integration" or doc.data is None:
-                    continue
-                place, name = Place(path, at), str(doc.data["name"])
-                if name in seen:
-                    message = f'another integration "{name}" is in {seen[name]}'
-                    remedy = "give it another name, or drop it"
-                    self._wrong(place, ("name",), message, remedy, "duplicate", name)
-                    continue
-                seen[name] = path
-                yield self._integration(place, name, doc)
+        for place, doc in self._documents.of("integration"):
+            if doc.data is None:
+                continue
+            name = str(doc.data["name"])
+            if name in seen:
+                message = f'another integration "{name}" is in {seen[name]}'
+                remedy = "give it another name, or drop it"
+                self._wrong(place, ("name",), message, remedy, "duplicate", name)
+                continue
+            seen[name] = place.file
+            yield self._integration(place, name, doc)
 
     def _integration(self, place: Place, name: str, doc: Doc) -> Integration:
         assert doc.data is not None
@@ -126,7 +95,7 @@ class _Builder:
         one = spelt(written, path)
         self.faults += ((place, fault) for fault in one.faults)
         sound = not one.faults
-        # A namespace that is not there is told where names of files are looked up.
+        # A namespace that does not exist is reported where names of files are looked up.
         namespace = self._stock.namespace(one.managed["namespace"]["$ref"])
         sharding = self._sharding(place, doc, one)
         ruled = self.rollouts.of(place, doc, path)

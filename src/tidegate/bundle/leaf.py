@@ -1,55 +1,41 @@
 """What one file says, by itself: its documents, the files it names, and what is wrong in it.
 
 That depends on the bytes of the file alone, not on its name or on any other file, so it can be kept
-under the file's identity and never be asked again.
+under the file's identity and is read once.
 """
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from tidegate.bundle.catalogue import Catalogue
+from tidegate.bundle.finding import Fault, Finding, Path, path_text
+from tidegate.bundle.places import placed
 from tidegate.documents.plain_yaml import DeclinedError, read_plain
 from tidegate.documents.strict_yaml import DEPTH_MAX, Document, Trap, lines_of, read_documents
 from tidegate.edit.tree import BREAK
-from tidegate.kinds.integrations.bundle.amounts import value_faults
-from tidegate.kinds.integrations.bundle.finding import Fault, Finding, Path, path_text
-from tidegate.kinds.integrations.bundle.schemas import KIND_OF, KINDS, is_valid, schema_faults
-from tidegate.kinds.integrations.core.review.notes import MARK
-from tidegate.model.problem import nearest, shown
+from tidegate.model.problem import shown
 
-# Nobody writes more by hand, and what is read must have a bound.
+# No file written by hand is longer, and what is read must have a bound.
 BYTES_MAX = 4 << 20
 # Values nested in lists and objects without end (through aliases) are followed no further.
 STEPS_MAX = 100_000
-# Nearer than this, an unknown `$schema` is a misspelt one.
-_ALMOST = 0.9
-_HASH = f"# {MARK}"
-_NOTE = re.compile(rf"[ \t]{_HASH} (.+?)[ \t]*$")
-# Kinds of documents whose lines are kept, and what their text says of it.
-_LINED = {
-    "integration": "/integration-1",
-    "settings": "/app-interface-settings-1",
-    "rollout": "/tidegate/rollout-1",
-    "ocm-organization": "/openshift-cluster-manager-1",
-}
 
 
 class Doc(msgspec.Struct, frozen=True, gc=False):
     """One document of a file."""
 
-    # Empty: not of a kind we read.
+    # The name of its type; empty: not of a type we read.
     kind: str
     # What is kept of it; None: nothing, or it cannot be used.
     data: dict[str, Any] | None = None
-    # The files it names, each with the kind it must be of (empty: any).
+    # The files it names, each with the type it must be of (empty: any).
     refs: tuple[tuple[str, str], ...] = ()
-    # The lines of what can be pointed at later, by path; only of some kinds.
+    # The lines of what can be pointed at later, by path; only of some types.
     lines: dict[str, int] = {}
-    # What is noted beside images of its own, by path.
+    # Comments beside some of its fields, by path.
     notes: dict[str, str] = {}
 
 
@@ -65,7 +51,7 @@ encode_leaf = msgspec.msgpack.Encoder().encode
 decode_leaf = msgspec.msgpack.Decoder(Leaf).decode
 
 
-def read_leaf(raw: bytes) -> Leaf:
+def read_leaf(raw: bytes, catalogue: Catalogue) -> Leaf:
     """Read one file. Nothing in it raises."""
     if len(raw) > BYTES_MAX:
         return _unreadable(f"{len(raw)} bytes", f"split it: {BYTES_MAX} are read at most")
@@ -74,30 +60,26 @@ def read_leaf(raw: bytes) -> Leaf:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         return _unreadable(f"byte {error.start} is no UTF-8", "save the file as UTF-8", line)
-    # Where the parts of some documents stand is asked for later.
-    lines: dict[str, int] | None = {} if any(word in text for word in _LINED.values()) else None
+    lined = any(schema in text for schema in catalogue.lined)
+    lines: dict[str, int] | None = {} if lined else None
     try:
         plain = read_plain(text, lines)
     except DeclinedError:
-        return _strictly(text)
+        return _strictly(text, catalogue)
     data = plain.data
-    kind = kind_of(data)
-    if kind and not is_valid(kind, data):
-        return _strictly(text)
-    if kind == "integration" and value_faults(data):
-        return _strictly(text)
-    if not kind and (not _has_schema(data) or _misspelt(data)):
-        return _strictly(text)
+    kind = catalogue.type_of(data)
+    if kind:
+        if not catalogue.is_valid(kind, data):
+            return _strictly(text, catalogue)
+        check = catalogue.types[kind].check
+        if check is not None and check(data):
+            return _strictly(text, catalogue)
+    elif not _has_schema(data) or catalogue.misspelt(data):
+        return _strictly(text, catalogue)
     # Those in values of one line, or in comments, are only seen by looking everywhere.
     seen = plain.refs if len(plain.refs) == text.count("$ref") else None
-    notes = _notes(text)[0] if kind == "integration" and _HASH in text else {}
-    return Leaf((_doc(kind, data, lines or {}, seen, notes=notes),))
-
-
-def kind_of(data: Any) -> str:
-    """The kind of a document by what it writes under `$schema`; empty if it is not one of ours."""
-    schema = data.get("$schema") if isinstance(data, dict) else None
-    return KIND_OF.get(schema, "") if isinstance(schema, str) else ""
+    notes = _notes(text, kind, catalogue, 0)
+    return Leaf((_doc(catalogue, kind, data, lines or {}, seen, notes=notes),))
 
 
 def schemas_in(raw: bytes) -> frozenset[str]:
@@ -114,48 +96,53 @@ def schemas_in(raw: bytes) -> frozenset[str]:
     return frozenset(each for each in written if isinstance(each, str))
 
 
-def _strictly(text: str) -> Leaf:
+def _strictly(text: str, catalogue: Catalogue) -> Leaf:
     docs: list[Doc] = []
     findings: list[Finding] = []
     documents = read_documents("", text)
     for at, (document, traps) in enumerate(documents):
-        data, kind = document.data, kind_of(document.data)
+        data, kind = document.data, catalogue.type_of(document.data)
         counted = [trap for trap in traps if kind or not trap.lenient]
-        told = [_trapped(trap, document) for trap in counted]
-        taken = {(each.line, each.column) for each in told}
-        faults = [placed(fault, document) for fault in _faults(kind, data)]
-        told += (each for each in faults if (each.line, each.column) not in taken)
-        findings += told
+        found = [_trapped(trap, document) for trap in counted]
+        taken = {(each.line, each.column) for each in found}
+        faults = [placed(fault, document) for fault in _faults(kind, data, catalogue)]
+        found += (each for each in faults if (each.line, each.column) not in taken)
+        findings += found
         if isinstance(data, dict):
-            broken = any(each.severity == "error" for each in told)
-            lines = lines_of(text)[at] if kind in _LINED and not broken else {}
-            noted = kind == "integration" and _HASH in text and not broken
-            notes = _notes(text)[at] if noted else {}
-            docs.append(_doc(kind, data, lines, notes=notes, broken=broken))
+            broken = any(each.severity == "error" for each in found)
+            lined = bool(kind) and catalogue.types[kind].lined and not broken
+            lines = lines_of(text)[at] if lined else {}
+            notes = {} if broken else _notes(text, kind, catalogue, at)
+            docs.append(_doc(catalogue, kind, data, lines, notes=notes, broken=broken))
     return Leaf(tuple(docs), tuple(findings))
 
 
-def _notes(text: str) -> list[dict[str, str]]:
-    """What is noted at the end of the line of each `imageRef`, document by document."""
+def _notes(text: str, kind: str, catalogue: Catalogue, at: int) -> dict[str, str]:
+    """The marked comments at the ends of lines of one document, by the path of the field there."""
+    marks = catalogue.types[kind].notes if kind else {}
+    if not any(f"# {mark}" in text for mark in marks.values()):
+        return {}
     lines = BREAK.split(text.removeprefix("\ufeff"))
-    return [
-        {
-            path: found[1]
-            for path, line in each.items()
-            if path.endswith(".imageRef") and (found := _NOTE.search(lines[line - 1]))
-        }
-        for each in lines_of(text)
-    ]
+    found: dict[str, str] = {}
+    for path, line in lines_of(text)[at].items():
+        mark = marks.get(path.rpartition(".")[2]) if "." in path else None
+        if mark is None:
+            continue
+        note = re.search(rf"[ \t]# {re.escape(mark)} (.+?)[ \t]*$", lines[line - 1])
+        if note is not None:
+            found[path] = note[1]
+    return found
 
 
-def _faults(kind: str, data: Any) -> Iterator[Fault]:
+def _faults(kind: str, data: Any, catalogue: Catalogue) -> Iterator[Fault]:
     if kind:
-        wrong = schema_faults(kind, data)
+        wrong = catalogue.schema_faults(kind, data)
         yield from wrong
-        if kind == "integration":
-            told = {fault.path for fault in wrong if fault.key is None}
-            yield from (fault for fault in value_faults(data) if fault.path not in told)
-    elif isinstance(data, dict) and (hint := _misspelt(data)):
+        check = catalogue.types[kind].check
+        if check is not None:
+            reported = {fault.path for fault in wrong if fault.key is None}
+            yield from (fault for fault in check(data) if fault.path not in reported)
+    elif isinstance(data, dict) and (hint := catalogue.misspelt(data)):
         schema = data.get("$schema")
         yield Fault(
             path=("$schema",),
@@ -179,18 +166,8 @@ def _has_schema(data: dict[str, Any]) -> bool:
     return "$schema" in data
 
 
-def _misspelt(data: dict[str, Any]) -> str:
-    """Which schema was meant, if one was."""
-    schema = data.get("$schema")
-    return _almost(schema) if isinstance(schema, str) else ""
-
-
-@lru_cache(maxsize=1024)
-def _almost(schema: str) -> str:
-    return nearest(schema, get_close_matches(schema, KIND_OF, n=1, cutoff=_ALMOST))
-
-
 def _doc(
+    catalogue: Catalogue,
     kind: str,
     data: dict[str, Any],
     lines: dict[str, int],
@@ -202,7 +179,7 @@ def _doc(
     if refs is None:
         refs = []
         _note_refs(data, refs, "", 0)
-    links = KINDS[kind].links if kind else {}
+    links = catalogue.types[kind].links if kind else {}
     # Other programs have other uses for `$ref`.
     named = {(ref, links.get(at, "")): None for at, ref in refs if ref[:1] == "/"}
     if not _has_schema(data):
@@ -212,9 +189,9 @@ def _doc(
     if not kind:
         name = data.get("name")
         return Doc("", {"name": name} if isinstance(name, str) else None, tuple(named))
-    names = KINDS[kind].kept
+    names, lined = catalogue.types[kind].kept, catalogue.types[kind].lined
     kept = data if names is None else {name: data[name] for name in names if name in data}
-    return Doc(kind, kept, tuple(named), lines if kind in _LINED else {}, notes or {})
+    return Doc(kind, kept, tuple(named), lines if lined else {}, notes or {})
 
 
 def _note_refs(node: Any, into: list[tuple[str, str]], at: str, depth: int) -> None:
@@ -252,26 +229,6 @@ def refs_in(data: Any) -> Iterator[tuple[Path, str]]:
                 for at, value in enumerate(node)
                 if value.__class__ is dict or value.__class__ is list
             )
-
-
-def placed(fault: Fault, document: Document, file: str = "") -> Finding:
-    """A fault with its line."""
-    if fault.key is not None:
-        line, column = document.position_of_key(fault.path, fault.key)
-    else:
-        line, column = document.position(fault.path)
-    path = fault.path if fault.key is None else (*fault.path, fault.key)
-    return Finding(
-        file=file,
-        line=line,
-        column=column,
-        severity=fault.severity,
-        rule=fault.rule,
-        path=path_text(path),
-        message=fault.message,
-        remedy=fault.remedy,
-        value=fault.value,
-    )
 
 
 def _trapped(trap: Trap, document: Document | None = None) -> Finding:

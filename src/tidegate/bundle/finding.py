@@ -1,9 +1,12 @@
-"""What was found in a bundle: where it stands, what stands there, and what to write instead."""
+"""What was found in a bundle: the place, the value there, and what to write instead."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
+
+from tidegate.model.problem import Problem, Problems
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -15,15 +18,7 @@ RULES = {
     "schema": "A field that is missing, unknown or of the wrong type",
     "value": "An amount, a schedule or a name that cannot be used",
     "reference": "A file that is named and is not there, or is something else",
-    "spelling": "Two ways of saying the same thing that do not agree",
     "duplicate": "Two things of one name",
-    "sharding": "Shards that cannot be worked out",
-    "rollout": "Rules by which images move that cannot be used",
-    "override": "An override that changes nothing, or is for nobody",
-    "expired-pin": "An image of a shard's own whose time is over",
-    "mutable-tag": "A tag in production that can become another image without a change here",
-    "no-effect": "A field that nobody reads beside the others",
-    "long-name": "A name that is cut, with a hash at its end, to fit",
     "unread": "A file that nothing is read from",
 }
 
@@ -70,3 +65,25 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each once, by where they stand."""
     unique = dict.fromkeys(findings)
     return tuple(sorted(unique, key=lambda each: (each.file, each.line, each.column, each.message)))
+
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+def faults_of(problems: Problems, path: Path, rule: str) -> Iterator[Fault]:
+    """The problems of a part of a document, as faults at its path."""
+    for problem in problems.errors:
+        yield _fault(problem, path, rule, "error")
+    for problem in problems.warnings:
+        yield _fault(problem, path, rule, "warning")
+
+
+def _fault(problem: Problem, path: Path, rule: str, severity: Severity) -> Fault:
+    steps = (int(at) if at else name for name, at in _STEP.findall(problem.path))
+    return Fault(
+        path=(*path, *steps),
+        message=problem.message,
+        rule=rule,
+        remedy=problem.remedy,
+        severity=severity,
+    )

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from posixpath import basename, dirname
 
-from tidegate.kinds.integrations.bundle.finding import Fault
-from tidegate.kinds.integrations.bundle.leaf import Leaf, refs_in
-from tidegate.kinds.integrations.bundle.places import Place, Places
-from tidegate.kinds.integrations.bundle.schemas import KINDS
+from tidegate.bundle.catalogue import Catalogue
+from tidegate.bundle.finding import Fault
+from tidegate.bundle.leaf import Leaf, refs_in
+from tidegate.bundle.places import Place, Places
 from tidegate.model.problem import nearest, shown
 
 # Past so many, hints cost more than they help: something else is wrong.
@@ -14,8 +14,10 @@ HINTS_MAX = 50
 _ANYTHING = "something else"
 
 
-def link_faults(leaves: Mapping[str, Leaf], places: Places) -> Iterator[tuple[Place, Fault]]:
-    """Every name of a file that leads nowhere, or to the wrong thing."""
+def link_faults(
+    leaves: Mapping[str, Leaf], places: Places, catalogue: Catalogue
+) -> Iterator[tuple[Place, Fault]]:
+    """Every name of a file that does not exist, or is of the wrong type."""
     hints = _Hints(leaves)
     kinds = {f"/{path}": _kind(leaf) for path, leaf in leaves.items()}
     wrong: dict[tuple[str, str], tuple[str, str]] = {}
@@ -29,7 +31,7 @@ def link_faults(leaves: Mapping[str, Leaf], places: Places) -> Iterator[tuple[Pl
                     wrong[ref, kind] = (
                         (f"no file {shown(ref)}", hints.nearest(ref, kind))
                         if found is None
-                        else _other(ref, found, kind, hints)
+                        else _other(ref, found, kind, hints, catalogue)
                     )
                 yield from _standing(Place(path, at), ref, wrong[ref, kind], places)
 
@@ -41,10 +43,13 @@ def _kind(leaf: Leaf) -> str:
     return "?" if any(each.severity == "error" for each in leaf.findings) else _ANYTHING
 
 
-def _other(ref: str, found: str, wanted: str, hints: "_Hints") -> tuple[str, str]:
-    noun = KINDS[found].noun if found in KINDS else "no document we read"
-    message = f"{shown(ref)} is {noun}, not {KINDS[wanted].noun}"
-    return message, hints.nearest(ref, wanted) or f"name {KINDS[wanted].noun}"
+def _other(
+    ref: str, found: str, wanted: str, hints: "_Hints", catalogue: Catalogue
+) -> tuple[str, str]:
+    types = catalogue.types
+    noun = types[found].noun if found in types else "no document we read"
+    message = f"{shown(ref)} is {noun}, not {types[wanted].noun}"
+    return message, hints.nearest(ref, wanted) or f"name {types[wanted].noun}"
 
 
 def _standing(
