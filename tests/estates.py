@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tidegate.kinds.integrations.app.applying import Done, Hands, apply, preview
-from tidegate.kinds.integrations.app.reading import Sight, read_clusters
+from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectResult, apply, preview
+from tidegate.kinds.integrations.app.survey import ClusterSurvey, read_clusters
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
     Key,
@@ -16,7 +16,7 @@ from tidegate.kinds.integrations.core.sharding.model import (
 )
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.workloads.change import Change, Verb
-from tidegate.kinds.integrations.core.workloads.changes import Wishes, changes_of
+from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kubernetes.port import MANAGER, Cluster, Take
@@ -112,7 +112,7 @@ class Land:
         """What of it is ours, by the server's book."""
         return {where for where, record in self.records().items() if MANAGER in record.owners}
 
-    def read(self, wanted: Estate) -> dict[str, Sight]:
+    def read(self, wanted: Estate) -> dict[str, ClusterSurvey]:
         """What there is, for a plan."""
         spaces: dict[str, set[str]] = {}
         for piece in wanted.pieces():
@@ -122,30 +122,32 @@ class Land:
     def plan(self, wanted: Estate, **wishes: Any) -> tuple[Change, ...]:
         """What would be done, by our own account."""
         sights = self.read(wanted)
-        return changes_of(wanted, {n: s.seen for n, s in sights.items()}, Wishes(**wishes))
+        return changes_of(wanted, {n: s.seen for n, s in sights.items()}, ChangeRequest(**wishes))
 
     def foreseen(self, wanted: Estate, **wishes: Any) -> tuple[Change, ...]:
         """What would be done, by the servers' account."""
-        changes, hands = self._hands(wanted, wishes)
-        return asyncio.run(preview(changes, hands))[0]
+        changes, executor = self._executor(wanted, wishes)
+        return asyncio.run(preview(changes, executor))[0]
 
-    def apply(self, wanted: Estate, **wishes: Any) -> tuple[Done, ...]:
+    def apply(self, wanted: Estate, **wishes: Any) -> tuple[ObjectResult, ...]:
         """Do it."""
-        changes, hands = self._hands(wanted, wishes)
-        return asyncio.run(apply(changes, hands))
+        changes, executor = self._executor(wanted, wishes)
+        return asyncio.run(apply(changes, executor))
 
     def somebody_applies(self, document: Mapping[str, Any], cluster: str = "c1") -> None:
         """Another owner writes."""
         theirs = self.clusters(SOMEBODY)[cluster]
         asyncio.run(theirs.apply(document, take=Take.OVER))
 
-    def _hands(self, wanted: Estate, wishes: Mapping[str, Any]) -> tuple[tuple[Change, ...], Hands]:
+    def _executor(
+        self, wanted: Estate, wishes: Mapping[str, Any]
+    ) -> tuple[tuple[Change, ...], ObjectExecutor]:
         sights = self.read(wanted)
         seen = {name: sight.seen for name, sight in sights.items()}
-        changes = changes_of(wanted, seen, Wishes(**wishes))
+        changes = changes_of(wanted, seen, ChangeRequest(**wishes))
         objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
         consent = bool(wishes.get("adopt"))
-        return changes, Hands(clusters=self.clusters(), objects=objects, consent=consent)
+        return changes, ObjectExecutor(clusters=self.clusters(), objects=objects, consent=consent)
 
 
 def verbs(changes: Iterable[Change]) -> dict[str, Verb]:

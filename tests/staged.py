@@ -6,10 +6,10 @@ from typing import Any
 import yaml
 
 from tests.bundles import MemoryTree, read_uncached
-from tidegate.kinds.integrations.app.estate_source import BundleEstates
-from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
-from tidegate.kinds.integrations.app.runs import PodRuns
-from tidegate.kinds.integrations.app.sight import Find
+from tidegate.kinds.integrations.app.estates import BundleEstates
+from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
+from tidegate.kinds.integrations.fleet.runs import PodRuns
+from tidegate.kinds.integrations.fleet.snapshot import Find
 from tidegate.machine.clock import Clock
 
 INTEGRATION, NUMBERED = "terraform-resources", "gitlab-housekeeping"

@@ -15,7 +15,7 @@ from tests.real.prometheus import free_port
 from tidegate.kubernetes.client.access import Access
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.server import Limits, Server
-from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.client.watch import Watching
 from tidegate.kubernetes.port import CONFIG_MAP, Change, ExpiredError, NotAllowedError
 from tidegate.model.errors import OutsideError, StaleError
 

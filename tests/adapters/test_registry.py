@@ -11,9 +11,9 @@ from aiohttp import web
 
 from tests.serving import answering
 from tidegate.model.errors import OutsideError
-from tidegate.registry.client.asking import Limits
 from tidegate.registry.client.registry import Lives, OciRegistry
-from tidegate.registry.client.signing import read_config, sign
+from tidegate.registry.client.requests import Limits
+from tidegate.registry.client.signature import read_config, sign
 from tidegate.registry.document import Challenge, DockerConfig, Entry, Server, server
 
 FAST = Limits(timeout_s=0.3, total_s=1.5, pause_s=0.01, rest_s=60, bytes_max=20_000)

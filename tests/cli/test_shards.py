@@ -122,7 +122,7 @@ def test_logs_have_the_shard_and_the_image_in_every_line(stage: Stage) -> None:
     assert len(lines) == 3
     assert all(line.startswith("terraform-users/app-sre ed21267 [") for line in lines)
     whose = stage.run("logs", "--bundle", BUNDLE, code=2)
-    assert "Name a shard" in whose
+    assert "name a shard" in whose
     nothing = stage.run("logs", "slack-usergroups", "--bundle", BUNDLE, code=1)
     assert "slack-usergroups: nothing runs in" in nothing
 

@@ -15,7 +15,7 @@ from tidegate.kubernetes.client.access import Access
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.leases import KubernetesLeases
 from tidegate.kubernetes.client.pods import Reach
-from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.client.watch import Watching
 from tidegate.kubernetes.leases_port import Leases
 from tidegate.kubernetes.port import MANAGER, Cluster
 from tidegate.kubernetes.simulated.api import SimulatedApi

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from tests.estates import estate, integration, managed
-from tidegate.kinds.integrations.app.checking import BASE, HEAD, Checking, Data, Limits, Result
-from tidegate.kinds.integrations.app.dry_jobs import JobRunner
+from tidegate.kinds.integrations.app.check_runs import BASE, HEAD, Checking, Data, Limits, Result
 from tidegate.kinds.integrations.core.review.affected import (
     Affected,
     Case,
@@ -24,6 +23,7 @@ from tidegate.kinds.integrations.core.review.fault import Fault
 from tidegate.kinds.integrations.core.waves.rehearsal import LINES_MAX
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 from tidegate.kinds.integrations.dry_runs_port import DryRun, MissingError, Tell
+from tidegate.kinds.integrations.fleet.dry_jobs import JobRunner
 from tidegate.kubernetes.port import JOB, Cluster
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour

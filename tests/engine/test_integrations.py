@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from tests.estates import REPOSITORY, Land, estate, integration, managed, namespace, verbs
-from tidegate.kinds.integrations.app.applying import Hands, Outcome, apply, release
-from tidegate.kinds.integrations.app.reading import read_clusters
+from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectOutcome, apply, release
+from tidegate.kinds.integrations.app.survey import read_clusters
 from tidegate.kinds.integrations.core.workloads.change import Verb
 from tidegate.kinds.integrations.core.workloads.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.digests import with_digests
@@ -48,7 +48,7 @@ def test_one_cluster_of_three_is_down_and_the_others_are_done() -> None:
         ("c3", Verb.CREATE),
     }
     assert "c2: it is ill" in next(each.reason for each in changes if each.cluster == "c2")
-    assert {done.outcome for done in land.apply(three())} == {Outcome.CREATED}
+    assert {done.outcome for done in land.apply(three())} == {ObjectOutcome.CREATED}
     assert {where[0] for where in land.records()} == {"c1", "c3"}
 
 
@@ -105,12 +105,12 @@ def test_what_fails_fails_alone_and_keeps_what_is_to_be_removed() -> None:
     done = land.apply(wanted, allow_mass_delete=True)
     told = {(each.change.namespace, each.outcome) for each in done}
     assert told == {
-        ("ns", Outcome.CONFIGURED),
-        ("ns", Outcome.REFUSED),
-        ("ns", Outcome.SKIPPED),
-        ("other", Outcome.REMOVED),
+        ("ns", ObjectOutcome.CONFIGURED),
+        ("ns", ObjectOutcome.REFUSED),
+        ("ns", ObjectOutcome.SKIPPED),
+        ("other", ObjectOutcome.REMOVED),
     }
-    assert sum(each.outcome is Outcome.REFUSED for each in done) == 1
+    assert sum(each.outcome is ObjectOutcome.REFUSED for each in done) == 1
 
 
 def test_a_service_comes_first_and_what_goes_goes_last() -> None:
@@ -122,9 +122,13 @@ def test_a_service_comes_first_and_what_goes_goes_last() -> None:
     sights = land.read(wanted)
     changes = land.plan(wanted)
     objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
-    hands = Hands(clusters=land.clusters(), objects=objects)
+    executor = ObjectExecutor(clusters=land.clusters(), objects=objects)
     asyncio.run(
-        apply(changes, hands, tell=lambda done: order.append((done.change.kind, done.change.verb)))
+        apply(
+            changes,
+            executor,
+            on_result=lambda done: order.append((done.change.kind, done.change.verb)),
+        )
     )
     assert order == [
         ("Deployment", Verb.CREATE),
@@ -161,7 +165,9 @@ def test_no_more_is_under_way_on_one_cluster_than_is_allowed(limit: int) -> None
     land = Land("c1")
     changes = land.plan(estate(integration("a", managed(shards=9))))
     clusters = {"c1": Slow(land.apis["c1"])}
-    asyncio.run(apply(changes, Hands(clusters=clusters, objects={}, concurrency_max=limit)))
+    asyncio.run(
+        apply(changes, ObjectExecutor(clusters=clusters, objects={}, concurrency_max=limit))
+    )
     assert Slow.most == limit
 
 
@@ -174,8 +180,8 @@ def test_what_is_given_back_is_not_ours_and_is_as_it_was() -> None:
     sights = land.read(wanted)
     changes = land.plan(wanted)
     pairs = [(each, sights["c1"].objects[each.key]) for each in changes]
-    done = asyncio.run(release(pairs, Hands(clusters=land.clusters(), objects={})))
-    assert {each.outcome for each in done} == {Outcome.RELEASED}
+    done = asyncio.run(release(pairs, ObjectExecutor(clusters=land.clusters(), objects={})))
+    assert {each.outcome for each in done} == {ObjectOutcome.RELEASED}
     assert {where: record.fields for where, record in land.records().items()} == before
     assert set(verbs(land.plan(wanted)).values()) == {Verb.ADOPT}
     assert not any(change.restarts for change in land.foreseen(wanted, adopt=True))
@@ -189,13 +195,13 @@ def test_a_dry_run_changes_nothing_and_says_the_same() -> None:
     wanted = estate(integration("a", managed("bbbbbbb")))
     sights = land.read(wanted)
     objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
-    hands = Hands(clusters=land.clusters(), objects=objects)
+    executor = ObjectExecutor(clusters=land.clusters(), objects=objects)
     changes = land.plan(wanted)
-    done = asyncio.run(apply(changes, hands, dry_run=True))
+    done = asyncio.run(apply(changes, executor, dry_run=True))
     assert land.records() == there
     real = land.apply(wanted)
     assert [each.outcome for each in done] == [each.outcome for each in real]
-    assert [each.outcome for each in real] == [Outcome.CONFIGURED, Outcome.REMOVED]
+    assert [each.outcome for each in real] == [ObjectOutcome.CONFIGURED, ObjectOutcome.REMOVED]
 
 
 def test_a_tag_that_runs_with_the_digest_it_is_to_have_is_left_as_it_is_written() -> None:

@@ -40,7 +40,7 @@ def test_what_was_applied_is_not_planned_again(
     """Except what is only said: held, kept, left to the engine or to somebody's consent."""
     land = _land(first, foreign)
     land.apply(second, **wishes)
-    told = {Verb.UNCHANGED, Verb.HELD, Verb.RESHARD, Verb.KEPT}
+    told = {Verb.UNCHANGED, Verb.STAGED, Verb.RESHARD, Verb.KEPT}
     told |= set() if wishes["adopt"] else {Verb.ADOPT, Verb.CONFLICT}
     again = [each for each in land.foreseen(second, **wishes) if each.verb not in told]
     assert not [each for each in again if each.verb is not Verb.REMOVE]

@@ -16,7 +16,7 @@ from tidegate.kinds.integrations.core.sharding.model import (
     Shard,
     Sharding,
 )
-from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX, workload_name
+from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX, workload_name
 from tidegate.kinds.integrations.core.sharding.quantity import parse_quantity
 from tidegate.kinds.integrations.core.sharding.shards import collisions, shards_of
 from tidegate.kinds.integrations.core.workloads.overlay import lay_over

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
 from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
-from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pin_edits import Pin, pinned, unpinned
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.review.aims import Aim, aims_of, restarted, touched
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.review.notes import Note
-from tidegate.kinds.integrations.core.review.pinning import Aim, aims_of, restarted, touched
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.machine.file_cache import NoCache
 from tidegate.model.problem import Problems

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.bundles import read_uncached
 from tidegate import wiring
-from tidegate.kinds.integrations.app.estate_source import BundleEstates
-from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX
+from tidegate.kinds.integrations.app.estates import BundleEstates
+from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX
 from tidegate.kinds.integrations.core.waves.rehearsal import compare, job_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 

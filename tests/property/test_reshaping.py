@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.kinds.integrations.core.waves.reshaping import (
+from tidegate.kinds.integrations.core.waves.reshape import (
     Share,
     owners_of,
     reshapes_of,

@@ -23,10 +23,17 @@ from tests.real.kube import ADMIN, NOBODY, ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.vectors.test_rendering import FOLDER, OVERLAY
 from tidegate.documents.strict_yaml import read_yaml
-from tidegate.kinds.integrations.app.applying import Done, Hands, Outcome, apply, preview, release
-from tidegate.kinds.integrations.app.reading import KINDS, read_clusters
+from tidegate.kinds.integrations.app.executor import (
+    ObjectExecutor,
+    ObjectOutcome,
+    ObjectResult,
+    apply,
+    preview,
+    release,
+)
+from tidegate.kinds.integrations.app.survey import KINDS, read_clusters
 from tidegate.kinds.integrations.core.workloads.change import Change, Verb
-from tidegate.kinds.integrations.core.workloads.changes import Wishes, changes_of
+from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
 from tidegate.kinds.integrations.core.workloads.estate import (
     MANAGED_BY,
     US,
@@ -74,7 +81,7 @@ class Stage:
         self.clusters: dict[str, Cluster] = {
             plane.name: KubernetesCluster(plane.access(), limits=limits) for plane in planes
         }
-        self.hands = Hands(clusters=self.clusters, objects={})
+        self.executor = ObjectExecutor(clusters=self.clusters, objects={})
 
     async def plan(self, wanted: Estate, *, adopt: bool = False) -> tuple[Change, ...]:
         """What would be done, by the servers' own word."""
@@ -84,13 +91,13 @@ class Stage:
         sights = await read_clusters(self.clusters, spaces)
         seen = {name: sight.seen for name, sight in sights.items()}
         objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
-        self.hands = Hands(clusters=self.clusters, objects=objects, consent=adopt)
-        changes = changes_of(wanted, seen, Wishes(adopt=adopt))
-        return (await preview(changes, self.hands))[0]
+        self.executor = ObjectExecutor(clusters=self.clusters, objects=objects, consent=adopt)
+        changes = changes_of(wanted, seen, ChangeRequest(adopt=adopt))
+        return (await preview(changes, self.executor))[0]
 
-    async def apply(self, wanted: Estate, *, adopt: bool = False) -> tuple[Done, ...]:
+    async def apply(self, wanted: Estate, *, adopt: bool = False) -> tuple[ObjectResult, ...]:
         """Do it."""
-        return await apply(await self.plan(wanted, adopt=adopt), self.hands)
+        return await apply(await self.plan(wanted, adopt=adopt), self.executor)
 
     async def __aenter__(self) -> "Stage":
         return self
@@ -322,7 +329,7 @@ def test_what_the_predecessor_runs_is_adopted_and_given_back_without_a_restart(
             assert not any(each.restarts for each in planned)
             assert await stage.apply(wanted) == ()
             done = await stage.apply(wanted, adopt=True)
-            assert {each.outcome for each in done} == {Outcome.ADOPTED}
+            assert {each.outcome for each in done} == {ObjectOutcome.ADOPTED}
             assert {each.verb for each in await stage.plan(wanted)} == {Verb.UNCHANGED}
             await asyncio.sleep(2)  # time enough for a controller to replace a pod
             assert await _pods(cluster, space, 2) == pods
@@ -333,8 +340,8 @@ def test_what_the_predecessor_runs_is_adopted_and_given_back_without_a_restart(
                 (changes[plane.name, space, each.kind.name, each.name], each)
                 for each in found.objects
             ]
-            back = await release(pairs, stage.hands)
-            assert {each.outcome for each in back} == {Outcome.RELEASED}
+            back = await release(pairs, stage.executor)
+            assert {each.outcome for each in back} == {ObjectOutcome.RELEASED}
             assert not any(each.ours for each in (await cluster.read(space, KINDS)).objects)
             await asyncio.sleep(1)
             assert await _pods(cluster, space, 2) == pods
@@ -377,29 +384,29 @@ def test_an_api_server_killed_in_the_middle_costs_nothing_but_another_apply(
     api = plane.api
     assert api is not None
 
-    async def killed() -> tuple[Done, ...]:
-        done: list[Done] = []
+    async def killed() -> tuple[ObjectResult, ...]:
+        done: list[ObjectResult] = []
 
-        def tell(one: Done) -> None:
+        def tell(one: ObjectResult) -> None:
             done.append(one)
             if len(done) == 15:
                 api.kill()
 
         async with Stage(plane, limits=IMPATIENT) as stage:
-            return await apply(await stage.plan(wanted), stage.hands, tell=tell)
+            return await apply(await stage.plan(wanted), stage.executor, on_result=tell)
 
     first = asyncio.run(killed())
     outcomes = [each.outcome for each in first]
     assert len(first) == 61
-    assert outcomes.count(Outcome.CREATED) >= 14
-    assert Outcome.FAILED in outcomes
-    assert all(plane.name in each.detail for each in first if each.outcome is Outcome.FAILED)
+    assert outcomes.count(ObjectOutcome.CREATED) >= 14
+    assert ObjectOutcome.FAILED in outcomes
+    assert all(plane.name in each.detail for each in first if each.outcome is ObjectOutcome.FAILED)
     plane.restart()
 
     async def again() -> None:
         async with Stage(plane) as stage:
             second = await stage.apply(wanted)
-            assert {each.outcome for each in second} == {Outcome.CREATED}
+            assert {each.outcome for each in second} == {ObjectOutcome.CREATED}
             assert {each.verb for each in await stage.plan(wanted)} == {Verb.UNCHANGED}
 
     asyncio.run(again())
@@ -423,7 +430,7 @@ def test_one_of_three_clusters_is_down_and_the_others_are_done(
             unread = [each for each in planned if each.verb is Verb.UNREAD]
             assert all(down.name in each.reason for each in unread)
             done = await stage.apply(wanted)
-            assert {each.outcome for each in done} == {Outcome.CREATED}
+            assert {each.outcome for each in done} == {ObjectOutcome.CREATED}
 
     first = {(plane.name, Verb.CREATE) for plane in planes[:2]} | {(down.name, Verb.UNREAD)}
     asyncio.run(story(first, IMPATIENT))

@@ -8,11 +8,11 @@ from tests.contract.clusters import REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.staged import INTEGRATION, Declared
-from tidegate.kinds.integrations.app.checking import Checking, Data, Limits
-from tidegate.kinds.integrations.app.dry_jobs import JobRunner
+from tidegate.kinds.integrations.app.check_runs import Checking, Data, Limits
 from tidegate.kinds.integrations.core.review.affected import View, affected_by
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.review.fault import Fault
+from tidegate.kinds.integrations.fleet.dry_jobs import JobRunner
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.port import JOB, POD
 

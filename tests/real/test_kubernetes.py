@@ -15,7 +15,7 @@ from tests.real.kubelet import METRICS_PORT, kubelet
 from tidegate.kubernetes.client.access import Access, read_access
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.server import Limits
-from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.client.watch import Watching
 from tidegate.kubernetes.port import (
     CONFIG_MAP,
     DEPLOYMENT,

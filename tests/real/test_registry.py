@@ -29,8 +29,8 @@ from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, esta
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import Problems
-from tidegate.registry.client.asking import Limits
 from tidegate.registry.client.registry import Lives, OciRegistry
+from tidegate.registry.client.requests import Limits
 from tidegate.registry.document import Login, server
 
 pytestmark = pytest.mark.real

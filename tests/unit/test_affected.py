@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
-from tidegate.kinds.integrations.app.estate_source import estate_in
+from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import Affected, View, affected_by, tag_in
 from tidegate.kinds.integrations.core.review.effect import effects_of

@@ -73,7 +73,7 @@ def test_who_knows_the_environment_is_told_of_the_image_it_keeps() -> None:
     land.apply(estate(integration("a", place), IMAGE_TAG="aaaaaaa"))
     wanted = estate(integration("a", place), IMAGE_TAG="bbbbbbb")
     (change,) = (each for each in land.plan(wanted) if each.kind == "Deployment")
-    assert (change.verb, change.differences) == (Verb.HELD, ())
+    assert (change.verb, change.differences) == (Verb.STAGED, ())
     assert change.reason == "wants bbbbbbb; keeps aaaaaaa until its rollout moves it"
 
 
@@ -145,7 +145,7 @@ def test_an_image_of_its_own_is_applied_whatever_the_rollout_does() -> None:
     place = managed("bbbbbbb", accounts=True, rollout=rules, overrides=(pin,))
     found = verbs(land.plan(estate(integration("a", place))))
     assert found[f"{BASE}a-one"] is Verb.CONFIGURE
-    assert found[f"{BASE}a-two"] is Verb.HELD
+    assert found[f"{BASE}a-two"] is Verb.STAGED
 
 
 # Resharding
@@ -251,7 +251,7 @@ def test_what_is_part_of_something_else_is_left_alone_even_with_consent() -> Non
     land.somebody_applies(document)
     (change,) = (e for e in land.plan(wanted, adopt=True) if e.name == document["metadata"]["name"])
     assert change.verb is Verb.CONFLICT
-    assert change.reason == "it is part of thing/t, so left alone"
+    assert change.reason == "it is part of thing/t, so unchanged"
 
 
 def test_drift_is_put_back_and_a_field_of_somebody_elses_is_a_conflict() -> None:

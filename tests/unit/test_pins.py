@@ -4,17 +4,17 @@ import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration
 from tidegate.bundle.section import Bundle
-from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pin_edits import Pin, pinned, unpinned
 from tidegate.kinds.integrations.bundle.lint import overdue
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.kinds.integrations.core.review.notes import Note, read_note
-from tidegate.kinds.integrations.core.review.pinning import (
+from tidegate.kinds.integrations.core.review.aims import (
     Aim,
     aims_of,
     chosen,
     image_to_keep,
     touched,
 )
+from tidegate.kinds.integrations.core.review.notes import Note, read_note
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problems

@@ -6,7 +6,7 @@ import pytest
 from tests.bundles import PRODUCTION, integration, with_integration
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.waves.rules import Rules
-from tidegate.kinds.integrations.core.waves.standing import standing_of
+from tidegate.kinds.integrations.core.waves.shard_state import standing_of
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, estate_of
 from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tidegate.edit import writing
+from tidegate.edit import writer
 from tidegate.edit.edits import (
     AddField,
     Change,
@@ -27,10 +27,10 @@ from tidegate.edit.edits import (
     Replace,
     identity,
 )
-from tidegate.edit.finding import chain, exact, find
+from tidegate.edit.finder import chain, exact, find
 from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.edit.prefixed import find_lines, replacing_line
-from tidegate.edit.splicing import Splice
+from tidegate.edit.splice import Splice
 from tidegate.edit.tree import BREAK, Node, documents, lexeme, shape, written
 from tidegate.edit.turn import Turn, unlike
 from tidegate.model.errors import UserError
@@ -109,15 +109,15 @@ def _check(each: Edit) -> None:
     if isinstance(each, Note):
         _check_note(each)
         return
-    writing.check(each.value, str(each.place))
+    writer.check(each.value, str(each.place))
     if isinstance(each, AddField):
-        writing.check(each.name, str(each.place))
+        writer.check(each.name, str(each.place))
     if isinstance(each, Replace):
         _check_single(each)
 
 
 def _check_note(each: Note) -> None:
-    writing.check(each.text, str(each.place))
+    writer.check(each.text, str(each.place))
     if not (each.mark + each.text).isprintable():
         what = f"{each.place}: {shown(each.text)} is no comment"
         raise UserError((Problem("", what, "write it on one line"),))
@@ -130,7 +130,7 @@ def _check_single(each: Replace) -> None:
         raise UserError((Problem("", f"{each.place}: the value is no single one", remedy),))
     if each.written is None:
         return
-    writing.check(each.written, str(each.place))
+    writer.check(each.written, str(each.place))
     alone = isinstance(each.place, LinePlace) or lexeme(each.written) is not None
     if BREAK.search(each.written) or not alone:
         what = f"{each.place}: {shown(each.written)} is no single value"
@@ -145,7 +145,7 @@ def _edit_lines(name: str, text: str, each: Edit) -> tuple[str, list[Change]]:
     if not lines:
         what = f"no line starts with {shown(place.prefix)}"
         raise UserError((Problem(name, what, "write the line once by hand"),))
-    value = writing.scalar(each.value) if not isinstance(each.value, str) else each.value
+    value = writer.scalar(each.value) if not isinstance(each.value, str) else each.value
     for line in reversed(lines):
         text = replacing_line(place, line, value, each.written).onto(text)
     after = find_lines(name, text, place)

@@ -1,9 +1,9 @@
 """One edit at one of the things its place names: what to splice, and what must come of it."""
 
 from tidegate.edit.edits import AddField, AddItem, Edit, Note, Remove, Replace
-from tidegate.edit.finding import Trail, chain
+from tidegate.edit.finder import Trail, chain
 from tidegate.edit.place import KeyPlace, Place
-from tidegate.edit.splicing import (
+from tidegate.edit.splice import (
     Refusal,
     Splice,
     adding_field,

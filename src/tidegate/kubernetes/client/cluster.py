@@ -17,7 +17,7 @@ from tidegate.kubernetes.client.documents import (
 )
 from tidegate.kubernetes.client.pods import Asking, Pods, Reach
 from tidegate.kubernetes.client.server import Limits, Server
-from tidegate.kubernetes.client.watching import Watching, watch
+from tidegate.kubernetes.client.watch import Watching, watch
 from tidegate.kubernetes.port import (
     MANAGER,
     Applied,

@@ -20,7 +20,7 @@ import msgspec
 
 from tidegate.kubernetes.client.documents import path_of, where_of
 from tidegate.kubernetes.client.server import Server
-from tidegate.kubernetes.client.watching import split
+from tidegate.kubernetes.client.watch import split
 from tidegate.kubernetes.port import POD, NotAllowedError, Object
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.problem import shorten

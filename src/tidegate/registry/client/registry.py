@@ -15,7 +15,7 @@ import msgspec
 
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shown
-from tidegate.registry.client.asking import Answer, Asking, Limits
+from tidegate.registry.client.requests import Answer, Asking, Limits
 from tidegate.registry.document import MANIFESTS, Server, is_digest, reference
 from tidegate.registry.image import digest_of, is_one_build
 

@@ -12,9 +12,9 @@ from tidegate.bundle.finding import Fault, Path, path_text
 from tidegate.bundle.leaf import Doc
 from tidegate.bundle.places import Place
 from tidegate.bundle.section import Documents, Faults
+from tidegate.kinds.integrations.bundle.canonical import Spelt, spelt
 from tidegate.kinds.integrations.bundle.lint import linted
 from tidegate.kinds.integrations.bundle.rollouts import Rollouts
-from tidegate.kinds.integrations.bundle.spelling import Spelt, spelt
 from tidegate.kinds.integrations.bundle.stock import Stock
 from tidegate.kinds.integrations.core.sharding.model import (
     Check,

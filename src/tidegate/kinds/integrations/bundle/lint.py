@@ -11,7 +11,7 @@ from tidegate.bundle.places import Place
 from tidegate.kinds.integrations.core.review.notes import FORM, read_note
 from tidegate.kinds.integrations.core.sharding.idle import idle
 from tidegate.kinds.integrations.core.sharding.model import Integration, Key, Managed, Shard
-from tidegate.kinds.integrations.core.sharding.naming import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
+from tidegate.kinds.integrations.core.sharding.names import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
 from tidegate.kinds.integrations.core.sharding.shards import collisions, shards_of
 from tidegate.model.problem import Problem, Problems, shown
 from tidegate.model.time import Instant

@@ -22,6 +22,7 @@ COLOURS = {
     Verb.UNREAD: "red",
     Verb.RESHARD: "magenta",
     Verb.HELD: "blue",
+    Verb.STAGED: "blue",
     Verb.KEPT: "blue",
 }
 # What is counted in the last line, in this order and in these words.
@@ -31,6 +32,7 @@ _SUMMARY = {
     Verb.ADOPT: "to adopt",
     Verb.REMOVE: "to remove",
     Verb.HELD: "held",
+    Verb.STAGED: "staged",
     Verb.RESHARD: "to reshard",
     Verb.KEPT: "kept",
     Verb.CONFLICT: "in conflict",
@@ -95,29 +97,6 @@ def told(one: Difference, cut: bool = False) -> str:
     if one.after is None:
         return f"- {one.field}: {text(one.before)}"
     return f"~ {one.field}: {text(one.before)} → {text(one.after)}"
-
-
-def as_data(changes: Iterable[Change]) -> list[dict[str, Any]]:
-    """The same for programs; every object, the unchanged too."""
-    return [
-        {
-            "action": each.verb.value,
-            "cluster": each.cluster,
-            "namespace": each.namespace,
-            "kind": each.kind,
-            "name": each.name,
-            "integration": each.integration,
-            "shard": each.shard,
-            "reason": each.reason,
-            "restarts": each.restarts,
-            "held": each.held,
-            "differences": [
-                {"field": one.field, "before": one.before, "after": one.after}
-                for one in each.differences
-            ],
-        }
-        for each in changes
-    ]
 
 
 def names(changes: Iterable[Change]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from tidegate.kinds.integrations.cli.revisions import Revisions, revision_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate.kinds.integrations.app.checking import Data, Result
+    from tidegate.kinds.integrations.app.check_runs import Data, Result
     from tidegate.kinds.integrations.cli.check_logs import Logs
     from tidegate.kinds.integrations.core.review.affected import Affected
     from tidegate.kinds.integrations.dry_runs_port import Runner
@@ -238,7 +238,7 @@ def _show(
 
 async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[Result, ...], Logs]":
     """Run everything, with a line for each as it is done."""
-    from tidegate.kinds.integrations.app.checking import Checking, Limits
+    from tidegate.kinds.integrations.app.check_runs import Checking, Limits
     from tidegate.kinds.integrations.cli.check_logs import Logs
     from tidegate.kinds.integrations.cli.check_text import MARKS
     from tidegate.model.time import SECOND
@@ -284,8 +284,8 @@ def _runner(compared: Revisions) -> "Runner":
 
     settings = compared.settings
     if settings.check_runner == JOB:
-        from tidegate.kinds.integrations.app.dry_jobs import JobRunner
         from tidegate.kinds.integrations.cli.site import Clusters
+        from tidegate.kinds.integrations.fleet.dry_jobs import JobRunner
 
         clusters = Clusters(settings)
         return JobRunner(clusters.find, clusters.close)
@@ -297,7 +297,7 @@ def _runner(compared: Revisions) -> "Runner":
 def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Iterator[Data]":
     """The bundle on disk, on each side that somebody reads."""
     from tidegate import wiring
-    from tidegate.kinds.integrations.app.checking import Data
+    from tidegate.kinds.integrations.app.check_runs import Data
 
     if not runner.reads_data:
         yield Data()

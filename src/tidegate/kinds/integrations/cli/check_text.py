@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from tidegate.explain.table import layout
-from tidegate.kinds.integrations.app.checking import Result
+from tidegate.kinds.integrations.app.check_runs import Result
 from tidegate.kinds.integrations.cli.revisions import Revisions
 from tidegate.kinds.integrations.core.review.affected import Affected, Case
 from tidegate.kinds.integrations.core.review.fault import Fault

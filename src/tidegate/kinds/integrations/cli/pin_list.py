@@ -15,8 +15,8 @@ from tidegate.settings.settings import Merged
 if TYPE_CHECKING:
     from tidegate.git.port import Commit
     from tidegate.kinds.integrations.cli.estate import Asked
+    from tidegate.kinds.integrations.core.review.aims import Aim
     from tidegate.kinds.integrations.core.review.notes import Note
-    from tidegate.kinds.integrations.core.review.pinning import Aim
     from tidegate.kinds.integrations.core.sharding.inventory import Past
     from tidegate.model.time import Instant
 
@@ -124,8 +124,9 @@ def _of_journal(merged: Merged, *, needed: bool) -> list[dict[str, Any]]:
 
 
 def _of_bundle(asked: "Asked", *, asks_git: bool) -> list[dict[str, Any]]:
-    from tidegate.kinds.integrations.cli.shards import in_order, pasts
-    from tidegate.kinds.integrations.core.review.pinning import aims_of
+    from tidegate.kinds.integrations.app.shards import in_order
+    from tidegate.kinds.integrations.cli.shards import pasts
+    from tidegate.kinds.integrations.core.review.aims import aims_of
     from tidegate.wiring import clock
 
     asked.tell_problems()
@@ -223,7 +224,7 @@ def _writers(asked: "Asked", aims: Sequence["Aim"]) -> "dict[tuple[str, str], Co
 def _lines(asked: "Asked") -> "Callable[[Aim], tuple[str, int]]":
     """The file and line of each pinned image; every place is read once."""
     from tidegate.edit.edit import read_original
-    from tidegate.kinds.integrations.app.pins import image_lines
+    from tidegate.kinds.integrations.app.pin_edits import image_lines
     from tidegate.kinds.integrations.cli.pin_planning import reader
 
     read = reader(asked.tree)

@@ -12,7 +12,7 @@ from tidegate import wiring
 from tidegate.cli.proposing import Offer, Proposing
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.explain.markup import code
-from tidegate.kinds.integrations.app.estate_source import estate_in
+from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.cli.pin_plan import Doing, PinPlan
 from tidegate.kinds.integrations.cli.pin_planning import edits_on, only, reader
 from tidegate.kinds.integrations.cli.site import bundle_folder, site_of

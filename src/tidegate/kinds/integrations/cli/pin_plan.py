@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from tidegate.edit.edits import Edited
-from tidegate.kinds.integrations.cli.shards import in_order
-from tidegate.kinds.integrations.core.review.pinning import Aim, At
+from tidegate.kinds.integrations.app.shards import in_order
+from tidegate.kinds.integrations.core.review.aims import Aim, At
 from tidegate.model.counted import counted
 from tidegate.registry.image import is_same
 

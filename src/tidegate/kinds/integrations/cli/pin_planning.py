@@ -16,7 +16,8 @@ from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.edit.edits import Edited
 from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pin_edits import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.shards import UNREAD, shard_rows
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.cli.estate import Asked
 from tidegate.kinds.integrations.cli.pin_plan import (
@@ -30,10 +31,8 @@ from tidegate.kinds.integrations.cli.pin_plan import (
     shards,
 )
 from tidegate.kinds.integrations.cli.revisions import new_errors
-from tidegate.kinds.integrations.cli.shards import UNREAD, inventory
 from tidegate.kinds.integrations.cli.site import settled, site_of
-from tidegate.kinds.integrations.core.review.notes import Note
-from tidegate.kinds.integrations.core.review.pinning import (
+from tidegate.kinds.integrations.core.review.aims import (
     Aim,
     At,
     aims_of,
@@ -42,6 +41,8 @@ from tidegate.kinds.integrations.core.review.pinning import (
     restarted,
     touched,
 )
+from tidegate.kinds.integrations.core.review.notes import Note
+from tidegate.kinds.integrations.core.sharding.inventory import Row
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems
@@ -160,7 +161,12 @@ def _kept(aims: Iterable[Aim]) -> dict[At, str]:
 def _running(asked: Asked, aims: Sequence[Aim], *, strict: bool) -> dict[At, str]:
     """What each runs. Who runs nothing yet has nothing to keep: an error if meant by name."""
     meant = [(aim.place, aim.unit) for aim in aims]
-    rows, troubles = asyncio.run(inventory(asked, meant, ask_runs=False))
+
+    async def read() -> tuple[list[Row], tuple[str, ...]]:
+        async with asked.clusters() as find:
+            return await shard_rows(meant, find)
+
+    rows, troubles = asyncio.run(read())
     unread = sum(row.note == UNREAD for row in rows)
     if unread:
         what = f"what {shards(unread)} run cannot be read: {'; '.join(troubles)}"

@@ -7,13 +7,13 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command, Worded
-from tidegate.kinds.integrations.cli.estate import FORMATS, Asked, estate_options
+from tidegate.kinds.integrations.cli.estate import FORMATS, Asked, Phases, estate_options
 
 if TYPE_CHECKING:
-    from tidegate.kinds.integrations.cli.outlook import Outlook
+    from tidegate.kinds.integrations.app.plan import ChangePlan, PlanRequest
 
-_ADOPT = "As if with the consent to take over what is somebody else's."
-_MASS = "As if much might be removed at once."
+_ADOPT = "As if --adopt were given: objects of other managers are taken over."
+_MASS = "As if --allow-mass-delete were given."
 
 
 @click.command(
@@ -38,26 +38,27 @@ _MASS = "As if much might be removed at once."
 def plan(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> None:
     """Say what `apply` would do on every cluster, object by object, and how many pods restart.
 
-    Servers are asked what each change comes to (a dry run); nothing is written. Exits 1 if
+    Servers are asked for the result of each change (a dry run); nothing is written. Exits 1 if
     something could not be read or the bundle has errors.
     """
     from tidegate.cli.output import emit, terminal_width, wants_colour
-    from tidegate.kinds.integrations.cli.change_text import as_data, names, plan_lines
+    from tidegate.kinds.integrations.app.plan import plan_document
+    from tidegate.kinds.integrations.cli.change_text import names, plan_lines
     from tidegate.kinds.integrations.core.workloads.change import Verb
 
-    outlook = looked(asked, adopt, allow_mass_delete)
+    found = planned(asked, adopt, allow_mass_delete)
     if output in ("json", "yaml"):
-        emit(_data(asked, outlook, as_data(outlook.changes)), output)
+        emit(plan_document(found), output)
     elif output == "name":
-        for name in names(e for e in outlook.changes if e.verb is not Verb.UNCHANGED):
+        for name in names(e for e in found.changes if e.verb is not Verb.UNCHANGED):
             click.echo(name)
     else:
         colour = wants_colour(asked.settings.color)
         width = terminal_width()
-        for line in plan_lines(outlook.changes, wide=output == "wide", width=width, colour=colour):
+        for line in plan_lines(found.changes, wide=output == "wide", width=width, colour=colour):
             click.echo(line, color=colour)
-    tell(asked, outlook)
-    if outlook.failures or not asked.sound:
+    tell(asked, found)
+    if found.failures or not asked.sound:
         raise click.exceptions.Exit(FAILURE)
 
 
@@ -81,52 +82,61 @@ def diff(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> Non
     Exits 1 if something differs, could not be read, or the bundle has errors.
     """
     from tidegate.cli.output import emit, wants_colour
-    from tidegate.kinds.integrations.cli.change_text import as_data, diff_lines, summary
-    from tidegate.kinds.integrations.cli.outlook import CHANGING
-    from tidegate.kinds.integrations.core.workloads.change import Verb
+    from tidegate.kinds.integrations.app.plan import plan_document
+    from tidegate.kinds.integrations.cli.change_text import diff_lines, summary
+    from tidegate.kinds.integrations.core.workloads.change import ACTING, Verb
 
-    outlook = looked(asked, adopt, allow_mass_delete)
-    differing = [each for each in outlook.changes if each.verb is not Verb.UNCHANGED]
+    found = planned(asked, adopt, allow_mass_delete)
+    differing = [each for each in found.changes if each.verb is not Verb.UNCHANGED]
     if output != "text":
-        emit(_data(asked, outlook, as_data(differing)), output)
+        emit(plan_document(found, differing=True), output)
     else:
         colour = wants_colour(asked.settings.color)
         for line in diff_lines(differing, colour=colour):
             click.echo(line, color=colour)
-    tell(asked, outlook)
-    click.echo(summary(outlook.changes), err=True)
-    bad = CHANGING | {Verb.CONFLICT, Verb.REFUSED}
-    if outlook.failures or not asked.sound or any(each.verb in bad for each in differing):
+    tell(asked, found)
+    click.echo(summary(found.changes), err=True)
+    bad = ACTING | {Verb.CONFLICT, Verb.REFUSED}
+    if found.failures or not asked.sound or any(each.verb in bad for each in differing):
         raise click.exceptions.Exit(FAILURE)
 
 
-def looked(asked: Asked, adopt: bool, allow_mass_delete: bool) -> "Outlook":
+def planned(asked: Asked, adopt: bool, allow_mass_delete: bool) -> "ChangePlan":
     """What would be done."""
-    from tidegate.kinds.integrations.cli.outlook import look
+    from tidegate.kinds.integrations.app.plan import plan_changes
 
-    async def looking() -> "Outlook":
-        async with asked.clusters(asked.namespaces()) as (clusters, shut):
-            return await look(
-                asked, clusters, shut, adopt=adopt, allow_mass_delete=allow_mass_delete
-            )
+    async def run() -> "ChangePlan":
+        async with asked.clusters() as find:
+            with Phases() as phases:
+                wanted = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
+                return await plan_changes(asked.view, find, wanted, phases)
 
-    return asyncio.run(looking())
+    return asyncio.run(run())
 
 
-def tell(asked: Asked, outlook: "Outlook") -> None:
-    """What is wrong with the bundle, what could not be read, and what else there is to know."""
+def request_of(
+    asked: Asked, *, adopt: bool = False, allow_mass_delete: bool = False
+) -> "PlanRequest":
+    """How to plan, as flags and settings say, under the brakes of this moment."""
+    from tidegate.kinds.integrations.app.plan import PlanRequest
+    from tidegate.kinds.integrations.cli.by_hand import brakes_now
+    from tidegate.wiring import clock
+
+    now = clock().now()
+    return PlanRequest(
+        adopt=adopt,
+        allow_mass_delete=allow_mass_delete,
+        read_pods=bool(asked.settings.registry),
+        concurrency_max=asked.settings.limits_concurrency,
+        brakes=brakes_now(asked.settings, now),
+        now=now,
+    )
+
+
+def tell(asked: Asked, plan: "ChangePlan") -> None:
+    """Print what is wrong with the bundle, what could not be read, and notes."""
     asked.tell_problems()
-    for line in outlook.failures:
+    for line in plan.failures:
         click.echo(f"Error: {line}", err=True)
-    for line in outlook.notes:
+    for line in plan.notes:
         click.echo(f"note: {line}", err=True)
-
-
-def _data(asked: Asked, outlook: "Outlook", changes: list[dict[str, object]]) -> dict[str, object]:
-    return {
-        "changes": changes,
-        "restarts": outlook.restarts,
-        "problems": asked.problems,
-        "failures": list(outlook.failures),
-        "notes": list(outlook.notes),
-    }

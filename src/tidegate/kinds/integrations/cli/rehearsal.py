@@ -17,11 +17,9 @@ from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.round import Round
 from tidegate.engine.worker import Settings, Worker
-from tidegate.kinds.integrations.app.estate_source import estate_in
-from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
-from tidegate.kinds.integrations.app.runs import PodRuns
+from tidegate.kinds.integrations.app.estates import estate_in
+from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rules import Rules
-from tidegate.kinds.integrations.core.waves.staging import declared_of
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
     Place,
@@ -31,6 +29,8 @@ from tidegate.kinds.integrations.core.workloads.estate import (
     pieces_of,
 )
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER, pod_of
+from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
+from tidegate.kinds.integrations.fleet.runs import PodRuns
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.simulated.run import Step
 from tidegate.kinds.rollouts.simulated.story import on_the_way_back, states_of

@@ -1,17 +1,13 @@
-"""`tidegate release`: give what Tidegate applied back, as it is, to whoever had it before."""
+"""`tidegate release`: give up what Tidegate applied, and leave it as it is."""
 
 import asyncio
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.cli.estate import Asked, confirm, estate_options
-
-if TYPE_CHECKING:
-    from tidegate.kinds.integrations.core.workloads.change import Change
+from tidegate.kinds.integrations.cli.estate import Asked, Phases, confirm, estate_options
 
 
 @click.command(
@@ -27,8 +23,8 @@ if TYPE_CHECKING:
 def release(asked: Asked, yes: bool, reason: str) -> None:
     """Give fields back: objects stay exactly as they are, and nothing restarts.
 
-    From then on they are nobody's of ours: `apply` and rollouts leave them alone until somebody
-    adopts them again. Exits 1 if anything failed.
+    From then on they are not Tidegate's: `apply` and rollouts leave them unchanged until they are
+    adopted again. Exits 1 if anything failed.
     """
     if not asyncio.run(_release(asked, yes, reason)):
         raise click.exceptions.Exit(FAILURE)
@@ -37,47 +33,41 @@ def release(asked: Asked, yes: bool, reason: str) -> None:
 async def _release(asked: Asked, yes: bool, reason: str) -> bool:
     from tidegate.cli.action_log import ActionLog
     from tidegate.cli.progress import Progress
-    from tidegate.kinds.integrations.app.applying import BAD, Done
-    from tidegate.kinds.integrations.app.applying import release as give_back
-    from tidegate.kinds.integrations.cli.apply import said
-    from tidegate.kinds.integrations.cli.by_hand import Minutes
-    from tidegate.kinds.integrations.cli.outlook import look
+    from tidegate.kinds.integrations.app.apply import ours, release_objects
+    from tidegate.kinds.integrations.app.executor import BAD, ObjectResult
+    from tidegate.kinds.integrations.app.plan import PlanRequest, plan_changes
+    from tidegate.kinds.integrations.cli.apply_text import result_line
+    from tidegate.kinds.integrations.cli.by_hand import recorder
     from tidegate.kinds.integrations.cli.plan import tell
 
-    async with asked.clusters(asked.namespaces()) as (clusters, shut):
-        outlook = await look(asked, clusters, shut, ask_servers=False, heeds_brakes=False)
-        tell(asked, outlook)
-        ours = [
-            (change, outlook.objects[change.key])
-            for change in outlook.changes
-            if change.key in outlook.objects and outlook.objects[change.key].ours
-        ]
-        if not ours:
+    limit = asked.settings.limits_concurrency
+    async with asked.clusters() as find:
+        with Phases() as phases:
+            request = PlanRequest(ask_servers=False, concurrency_max=limit)
+            plan = await plan_changes(asked.view, find, request, phases)
+        tell(asked, plan)
+        mine = ours(plan)
+        if not mine:
             click.echo("nothing here is Tidegate's", err=True)
-            return not outlook.failures
-        _show([change for change, _ in ours])
-        confirm("Go on?", yes)
+            return not plan.failures
+        for each in mine:
+            click.echo(f"release  {each.where} in {each.cluster}/{each.namespace}", err=True)
+        click.echo(f"{len(mine):,} to be given back as they are; nothing restarts", err=True)
+        confirm("Continue?", yes)
         with (
             closing(ActionLog(asked.settings)) as log,
-            Progress("giving back", len(ours)) as progress,
-            closing(Minutes(asked.settings, reason)) as minutes,
+            Progress("giving back", len(mine)) as bar,
+            recorder(asked.settings) as record,
         ):
 
-            def tell_one(done: Done) -> None:
-                minutes.note(done)
-                progress.clear()
-                log.acted(done)
-                click.echo(said(done))
-                progress.tell(1)
+            def heard(result: ObjectResult) -> None:
+                bar.clear()
+                log.acted(result)
+                click.echo(result_line(result))
+                bar.tell(1)
 
-            done = await give_back(ours, outlook.hands, tell_one)
-    good = sum(each.outcome not in BAD for each in done)
+            done = await release_objects(plan, record, reason, heard)
+    good = sum(each.outcome not in BAD for each in done.results)
     click.echo(f"{good} given back as they are; nothing restarts", err=True)
-    click.echo("`tidegate plan` shows them as somebody else's from now on", err=True)
-    return good == len(done) and not outlook.failures
-
-
-def _show(changes: "list[Change]") -> None:
-    for each in changes:
-        click.echo(f"release  {each.where} in {each.cluster}/{each.namespace}", err=True)
-    click.echo(f"{len(changes):,} to be given back as they are; nothing restarts", err=True)
+    click.echo("`tidegate plan` shows them as not Tidegate's from now on", err=True)
+    return good == len(done.results) and not plan.failures

@@ -115,7 +115,7 @@ class Revisions:
     def _side(self, revision: str | None, *, must_exist: bool = True) -> Side:
         from tidegate import wiring
         from tidegate.cli.progress import Progress
-        from tidegate.kinds.integrations.app.estate_source import estate_in
+        from tidegate.kinds.integrations.app.estates import estate_in
         from tidegate.kinds.integrations.cli.site import settled, site_of
         from tidegate.model.problem import Problems
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from tidegate import wiring
 from tidegate.kinds.integrations.app.digests import Digests, SettledEstates
-from tidegate.kinds.integrations.app.estate_source import BundleEstates
-from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
-from tidegate.kinds.integrations.app.runs import PodRuns
+from tidegate.kinds.integrations.app.estates import BundleEstates
 from tidegate.kinds.integrations.cli.site import Clusters, bundle_folder, site_of
+from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
+from tidegate.kinds.integrations.fleet.runs import PodRuns
 from tidegate.kinds.integrations.runs_port import Runs
 from tidegate.model.problem import Problem
 from tidegate.settings.prometheus_file import read_servers

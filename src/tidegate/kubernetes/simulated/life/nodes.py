@@ -31,9 +31,9 @@ from tidegate.kubernetes.simulated.life.cron_jobs import CronJobs
 from tidegate.kubernetes.simulated.life.life import SLEEP_DEFAULT, Life, grace_of
 from tidegate.kubernetes.simulated.life.pods import pod_document, pod_status
 from tidegate.kubernetes.simulated.life.replica_sets import ReplicaSets, reference
-from tidegate.kubernetes.simulated.life.saying import worker_of
 from tidegate.kubernetes.simulated.life.steps import Birth, Scene, Step, revision_of
 from tidegate.kubernetes.simulated.life.talk import Talk
+from tidegate.kubernetes.simulated.life.words import worker_of
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant, format_second
 

@@ -7,7 +7,7 @@ from typing import Any
 from tidegate.kubernetes.port import POD, RefusedError
 from tidegate.kubernetes.simulated.api import Key, LogLine, SimulatedApi
 from tidegate.kubernetes.simulated.life.life import Life, Phase
-from tidegate.kubernetes.simulated.life.saying import Worker, first_kept, lines, numbers, worker_of
+from tidegate.kubernetes.simulated.life.words import Worker, first_kept, lines, numbers, worker_of
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Instant

@@ -12,7 +12,7 @@ from tidegate.cli.shape import Command
 
 if TYPE_CHECKING:
     from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
-    from tidegate.kubernetes.simulated.server.hosting import Host
+    from tidegate.kubernetes.simulated.server.host import Host
 
 # By its first line a file is known to be ours, and may be written over.
 _OURS = "# Written by tidegate clusters simulate; it is gone when that ends."
@@ -55,7 +55,7 @@ def simulate(
     ready, fail, tell their numbers and write logs as the behaviour file says. What is served is
     printed on stdout, a line a cluster. All of it is forgotten in the end.
     """
-    from tidegate.kubernetes.simulated.server.hosting import Host
+    from tidegate.kubernetes.simulated.server.host import Host
     from tidegate.model.problem import nearest_or_all
     from tidegate.settings.setting_reader import split_address
     from tidegate.wiring import clock

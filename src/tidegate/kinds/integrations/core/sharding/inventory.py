@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from tidegate.kinds.integrations.core.waves.standing import revisions_in
+from tidegate.kinds.integrations.core.waves.shard_state import revisions_in
 from tidegate.kinds.integrations.core.waves.trial import Run
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
 from tidegate.kinds.integrations.core.workloads.live import Pod, Workload

@@ -14,7 +14,7 @@ from tidegate.kinds.integrations.core.sharding.model import (
     Override,
     Shard,
 )
-from tidegate.kinds.integrations.core.sharding.naming import (
+from tidegate.kinds.integrations.core.sharding.names import (
     CRON_LENGTH_MAX,
     LENGTH_MAX,
     workload_name,

@@ -6,9 +6,9 @@ its own; where there are none, whoever applies the bundle moves everybody at onc
 
 import msgspec
 
+from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
-from tidegate.kinds.integrations.core.waves.reshaping import Owner, Reshape, reshapes_of, share_of
-from tidegate.kinds.integrations.core.waves.staging import declared_of
+from tidegate.kinds.integrations.core.waves.reshape import Owner, Reshape, reshapes_of, share_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit, kind_of
 from tidegate.kinds.integrations.core.workloads.workloads import image_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState

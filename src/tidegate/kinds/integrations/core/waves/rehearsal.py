@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX
+from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.workloads.estate import (
     INTEGRATION_LABEL,

@@ -6,10 +6,14 @@ from typing import Any
 
 import msgspec
 
+from tidegate.explain.sentence import sentence
+from tidegate.kinds.integrations.core.reasons import ObjectReason
 from tidegate.kinds.integrations.core.workloads.difference import Difference
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
+from tidegate.model.verdict import Verdict
 
 Key = tuple[str, str, str, str]
+_IMAGE = (ObjectReason.StartsAsOthers, ObjectReason.ImageStays, ObjectReason.ImageLeftToRollout)
 
 
 class Verb(StrEnum):
@@ -20,12 +24,13 @@ class Verb(StrEnum):
     ADOPT = "adopt"  # it is there and not ours: with consent it will be
     REMOVE = "remove"
     UNCHANGED = "unchanged"
-    HELD = "held"  # only its image differs, and that is its rollout's to move
+    STAGED = "staged"  # only its image differs, and its rollout moves that
+    HELD = "held"  # a brake covers it
     RESHARD = "reshard"  # two would own a key: the engine lets the old ones end first
-    CONFLICT = "conflict"  # it, or a field of it, is somebody else's
-    REFUSED = "refused"  # the server will not have it
-    KEPT = "kept"  # nobody asks for it any more, and it is not removed now
-    UNREAD = "unread"  # nobody knows what is there
+    CONFLICT = "conflict"  # it, or a field of it, belongs to another manager
+    REFUSED = "refused"  # the server does not accept it
+    KEPT = "kept"  # declared no more, and not removed now
+    UNREAD = "unread"  # what is there could not be read
 
 
 # What a cluster is told; whatever else is only said.
@@ -71,7 +76,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     kind: str
     name: str
-    reason: str = ""
+    # What each gate says of it; the last one decides what becomes of it.
+    verdicts: tuple[Verdict, ...] = ()
     integration: str = ""
     # As a target is named: `terraform-resources/ter-int-dev`; empty: it is for the namespace.
     shard: str = ""
@@ -81,8 +87,21 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     restarts: bool = False
     # It was made from this very manifest and changed since: what is put back was ours.
     drifted: bool = False
-    # Which image it keeps although another is wanted, and why; empty: it has the wanted one.
-    held: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why, as a sentence; empty where nothing is to be done."""
+        if self.verb is Verb.UNCHANGED or not self.verdicts:
+            return ""
+        return sentence(self.verdicts[-1])
+
+    @property
+    def held(self) -> str:
+        """Which image it keeps although another is wanted, and why; empty: it has the wanted."""
+        if self.verb is Verb.HELD:
+            return ""
+        kept = (each for each in self.verdicts if each.reason in _IMAGE)
+        return next(map(sentence, kept), "")
 
     @property
     def key(self) -> Key:

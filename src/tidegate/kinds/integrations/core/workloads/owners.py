@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tidegate.kinds.integrations.core.waves.reshaping import WHOLE, Share, clash, share_of_workload
+from tidegate.kinds.integrations.core.waves.reshape import WHOLE, Share, clash, share_of_workload
 from tidegate.kinds.integrations.core.workloads.change import Found, Key
 from tidegate.kinds.integrations.core.workloads.live import Workload, workload_of
 

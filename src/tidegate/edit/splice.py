@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from tidegate.edit import writing
+from tidegate.edit import writer
 from tidegate.edit.tree import (
     BREAK,
     Data,
@@ -54,7 +54,7 @@ def replacing(text: str, node: Node, value: Scalar, written: str | None) -> Spli
     start = content_start(text, node)
     if node.style in {"|", ">"} or BREAK.search(text, start, node.end):
         return Refusal("a text over several lines", "write it on one line first")
-    new = writing.scalar(value, node.style) if written is None else written
+    new = writer.scalar(value, node.style) if written is None else written
     if start == node.end and new and text[start - 1 : start] not in {" ", "\t", ""}:
         new = " " + new
     elif not new and text[start - 1 : start] == " " and start != node.end:
@@ -65,26 +65,26 @@ def replacing(text: str, node: Node, value: Scalar, written: str | None) -> Spli
 def adding_field(text: str, node: Node, key: str, data: Data, step: int) -> Splice | Refusal:
     """One more field for an object."""
     if node.flow:
-        new = f"{writing.scalar(key)}: {writing.flow(data)}"
+        new = f"{writer.scalar(key)}: {writer.flow(data)}"
         return _into_brackets(text, node, new)
     first = node.keys[0]
     if text[first.start - first.column : first.start].rstrip(" ").endswith("?"):
         return Refusal("an object with `?` before its names", "write name: value")
-    lines = writing.pair(key, data, step)
+    lines = writer.pair(key, data, step)
     return _after(text, node, first.column, lines)
 
 
 def adding_item(text: str, node: Node, data: Data, step: int) -> Splice | Refusal:
     """One more item for a list."""
     if node.flow:
-        return _into_brackets(text, node, writing.flow(data))
+        return _into_brackets(text, node, writer.flow(data))
     last = len(node.children) - 1
     dash = _dash(text, node, last)
     if dash is None:
         return Refusal("a list whose dashes cannot be told", "write one item a line")
     between = text[dash + 1 : node.children[last].start]
     gap = len(between) if between and not between.strip(" ") else 1
-    lines = writing.item(data, gap, step)
+    lines = writer.item(data, gap, step)
     return _after(text, node, dash - line_start(text, dash), lines)
 
 

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tidegate.kinds.integrations.app.giving import give
-from tidegate.kinds.integrations.app.sight import Sight, Sights, where_of
-from tidegate.kinds.integrations.core.waves.reshaping import (
+from tidegate.kinds.integrations.core.waves.reshape import (
     Owner,
     Reshape,
     declared_of,
@@ -20,6 +18,12 @@ from tidegate.kinds.integrations.core.waves.reshaping import (
     still_there,
 )
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit
+from tidegate.kinds.integrations.fleet.snapshot import (
+    NamespaceSnapshot,
+    NamespaceSnapshots,
+    where_of,
+)
+from tidegate.kinds.integrations.fleet.units import give
 from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.machine.clock import Clock
@@ -36,13 +40,13 @@ LISTED_AFTER = Duration(60 * SECOND)
 class Resharding:
     """The reshardings under way, as this process has seen them begin."""
 
-    def __init__(self, sights: Sights, clock: Clock) -> None:
-        self._sights = sights
+    def __init__(self, snapshots: NamespaceSnapshots, clock: Clock) -> None:
+        self._snapshots = snapshots
         self._clock = clock
         self._known: dict[str, Reshape] = {}
         self._over_at: dict[str, Instant] = {}
 
-    def see(self, place: Place, sight: Sight) -> None:
+    def see(self, place: Place, snapshot: NamespaceSnapshot) -> None:
         """Take note of what is split otherwise than it is to be."""
         wanted = {share_of(shard) for shard in place.shards}
         for partition, known in list(self._known.items()):
@@ -51,7 +55,7 @@ class Resharding:
                 # The bundle wants something else by now: whatever is there is looked at anew.
                 del self._known[partition]
                 self._over_at.pop(partition, None)
-        for each in reshapes_of(place, _owners(place, sight)):
+        for each in reshapes_of(place, _owners(place, snapshot)):
             known_one = self._known.get(each.partition)
             if known_one is not None:
                 # Whoever is drained already is of the old set all the same.
@@ -80,42 +84,44 @@ class Resharding:
 
     async def observe(self, reshape: Reshape) -> Observation:
         """Who has ended, and who has begun."""
-        sight = await self._sights.of(where_of(reshape.place))
-        left = still_there(reshape, sight.workloads, sight.pods)
+        snapshot = await self._snapshots.of(where_of(reshape.place))
+        left = still_there(reshape, snapshot.workloads, snapshot.pods)
         # Whoever is not seen may be there all the same, unless all of it is seen.
         reports = [
             _drained(name, left.get(name), reshape.revision)
             for name in reshape.old
-            if sight.complete or name in left
+            if snapshot.complete or name in left
         ]
-        begun = (_begun(unit, reshape.revision, sight) for unit in reshape.units)
-        reports += (each for each in begun if sight.complete or each.status is Status.Succeeded)
-        if all(each.status is Status.Succeeded for each in reports) and sight.complete:
+        begun = (_begun(unit, reshape.revision, snapshot) for unit in reshape.units)
+        reports += (each for each in begun if snapshot.complete or each.status is Status.Succeeded)
+        if all(each.status is Status.Succeeded for each in reports) and snapshot.complete:
             self._over_at.setdefault(reshape.partition, self._clock.now())
-        return Observation(declared_of(reshape), tuple(reports), sight.complete, dated=False)
+        return Observation(declared_of(reshape), tuple(reports), snapshot.complete, dated=False)
 
     async def act(self, estate: Estate, reshape: Reshape, task: Task) -> str:
         """End a workload of the old set, or begin a unit of the new one."""
         if task.change.kind is ChangeKind.REMOVE:
             return "nothing to remove"
         where = where_of(reshape.place)
-        sight = await self._sights.anew(where)
-        if not sight.complete:
+        snapshot = await self._snapshots.anew(where)
+        if not snapshot.complete:
             raise OutsideError(f"{where[0]}: {where[1]}: not all of it can be read")
-        left = still_there(reshape, sight.workloads, sight.pods)
+        left = still_there(reshape, snapshot.workloads, snapshot.pods)
         try:
             name = drained_workload(task.target)
             if name is not None:
-                return await self._drain(reshape, sight, name, left)
+                return await self._drain(reshape, snapshot, name, left)
             return await self._start(estate, reshape, task, left)
         finally:
-            self._sights.forget(where)
+            self._snapshots.forget(where)
 
-    async def _drain(self, reshape: Reshape, sight: Sight, name: str, left: dict[str, str]) -> str:
-        found = sight.objects.get(name)
+    async def _drain(
+        self, reshape: Reshape, snapshot: NamespaceSnapshot, name: str, left: dict[str, str]
+    ) -> str:
+        found = snapshot.objects.get(name)
         if left.get(name) != "runs" or found is None:
             return "ended already"
-        cluster = self._sights.find(where_of(reshape.place)[0])
+        cluster = self._snapshots.find(where_of(reshape.place)[0])
         await cluster.delete(found)
         return "deleted"
 
@@ -131,23 +137,23 @@ class Resharding:
             raise StaleError(f"{task.target} is not in the bundle any more")
         place = reshape.place
         revision = revision_of(image_in(task.change.revision), place.repository)
-        cluster = self._sights.find(place.managed.namespace.cluster)
+        cluster = self._snapshots.find(place.managed.namespace.cluster)
         await give(cluster, estate.site, place, unit, revision)
         return f"{len(unit.shards)} started"
 
 
-def _owners(place: Place, sight: Sight) -> Iterator[Owner]:
+def _owners(place: Place, snapshot: NamespaceSnapshot) -> Iterator[Owner]:
     """Whoever owns something of this integration here, as far as it is ours to end."""
     name = place.integration.name
     others = {
         each.name
-        for each in sight.workloads.values()
-        if each.integration == name and not sight.objects[each.name].ours
+        for each in snapshot.workloads.values()
+        if each.integration == name and not snapshot.objects[each.name].ours
     }
-    workloads = (each for each in sight.workloads.values() if each.integration == name)
+    workloads = (each for each in snapshot.workloads.values() if each.integration == name)
     pods = (
         pod
-        for some in sight.pods.values()
+        for some in snapshot.pods.values()
         for pod in some
         if pod.env.get("INTEGRATION_NAME") == name
     )
@@ -163,8 +169,8 @@ def _drained(name: str, how: str | None, revision: str) -> Target:
     return Target(target, Status.Progressing, revision=revision, detail=how)
 
 
-def _begun(unit: Unit, revision: str, sight: Sight) -> Target:
-    found = [sight.workloads.get(shard.workload) for shard in unit.shards]
+def _begun(unit: Unit, revision: str, snapshot: NamespaceSnapshot) -> Target:
+    found = [snapshot.workloads.get(shard.workload) for shard in unit.shards]
     there = [
         each
         for each, shard in zip(found, unit.shards, strict=True)

@@ -2,7 +2,6 @@
 
 from contextlib import aclosing, suppress
 
-from tidegate.kinds.integrations.app.sight import Sights
 from tidegate.kinds.integrations.core.waves.rehearsal import (
     LINES_MAX,
     MARK,
@@ -16,6 +15,7 @@ from tidegate.kinds.integrations.core.waves.rehearsal import (
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.workloads.estate import INTEGRATION_LABEL, Place, label_text
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
+from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshots
 from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kubernetes.port import JOB, POD, Cluster, Object, Take
 from tidegate.model.errors import OutsideError, StaleError
@@ -29,8 +29,8 @@ Ended = tuple[int, list[str]]
 class Rehearsing:
     """Dry runs of new images."""
 
-    def __init__(self, sights: Sights) -> None:
-        self._sights = sights
+    def __init__(self, snapshots: NamespaceSnapshots) -> None:
+        self._snapshots = snapshots
         # What a dry run showed, by place and the two revisions.
         self._shown: dict[tuple[str, str, str], tuple[int, Difference]] = {}
         # Dry runs whose rollout was taken back: there is nothing more to take back of them.
@@ -92,7 +92,7 @@ class Rehearsing:
         return f"trying {place.revision} beside {old} on {unit.name}"
 
     def _cluster(self, place: Place) -> Cluster:
-        return self._sights.find(place.managed.namespace.cluster)
+        return self._snapshots.find(place.managed.namespace.cluster)
 
 
 async def _jobs(cluster: Cluster, place: Place, mark: str = "") -> list[Object]:

@@ -5,11 +5,11 @@ Whoever has stood a trial is asked for a while yet, because an image may fail la
 
 from collections.abc import Iterable, Sequence
 
-from tidegate.kinds.integrations.app.sight import Sight
 from tidegate.kinds.integrations.core.waves.rules import Rules
 from tidegate.kinds.integrations.core.waves.trial import Trial, advanced, begun
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
 from tidegate.kinds.integrations.core.workloads.live import Pod
+from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshot
 from tidegate.kinds.integrations.runs_port import Runs
 from tidegate.kubernetes.port import Cluster
 from tidegate.machine.clock import Clock
@@ -46,7 +46,7 @@ class Trials:
             self._passed_at.pop(key, None)
 
     async def read(
-        self, place: Place, rules: Rules, sight: Sight, cluster: Cluster
+        self, place: Place, rules: Rules, snapshot: NamespaceSnapshot, cluster: Cluster
     ) -> dict[str, Trial]:
         """The trials of a place, by workload, after asking whoever is on trial.
 
@@ -56,32 +56,38 @@ class Trials:
         keys: dict[str, _Key] = {}
         asked: list[tuple[_Key, Pod]] = []
         for shard in place.shards:
-            workload = sight.workloads.get(shard.workload)
+            workload = snapshot.workloads.get(shard.workload)
             if workload is not None:
                 revision = revision_of(workload.image, place.repository)
                 key = keys[shard.workload] = place.name, shard.workload, revision
-                asked += ((key, pod) for pod in self._to_ask(key, rules, sight, workload.image))
-        await self._ask(asked, rules, sight, cluster)
+                asked += ((key, pod) for pod in self._to_ask(key, rules, snapshot, workload.image))
+        await self._ask(asked, rules, snapshot, cluster)
         return {name: self._trials[key] for name, key in keys.items()}
 
-    def _to_ask(self, key: _Key, rules: Rules, sight: Sight, image: str) -> Sequence[Pod]:
+    def _to_ask(
+        self, key: _Key, rules: Rules, snapshot: NamespaceSnapshot, image: str
+    ) -> Sequence[Pod]:
         self._trials.setdefault(key, Trial())
         passed, now = self._passed_at.get(key), self._clock.now()
         if passed is not None:
             over = now - passed > rules.strategy.soak + WATCHED_AFTER
             if over or now - self._asked_at.get(key, passed) < WATCHED_EVERY:
                 return ()
-        pods = sight.pods.get(key[1], ())
+        pods = snapshot.pods.get(key[1], ())
         return [pod for pod in pods if pod.image == image and pod.ready and not pod.ending][:1]
 
     async def _ask(
-        self, asked: Sequence[tuple[_Key, Pod]], rules: Rules, sight: Sight, cluster: Cluster
+        self,
+        asked: Sequence[tuple[_Key, Pod]],
+        rules: Rules,
+        snapshot: NamespaceSnapshot,
+        cluster: Cluster,
     ) -> None:
         if not asked:
             return
         now = self._clock.now()
         self._asked_at.update((key, now) for key, _ in asked)
-        told = await self._runs.read(cluster, [sight.objects[pod.uid] for _, pod in asked])
+        told = await self._runs.read(cluster, [snapshot.objects[pod.uid] for _, pod in asked])
         for key, pod in asked:
             run = told.get(pod.uid)
             if run is None:

@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from tidegate.kinds.integrations.app.rehearsing import outcome_of
 from tidegate.kinds.integrations.core.waves.rehearsal import job_of
 from tidegate.kinds.integrations.core.workloads.estate import Piece, Unit
 from tidegate.kinds.integrations.dry_runs_port import DryRun, Tell
+from tidegate.kinds.integrations.fleet.rehearsal import outcome_of
 from tidegate.kubernetes.port import JOB, Cluster, Take
 from tidegate.model.errors import OutsideError, StaleError
 

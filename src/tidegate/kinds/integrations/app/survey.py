@@ -1,4 +1,4 @@
-"""Reads all clusters at once; one that is broken is told of, and the others go on."""
+"""Reads all clusters at once; one that cannot be read is reported, and the others are read."""
 
 import asyncio
 from collections import defaultdict
@@ -32,7 +32,7 @@ _OURS = f"{MANAGED_BY}={US}"
 EVERYWHERE = ""
 
 
-class Sight(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterSurvey(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of one cluster, and the objects themselves."""
 
     seen: Seen
@@ -46,31 +46,31 @@ async def read_clusters(
     pods: bool = False,
     clusters_max: int = CLUSTERS_MAX,
     read_s: float = READ_S,
-    tell: Callable[[int], None] = lambda _: None,
-) -> dict[str, Sight]:
-    """What each cluster holds of ours, and of anybody's in the namespaces that are asked for.
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, ClusterSurvey]:
+    """What each cluster holds of ours, and everything in the namespaces that are asked for.
 
     With pods, also which digests run: a tag alone does not say.
     """
     slots = asyncio.Semaphore(clusters_max)
 
-    async def one(name: str) -> Sight:
+    async def one(name: str) -> ClusterSurvey:
         async with slots:
             try:
                 async with asyncio.timeout(read_s):
                     spaces = tuple(namespaces.get(name, ()))
-                    sight = await _read(name, clusters[name], spaces)
-                    return await _with_pods(clusters[name], spaces, sight) if pods else sight
+                    survey = await _read(name, clusters[name], spaces)
+                    return await _with_pods(clusters[name], spaces, survey) if pods else survey
             except TimeoutError:
-                return Sight(seen=Seen(error=f"{name}: no answer within {read_s:g} s"))
+                return ClusterSurvey(seen=Seen(error=f"{name}: no answer within {read_s:g} s"))
             finally:
-                tell(1)
+                progress(1)
 
-    sights = await asyncio.gather(*map(one, clusters))
-    return dict(zip(clusters, sights, strict=True))
+    surveys = await asyncio.gather(*map(one, clusters))
+    return dict(zip(clusters, surveys, strict=True))
 
 
-async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> Sight:
+async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> ClusterSurvey:
     asked = [cluster.read(each, KINDS) for each in namespaces]
     asked.append(cluster.read(EVERYWHERE, KINDS, _OURS))
     answers = await asyncio.gather(*asked, return_exceptions=True)
@@ -91,17 +91,19 @@ async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> Sig
             gaps |= {where: "; ".join(answer.gaps)} if answer.gaps else {}
             objects |= _kept(name, answer, where, namespaces)
     if namespaces and all(each in gaps for each in namespaces) and not objects:
-        return Sight(seen=Seen(error=gaps[namespaces[0]]))
+        return ClusterSurvey(seen=Seen(error=gaps[namespaces[0]]))
     found = tuple(_found(key, each) for key, each in objects.items())
-    return Sight(seen=Seen(found=found, gaps=gaps, notes=tuple(notes)), objects=objects)
+    return ClusterSurvey(seen=Seen(found=found, gaps=gaps, notes=tuple(notes)), objects=objects)
 
 
-async def _with_pods(cluster: Cluster, namespaces: tuple[str, ...], sight: Sight) -> Sight:
+async def _with_pods(
+    cluster: Cluster, namespaces: tuple[str, ...], survey: ClusterSurvey
+) -> ClusterSurvey:
     """The same with the digests pods run; where they cannot be read, tags are all that is known."""
     asked = (cluster.read(each, [POD]) for each in namespaces)
     answers = await asyncio.gather(*asked, return_exceptions=True)
     running: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    notes = list(sight.seen.notes)
+    notes = list(survey.seen.notes)
     for answer in answers:
         if isinstance(answer, OutsideError):
             notes.append(f"which digests run is not known: {answer}")
@@ -113,12 +115,12 @@ async def _with_pods(cluster: Cluster, namespaces: tuple[str, ...], sight: Sight
                 running[each.namespace, pod.workload].add(pulled_digest(pod.image_id))
     pulled = {
         key: next(iter(digests))
-        for key in sight.objects
+        for key in survey.objects
         for digests in (running.get((key[1], key[3]), set()),)
         if len(digests) == 1 and key[2] != SERVICE.name
     }
-    seen = msgspec.structs.replace(sight.seen, pulled=pulled, notes=tuple(dict.fromkeys(notes)))
-    return msgspec.structs.replace(sight, seen=seen)
+    seen = msgspec.structs.replace(survey.seen, pulled=pulled, notes=tuple(dict.fromkeys(notes)))
+    return msgspec.structs.replace(survey, seen=seen)
 
 
 def _kept(

@@ -11,25 +11,12 @@ from contextlib import aclosing
 
 import msgspec
 
-from tidegate.kinds.integrations.app.giving import give
-from tidegate.kinds.integrations.app.rehearsing import Rehearsing
-from tidegate.kinds.integrations.app.resharding import Resharding
-from tidegate.kinds.integrations.app.sight import (
-    FRESH_S,
-    WORKLOADS,
-    Find,
-    Sight,
-    Sights,
-    Where,
-    where_of,
-)
-from tidegate.kinds.integrations.app.trials import Trials
+from tidegate.kinds.integrations.core.waves.declaration import declared_of, last_good_of
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of as rehearsal_of
 from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
-from tidegate.kinds.integrations.core.waves.reshaping import Reshape
+from tidegate.kinds.integrations.core.waves.reshape import Reshape
 from tidegate.kinds.integrations.core.waves.rules import Rules
-from tidegate.kinds.integrations.core.waves.staging import declared_of, last_good_of
-from tidegate.kinds.integrations.core.waves.standing import revisions_in, standing_of
+from tidegate.kinds.integrations.core.waves.shard_state import revisions_in, standing_of
 from tidegate.kinds.integrations.core.waves.trial import Trial
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
@@ -39,6 +26,19 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.core.workloads.live import Pod, workload_of
 from tidegate.kinds.integrations.estates_port import Estates
+from tidegate.kinds.integrations.fleet.rehearsal import Rehearsing
+from tidegate.kinds.integrations.fleet.reshard import Resharding
+from tidegate.kinds.integrations.fleet.snapshot import (
+    FRESH_S,
+    WORKLOADS,
+    Find,
+    NamespaceSnapshot,
+    NamespaceSnapshots,
+    Where,
+    where_of,
+)
+from tidegate.kinds.integrations.fleet.trials import Trials
+from tidegate.kinds.integrations.fleet.units import give
 from tidegate.kinds.integrations.runs_port import Runs
 from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.fleet import Observation
@@ -77,10 +77,10 @@ class IntegrationsFleet:
         look_s: float = LOOK_S,
     ) -> None:
         self._estates = estates
-        self._sights = Sights(find, fresh_s)
+        self._snapshots = NamespaceSnapshots(find, fresh_s)
         self._trials = Trials(runs, clock)
-        self._resharding = Resharding(self._sights, clock)
-        self._rehearsing = Rehearsing(self._sights)
+        self._resharding = Resharding(self._snapshots, clock)
+        self._rehearsing = Rehearsing(self._snapshots)
         self._look_s = look_s
 
     async def partitions(self) -> list[str]:
@@ -90,17 +90,17 @@ class IntegrationsFleet:
         found = await asyncio.gather(*map(self._glance, wheres))
         seen = dict(zip(wheres, found, strict=True))
         for place in estate.places:
-            sight = seen[where_of(place)]
-            if sight is not None:
-                self._resharding.see(place, sight)
+            snapshot = seen[where_of(place)]
+            if snapshot is not None:
+                self._resharding.see(place, snapshot)
         staged = (place for place in estate.places if place.managed.rollout is not None)
         return [place.partition for place in staged] + self._resharding.partitions()
 
-    async def _glance(self, where: Where) -> Sight | None:
+    async def _glance(self, where: Where) -> NamespaceSnapshot | None:
         """What a namespace holds; None if that takes long or fails: a trouble of its own rounds."""
         try:
             async with asyncio.timeout(GLANCE_S):
-                return await self._sights.of(where)
+                return await self._snapshots.of(where)
         except (OutsideError, TimeoutError, OSError):
             return None
 
@@ -114,43 +114,48 @@ class IntegrationsFleet:
         if reshape is not None:
             return await self._resharding.observe(reshape)
         estate, place, rules = await self._place(partition)
-        sight = await self._sights.of(where_of(place))
-        self._resharding.see(place, sight)
+        snapshot = await self._snapshots.of(where_of(place))
+        self._resharding.see(place, snapshot)
         busy = {
             unit.name: each for each in self._resharding.under_way(place) for unit in each.units
         }
-        cluster = self._sights.find(place.managed.namespace.cluster)
-        trials = await self._trials.read(place, rules, sight, cluster)
-        running = _running(place, sight)
-        declared = declared_of(place, rules, running, _others(place, sight))
+        cluster = self._snapshots.find(place.managed.namespace.cluster)
+        trials = await self._trials.read(place, rules, snapshot, cluster)
+        running = _running(place, snapshot)
+        declared = declared_of(place, rules, running, _others(place, snapshot))
         rehearsed = await self._rehearsing.report(place, rules, declared.last_good)
         declared = with_dry_run(place, rules, declared)
         reports = tuple(
             _reshaped(unit, busy[unit.name])
             if unit.name in busy
-            else self._standing(place, unit, rules, sight, trials)
+            else self._standing(place, unit, rules, snapshot, trials)
             for unit in place.units
             # Of whom not all is seen nothing is concluded from what is not there.
-            if sight.complete or all(each.workload in sight.workloads for each in unit.shards)
+            if snapshot.complete or all(each.workload in snapshot.workloads for each in unit.shards)
         )
-        complete = sight.complete and estate.complete
+        complete = snapshot.complete and estate.complete
         return Observation(declared, (*rehearsed, *reports), complete=complete, dated=False)
 
     def _standing(
-        self, place: Place, unit: Unit, rules: Rules, sight: Sight, trials: Mapping[str, Trial]
+        self,
+        place: Place,
+        unit: Unit,
+        rules: Rules,
+        snapshot: NamespaceSnapshot,
+        trials: Mapping[str, Trial],
     ) -> Target:
         found = standing_of(
             unit,
             rules,
             place.repository,
-            sight.workloads,
-            sight.pods,
+            snapshot.workloads,
+            snapshot.pods,
             trials,
             self._trials.restarts,
             place.wanted(unit),
         )
         # For whoever has never heard of it: not before its youngest pod.
-        started = [pod.started_at for pod in _pods(unit, sight) if pod.started_at is not None]
+        started = [pod.started_at for pod in _pods(unit, snapshot) if pod.started_at is not None]
         if found.status is not Status.Succeeded or not started:
             return found
         return msgspec.structs.replace(found, since=max(started))
@@ -162,7 +167,7 @@ class IntegrationsFleet:
             return await self._resharding.act(await self._estates.read(), reshape, task)
         estate, place, rules = await self._place(partition)
         if task.target == rehearsal_of(place):
-            running = _running(place, await self._sights.of(where_of(place)))
+            running = _running(place, await self._snapshots.of(where_of(place)))
             return await self._rehearsing.act(place, rules, task, last_good_of(place, running))
         if task.change.kind is ChangeKind.REMOVE:
             return await self._remove(place, task.target)
@@ -170,34 +175,36 @@ class IntegrationsFleet:
         if unit is None or task.change.revision is None:
             raise StaleError(f"{task.target} is not in the bundle any more")
         where, revision = where_of(place), task.change.revision
-        sight = await self._sights.of(where)
-        self._resharding.see(place, sight)
+        snapshot = await self._snapshots.of(where)
+        self._resharding.see(place, snapshot)
         for each in self._resharding.under_way(place):
             if unit in each.units:
                 raise StaleError(f"{task.target}: {each.words} comes first")
-        self._trials.begin(place, unit, revision, _pods(unit, sight))
+        self._trials.begin(place, unit, revision, _pods(unit, snapshot))
         try:
-            done = await give(self._sights.find(where[0]), estate.site, place, unit, revision)
-            ended = await self._unstick(place, unit, revision, sight)
+            done = await give(self._snapshots.find(where[0]), estate.site, place, unit, revision)
+            ended = await self._unstick(place, unit, revision, snapshot)
         finally:
-            self._sights.forget(where)
+            self._snapshots.forget(where)
         counts = {each: sum(one.outcome is each for one in done) for each in Outcome}
         parts = [f"{count} {each.value}" for each, count in counts.items() if count]
         return ", ".join(parts + ended)
 
-    async def _unstick(self, place: Place, unit: Unit, revision: str, sight: Sight) -> list[str]:
+    async def _unstick(
+        self, place: Place, unit: Unit, revision: str, snapshot: NamespaceSnapshot
+    ) -> list[str]:
         """End pods that never got ready where their controller would leave them for ever."""
         if kind_of(place.managed) != "StatefulSet":
             return []
         image = image_named(revision, place.repository)
         stuck = [
             pod
-            for pod in _pods(unit, sight)
+            for pod in _pods(unit, snapshot)
             if not pod.ready and not pod.ending and pod.image != image
         ]
-        cluster = self._sights.find(place.managed.namespace.cluster)
+        cluster = self._snapshots.find(place.managed.namespace.cluster)
         try:
-            ended = [await cluster.end(sight.objects[pod.uid]) for pod in stuck]
+            ended = [await cluster.end(snapshot.objects[pod.uid]) for pod in stuck]
         except NotAllowedError:
             return [f"{stuck[0].name} must be deleted by hand: Tidegate may not"]
         return [f"{sum(ended)} stuck pods ended"] if any(ended) else []
@@ -205,7 +212,7 @@ class IntegrationsFleet:
     async def _remove(self, place: Place, target: str) -> str:
         """Take away what a unit has that the bundle knows no more."""
         where = where_of(place)
-        cluster = self._sights.find(where[0])
+        cluster = self._snapshots.find(where[0])
         reading = await cluster.read(where[1], WORKLOADS)
         if not reading.complete:
             raise OutsideError(f"{where[0]}: {'; '.join(reading.gaps)}")
@@ -215,7 +222,7 @@ class IntegrationsFleet:
                 if each.ours and workload_of(each.document).unit == target:
                     removed += await cluster.delete(each)
         finally:
-            self._sights.forget(where)
+            self._snapshots.forget(where)
         return f"{removed} removed"
 
     async def changes(self) -> AsyncIterator[str]:
@@ -241,21 +248,21 @@ class IntegrationsFleet:
         """Tell of every workload that changes in a namespace, for good."""
         while True:
             try:
-                sight = await self._sights.of(where)
+                snapshot = await self._snapshots.of(where)
                 async with asyncio.TaskGroup() as group:
                     for kind in (DEPLOYMENT, STATEFUL_SET):
-                        after = sight.versions.get(kind.name, "")
+                        after = snapshot.versions.get(kind.name, "")
                         group.create_task(self._watch(where, kind, after, news))
             except* (OutsideError, StaleError, OSError):
                 pass
             await asyncio.sleep(self._look_s)
-            self._sights.forget(where)
+            self._snapshots.forget(where)
 
     async def _watch(self, where: Where, kind: Kind, after: str, news: asyncio.Queue[str]) -> None:
-        events = self._sights.find(where[0]).watch(where[1], kind, after)
+        events = self._snapshots.find(where[0]).watch(where[1], kind, after)
         async with aclosing(events):
             async for event in events:
-                self._sights.forget(where)
+                self._snapshots.forget(where)
                 integration = workload_of(event.object.document).integration
                 estate = await self._estates.read()
                 for place in estate.places:
@@ -291,26 +298,26 @@ def _reshaped(unit: Unit, reshape: Reshape) -> Target:
     return Target(unit.name, Status.Progressing, revision=reshape.words, detail=reshape.words)
 
 
-def _pods(unit: Unit, sight: Sight) -> list[Pod]:
-    return [pod for shard in unit.shards for pod in sight.pods.get(shard.workload, ())]
+def _pods(unit: Unit, snapshot: NamespaceSnapshot) -> list[Pod]:
+    return [pod for shard in unit.shards for pod in snapshot.pods.get(shard.workload, ())]
 
 
-def _running(place: Place, sight: Sight) -> dict[str, str]:
+def _running(place: Place, snapshot: NamespaceSnapshot) -> dict[str, str]:
     """The revision of every unit whose parts all have one and the same."""
     found: dict[str, str] = {}
     for unit in place.units:
         wanted = place.wanted(unit)
-        revisions = revisions_in(unit, sight.workloads, sight.pods, wanted, place.repository)
+        revisions = revisions_in(unit, snapshot.workloads, snapshot.pods, wanted, place.repository)
         if len(revisions) == 1:
             found[unit.name] = revisions.pop()
     return found
 
 
-def _others(place: Place, sight: Sight) -> dict[str, str]:
+def _others(place: Place, snapshot: NamespaceSnapshot) -> dict[str, str]:
     """Units of which some part is there and is not ours."""
     return {
         unit.name: NOT_OURS
         for unit in place.units
         for shard in unit.shards
-        if shard.workload in sight.objects and not sight.objects[shard.workload].ours
+        if shard.workload in snapshot.objects and not snapshot.objects[shard.workload].ours
     }

@@ -28,7 +28,7 @@ def where_of(place: Place) -> Where:
     return place.managed.namespace.cluster, place.managed.namespace.name
 
 
-class Sight(msgspec.Struct, frozen=True):
+class NamespaceSnapshot(msgspec.Struct, frozen=True):
     """One reading of one namespace."""
 
     workloads: dict[str, Workload]
@@ -40,20 +40,20 @@ class Sight(msgspec.Struct, frozen=True):
     versions: dict[str, str]
 
 
-class Sights:
+class NamespaceSnapshots:
     """Readings of namespaces, each for as long as it is fresh."""
 
     def __init__(self, find: Find, fresh_s: float = FRESH_S) -> None:
         self.find = find
         self._fresh_s = fresh_s
         # When it began, which one of that namespace it was, and what it found.
-        self._known: dict[Where, tuple[float, int, Sight]] = {}
+        self._known: dict[Where, tuple[float, int, NamespaceSnapshot]] = {}
         self._begun: dict[Where, int] = defaultdict(int)
         # How often something was changed there: a reading from before is kept for nobody.
         self._changes: dict[Where, int] = defaultdict(int)
         self._locks: dict[Where, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def of(self, where: Where) -> Sight:
+    async def of(self, where: Where) -> NamespaceSnapshot:
         """What a namespace holds; OutsideError if nothing of it can be read."""
         loop = asyncio.get_running_loop()
         async with self._locks[where]:
@@ -62,7 +62,7 @@ class Sights:
                 return known[2]
             return await self._look(where)
 
-    async def anew(self, where: Where) -> Sight:
+    async def anew(self, where: Where) -> NamespaceSnapshot:
         """What it holds by a reading that begins after this; all who wait meanwhile share one."""
         before = self._begun[where]
         async with self._locks[where]:
@@ -71,21 +71,21 @@ class Sights:
                 return known[2]
             return await self._look(where)
 
-    async def _look(self, where: Where) -> Sight:
+    async def _look(self, where: Where) -> NamespaceSnapshot:
         self._begun[where] += 1
         number, changes = self._begun[where], self._changes[where]
         began = asyncio.get_running_loop().time()
-        sight = await self._read(where)
+        snapshot = await self._read(where)
         if changes == self._changes[where]:
-            self._known[where] = began, number, sight
-        return sight
+            self._known[where] = began, number, snapshot
+        return snapshot
 
     def forget(self, where: Where) -> None:
         """Something was changed there."""
         self._changes[where] += 1
         self._known.pop(where, None)
 
-    async def _read(self, where: Where) -> Sight:
+    async def _read(self, where: Where) -> NamespaceSnapshot:
         reading = await self.find(where[0]).read(where[1], (*WORKLOADS, POD))
         if POD.name not in reading.versions:
             # Without pods everybody would look as if nobody ran.
@@ -101,4 +101,6 @@ class Sights:
             else:
                 workloads[each.name] = workload_of(each.document)
                 objects[each.name] = each
-        return Sight(workloads, dict(pods), objects, reading.complete, dict(reading.versions))
+        return NamespaceSnapshot(
+            workloads, dict(pods), objects, reading.complete, dict(reading.versions)
+        )

@@ -26,8 +26,8 @@ from tidegate.edit.edits import (
 )
 from tidegate.edit.place import YamlPlace
 from tidegate.kinds.integrations.bundle.amounts import overrides_in
+from tidegate.kinds.integrations.bundle.canonical import spelt
 from tidegate.kinds.integrations.bundle.section import INTEGRATION_SCHEMA
-from tidegate.kinds.integrations.bundle.spelling import spelt
 from tidegate.kinds.integrations.core.review.notes import MARK
 from tidegate.kinds.integrations.core.sharding.model import Integration, Managed
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC

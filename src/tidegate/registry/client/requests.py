@@ -21,7 +21,7 @@ from tidegate.net.http_request import (
     proxy_for,
     tries,
 )
-from tidegate.registry.client.signing import Token, default_config, read_config, refused, sign
+from tidegate.registry.client.signature import Token, default_config, read_config, refused, sign
 from tidegate.registry.document import DockerConfig, Server, challenge
 
 _REFUSED = (401, 403)

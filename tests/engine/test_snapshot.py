@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tests.estates import Land
-from tidegate.kinds.integrations.app.sight import Sight, Sights
+from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshot, NamespaceSnapshots
 from tidegate.kubernetes.port import Kind, Reading
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 
@@ -22,10 +22,10 @@ class Slow(SimulatedCluster):
         return await super().read(namespace, kinds, selector)
 
 
-def slow() -> tuple[Slow, Sights]:
+def slow() -> tuple[Slow, NamespaceSnapshots]:
     """A cluster that counts, and its readings."""
     cluster = Slow(Land("c1").apis["c1"])
-    return cluster, Sights(lambda _: cluster, fresh_s=60.0)
+    return cluster, NamespaceSnapshots(lambda _: cluster, fresh_s=60.0)
 
 
 def test_many_who_act_at_once_share_one_reading_that_begins_after_they_asked() -> None:
@@ -35,9 +35,9 @@ def test_many_who_act_at_once_share_one_reading_that_begins_after_they_asked() -
     """
 
     async def look() -> int:
-        cluster, sights = slow()
-        await sights.of(WHERE)  # fresh for a minute, and too old for whoever acts
-        found = await asyncio.gather(*(sights.anew(WHERE) for _ in range(50)))
+        cluster, snapshots = slow()
+        await snapshots.of(WHERE)  # fresh for a minute, and too old for whoever acts
+        found = await asyncio.gather(*(snapshots.anew(WHERE) for _ in range(50)))
         assert all(each is found[1] for each in found[1:])
         return cluster.readings
 
@@ -47,13 +47,13 @@ def test_many_who_act_at_once_share_one_reading_that_begins_after_they_asked() -
 def test_a_reading_under_way_is_too_old_for_whoever_asks_anew() -> None:
     """It may have seen what was there before they were told to act."""
 
-    async def look() -> tuple[Sight, Sight, int]:
-        cluster, sights = slow()
-        first = asyncio.create_task(sights.of(WHERE))
+    async def look() -> tuple[NamespaceSnapshot, NamespaceSnapshot, int]:
+        cluster, snapshots = slow()
+        first = asyncio.create_task(snapshots.of(WHERE))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert cluster.readings == 1
-        return await first, await sights.anew(WHERE), cluster.readings
+        return await first, await snapshots.anew(WHERE), cluster.readings
 
     old, new, readings = asyncio.run(look())
     assert old is not new
@@ -64,10 +64,10 @@ def test_what_was_changed_meanwhile_is_read_again() -> None:
     """Whoever asks anew after a change gets nothing from before it."""
 
     async def look() -> int:
-        cluster, sights = slow()
-        await sights.anew(WHERE)
-        sights.forget(WHERE)
-        await sights.anew(WHERE)
+        cluster, snapshots = slow()
+        await snapshots.anew(WHERE)
+        snapshots.forget(WHERE)
+        await snapshots.anew(WHERE)
         return cluster.readings
 
     assert asyncio.run(look()) == 2
