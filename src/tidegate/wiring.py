@@ -299,6 +299,26 @@ def changed_files(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
     return changed(folder, base, head)
 
 
+def mixed_versions(folder: Path, base: str, head: str | None) -> tuple[tuple[str, ...], str]:
+    """Versions that must not move in one change and do, and why that is not known."""
+    from tidegate.kinds.promotions.cli.ground import root_in
+    from tidegate.kinds.promotions.files.files import Files
+    from tidegate.kinds.promotions.files.mixing import mixtures
+
+    committed = repository(folder)
+    root = root_in(committed.prefix)
+    old = Files(committed, base, root)
+    if head is not None:
+        new = Files(committed, head, root)
+    else:
+        new = Files(working_files(folder, committed), base, root)
+    try:
+        return tuple(each.text() for each in mixtures(old, new)), ""
+    except UserError as error:
+        words = "; ".join(each.text() for each in error.problems)
+        return (), f"which versions move cannot be read: {words}"
+
+
 def write_out(folder: Path, revision: str, into: Path) -> None:
     """Write what a revision has of a bundle's directory into another one."""
     from tidegate.git.client.tree.git import write_out as write

@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 from tests.estates import estate, integration, managed
-from tidegate.kinds.integrations.app.check_runs import BASE, HEAD, Checking, Data, Limits, Result
+from tidegate.kinds.integrations.app.check_runs import (
+    BASE,
+    HEAD,
+    CheckData,
+    CheckLimits,
+    CheckResult,
+    CheckRuns,
+)
 from tidegate.kinds.integrations.core.review.affected import (
     Affected,
     Case,
@@ -75,16 +82,16 @@ def _view(estate: Estate) -> View:
 
 def _checked(
     script: Script, cases: Iterable[Case] | None = None, **limits: Any
-) -> tuple[dict[str, Result], Scripted, list[tuple[str, str, str]]]:
+) -> tuple[dict[str, CheckResult], Scripted, list[tuple[str, str, str]]]:
     runner = Scripted(script)
     log: list[tuple[str, str, str]] = []
-    told: list[Result] = []
+    told: list[CheckResult] = []
 
     async def main(_: VirtualLoop) -> None:
-        checking = Checking(
+        checking = CheckRuns(
             runner,
-            Limits(**limits),
-            Data("/base", "/head"),
+            CheckLimits(**limits),
+            CheckData("/base", "/head"),
             lambda case, side, line: log.append((case.shard, side, line)),
             told.append,
             key="k",
@@ -196,7 +203,7 @@ def test_a_cancelled_check_leaves_nothing_running() -> None:
     runner = Scripted(forever)
 
     async def main(_: VirtualLoop) -> None:
-        checking = Checking(runner, Limits(), Data(), lambda *_: None, lambda _: None)
+        checking = CheckRuns(runner, CheckLimits(), CheckData(), lambda *_: None, lambda _: None)
         task = asyncio.create_task(checking.all(_affected().cases))
         await asyncio.sleep(5)
         assert runner.running == 4
@@ -220,7 +227,7 @@ BEHAVIOUR = {
 
 def test_jobs_run_where_the_shards_do_and_are_gone_afterwards() -> None:
     """One says more, one fails, one takes too long; with the old image all are well."""
-    results: list[Result] = []
+    results: list[CheckResult] = []
 
     async def main(loop: VirtualLoop) -> None:
         clock = VirtualClock(loop)
@@ -238,8 +245,12 @@ def test_jobs_run_where_the_shards_do_and_are_gone_afterwards() -> None:
 
         watching = asyncio.create_task(watch())
         runner = JobRunner({"c1": cluster}.__getitem__)
-        checking = Checking(
-            runner, Limits(time_s=300.0, retries=0), Data(), lambda *_: None, lambda _: None
+        checking = CheckRuns(
+            runner,
+            CheckLimits(time_s=300.0, retries=0),
+            CheckData(),
+            lambda *_: None,
+            lambda _: None,
         )
         results.extend(await checking.all(_affected().cases))
         await runner.close()

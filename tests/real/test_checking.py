@@ -8,7 +8,7 @@ from tests.contract.clusters import REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.staged import INTEGRATION, Declared
-from tidegate.kinds.integrations.app.check_runs import Checking, Data, Limits
+from tidegate.kinds.integrations.app.check_runs import CheckData, CheckLimits, CheckRuns
 from tidegate.kinds.integrations.core.review.affected import View, affected_by
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.review.fault import Fault
@@ -44,8 +44,8 @@ def test_the_new_lines_of_a_new_image_are_found_and_its_jobs_are_gone(plane: Con
         ]
         affected = affected_by(views[0], views[1], effects_of(base, head), {})
         runner = JobRunner(lambda _: cluster, every_s=0.2)
-        limits = Limits(time_s=60.0, retries=0)
-        checking = Checking(runner, limits, Data(), lambda *_: None, lambda _: None, key="k")
+        limits = CheckLimits(time_s=60.0, retries=0)
+        checking = CheckRuns(runner, limits, CheckData(), lambda *_: None, lambda _: None, key="k")
         try:
             async with kubelet(plane):
                 results = await checking.all(affected.cases)

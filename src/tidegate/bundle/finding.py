@@ -49,6 +49,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     value: str = ""
 
+    def under(self, prefix: str) -> "Finding":
+        """The same, with its file as people open it."""
+        return msgspec.structs.replace(self, file=prefix + self.file)
+
 
 def path_text(path: Sequence[Step]) -> str:
     """`managed[0].spec.imageRef`."""

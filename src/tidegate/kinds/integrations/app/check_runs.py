@@ -24,7 +24,7 @@ SIZE_MAX = 8 << 20
 Log = Callable[[Case, str, str], None]
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class CheckLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much is run at once, how long each run may take, and how often it is tried again."""
 
     parallel: int = 4
@@ -32,14 +32,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     time_s: float = 600.0
 
 
-class Data(msgspec.Struct, frozen=True):
+class CheckData(msgspec.Struct, frozen=True):
     """Where the bundle is, before and after; empty: nobody has it on disk."""
 
     base: str = ""
     head: str = ""
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one case."""
 
     case: Case
@@ -48,16 +48,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     base: tuple[Attempt, ...] = ()
 
 
-class Checking:
+class CheckRuns:
     """One check: a runner, its limits, and who is told."""
 
     def __init__(
         self,
         runner: Runner,
-        limits: Limits,
-        data: Data,
+        limits: CheckLimits,
+        data: CheckData,
         log: Log,
-        done: Callable[[Result], None],
+        done: Callable[[CheckResult], None],
         key: str = "",
     ) -> None:
         self._runner = runner
@@ -69,20 +69,20 @@ class Checking:
         self._key = key
         self._slots = asyncio.Semaphore(limits.parallel)
 
-    async def all(self, cases: Iterable[Case]) -> tuple[Result, ...]:
+    async def all(self, cases: Iterable[Case]) -> tuple[CheckResult, ...]:
         """Try all of them; the results in their order."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._one(case)) for case in cases]
         return tuple(task.result() for task in tasks)
 
-    async def _one(self, case: Case) -> Result:
+    async def _one(self, case: Case) -> CheckResult:
         async with asyncio.TaskGroup() as group:
             new = group.create_task(self._tried(case, HEAD, case.head))
             old = None
             if case.base is not None:
                 old = group.create_task(self._tried(case, BASE, case.base))
         head, base = new.result(), old.result() if old is not None else ()
-        result = Result(case=case, judgement=judge(head, base), head=head, base=base)
+        result = CheckResult(case=case, judgement=judge(head, base), head=head, base=base)
         self._done(result)
         return result
 

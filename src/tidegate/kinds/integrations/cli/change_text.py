@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from tidegate.kinds.integrations.core.workloads.change import Change, Verb
-from tidegate.kinds.integrations.core.workloads.difference import Difference
-from tidegate.model.problem import shown
+from tidegate.kinds.integrations.core.workloads.difference import Difference, difference_text
 from tidegate.registry.image import repository_of, revision_of
 
 COLOURS = {
@@ -86,17 +85,7 @@ def diff_lines(changes: Iterable[Change], *, colour: bool = False) -> Iterator[s
         if each.verb is Verb.CREATE and each.manifest is not None:
             yield from (_paint(f"  + {line}", colour) for line in _yaml(each.manifest))
         else:
-            yield from (_paint(f"  {told(one)}", colour) for one in each.differences)
-
-
-def told(one: Difference, cut: bool = False) -> str:
-    """A difference on one line: what was there, and what will be."""
-    text = shown if cut else _whole
-    if one.before is None:
-        return f"+ {one.field}: {text(one.after)}"
-    if one.after is None:
-        return f"- {one.field}: {text(one.before)}"
-    return f"~ {one.field}: {text(one.before)} → {text(one.after)}"
+            yield from (_paint(f"  {difference_text(one)}", colour) for one in each.differences)
 
 
 def names(changes: Iterable[Change]) -> Iterator[str]:
@@ -152,7 +141,7 @@ def _briefly(one: Difference) -> str:
         if repository == repository_of(str(one.after)):
             old, new = (revision_of(str(each), repository) for each in (one.before, one.after))
             return f"~ image: {old} → {new}"
-    return told(one, cut=True)
+    return difference_text(one, cut=True)
 
 
 def _paint(line: str, colour: bool) -> str:
@@ -160,14 +149,6 @@ def _paint(line: str, colour: bool) -> str:
         return line
     mark = line.lstrip()[:1]
     return click.style(line, fg={"+": "green", "-": "red", "~": "yellow"}.get(mark))
-
-
-def _whole(value: Any) -> str:
-    import msgspec
-
-    return value if isinstance(value, str) and "\n" not in value else (
-        msgspec.json.encode(value).decode()
-    )  # fmt: skip
 
 
 def _yaml(manifest: Any) -> list[str]:

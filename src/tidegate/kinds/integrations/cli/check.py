@@ -7,27 +7,26 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from tidegate.cli.main import FAILURE, tell_bug
 from tidegate.cli.output import FORMATS
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidegate.kinds.integrations.app.check_runs import Data, Result
+    from tidegate.kinds.integrations.app.check import CheckScope
+    from tidegate.kinds.integrations.app.check_runs import CheckData, CheckResult
     from tidegate.kinds.integrations.cli.check_logs import Logs
     from tidegate.kinds.integrations.core.review.affected import Affected
     from tidegate.kinds.integrations.dry_runs_port import Runner
 
 # As sysexits.h has them: a fault of ours, and one that may be gone next time.
 OURS, RETRY = 70, 75
-ENV_FILE = ".env"
 JOB = "job"
 NOBODY = "no integration is affected"
 _SETTINGS = (
@@ -75,34 +74,23 @@ def check(
       75  whoever can press retry: a flake, an image that cannot be had yet, no answer in time
       70  whoever set this up: no runner, or a bug
     """
+    from tidegate.kinds.integrations.app.check import CheckScope
+
     if plan and status:
         raise click.UsageError("--plan runs nothing, so there is no --status to tell")
     with _faults():
-        click.echo(f"comparing {compared.told}", err=True)
-        compared.check_folder()
-        meant = _Meant(integrations, environments)
+        click.echo(f"comparing {compared.comparison.words}", err=True)
+        compared.comparison.check_folder()
+        scope = CheckScope(integrations=integrations, environments=environments)
         if not status:
-            _exit(_check(compared, meant, plan, output)[0])
+            _exit(_check(compared, scope, plan, output)[0])
             return
         from tidegate.kinds.integrations.cli.check_status import CommitStatus
 
         with CommitStatus(compared) as told:
-            code, words = _check(compared, meant, plan, output)
+            code, words = _check(compared, scope, plan, output)
             told.end(code, words)
         _exit(code or (RETRY if told.lost else 0))
-
-
-class _Meant(NamedTuple):
-    """Which part of what is affected is meant; nothing named means everything."""
-
-    integrations: tuple[str, ...]
-    environments: tuple[str, ...]
-
-    def takes(self, integration: str, environment: str) -> bool:
-        """Whether a shard is."""
-        return (not self.integrations or integration in self.integrations) and (
-            not self.environments or environment in self.environments
-        )
 
 
 def _exit(code: int) -> None:
@@ -110,16 +98,21 @@ def _exit(code: int) -> None:
         raise click.exceptions.Exit(code)
 
 
-def _check(compared: Revisions, meant: _Meant, plan: bool, output: str) -> tuple[int, str]:
+def _check(compared: Revisions, scope: "CheckScope", plan: bool, output: str) -> tuple[int, str]:
     """The exit code, and what it comes to in a sentence."""
-    affected = _affected(compared, meant)
+    from tidegate.kinds.integrations.app.check import affected_in
+
+    on_clusters = compared.settings.check_runner == JOB
+    affected = affected_in(compared.comparison, scope, on_clusters=on_clusters)
     _tell(compared, output)
-    if compared.new_errors or compared.mixed:
+    if compared.comparison.new_errors or compared.comparison.mixed:
         if output != "table":
             _show(compared, affected, None, FAILURE, output)
-        click.echo("nothing is run until this is mended", err=True)
+        click.echo("nothing is run until this is fixed", err=True)
         wrong = (
-            "new errors in the bundle" if compared.new_errors else "schemas and images move at once"
+            "new errors in the bundle"
+            if compared.comparison.new_errors
+            else "schemas and images move at once"
         )
         return FAILURE, wrong
     if plan or not affected.cases:
@@ -157,71 +150,39 @@ def _faults() -> Iterator[None]:
         raise click.exceptions.Exit(OURS) from None
 
 
-def _affected(compared: Revisions, meant: _Meant) -> "Affected":
-    """What is affected of what is meant, as far as the runner can try it."""
-    from tidegate.kinds.integrations.core.review.affected import (
-        Affected,
-        View,
-        affected_by,
-        tag_in,
-        without_data,
-    )
-    from tidegate.model.problem import nearest_or_all
-
-    known = [each.name for each in INTEGRATIONS.of(compared.head.bundle).integrations]
-    for name in meant.integrations:
-        if name not in known:
-            hint = nearest_or_all(name, known)
-            raise click.UsageError(f'no integration "{name}"; {hint}')
-    texts = [(raw or b"").decode(errors="replace") for raw in compared.root_file(ENV_FILE)]
-    base, head = (
-        View(
-            estate=side.estate,
-            integrations=INTEGRATIONS.of(side.bundle).integrations,
-            inventories=INTEGRATIONS.of(side.bundle).inventories,
-            tag=tag_in(text),
-        )
-        for side, text in zip((compared.base, compared.head), texts, strict=True)
-    )
-    found = affected_by(base, head, compared.effects, compared.changed_schemas)
-    cases = (each for each in found.cases if meant.takes(each.integration, each.environment))
-    skipped = (each for each in found.skipped if meant.takes(each.integration, each.environment))
-    chosen = Affected(tuple(cases), tuple(skipped))
-    return without_data(chosen) if compared.settings.check_runner == JOB else chosen
-
-
 def _tell(compared: Revisions, output: str) -> None:
     """What is newly wrong, before anything else; and what nobody could tell."""
     from tidegate.cli import findings
 
-    new = compared.new_findings
+    new = compared.comparison.new_findings
     if new and output == "table":
-        click.echo(findings.text(new, compared.head.tree.prefix))
-    for problem in compared.head.troubles:
+        click.echo(findings.text(new, compared.comparison.head.tree.prefix))
+    for problem in compared.comparison.head.troubles:
         click.echo(f"warning: {problem.text()}", err=True)
-    if compared.mixed_trouble:
-        click.echo(f"warning: {compared.mixed_trouble}", err=True)
-    for text in compared.mixed:
+    if compared.comparison.mixed_trouble:
+        click.echo(f"warning: {compared.comparison.mixed_trouble}", err=True)
+    for text in compared.comparison.mixed:
         click.echo(f"Error: {text}", err=True)
-    if compared.effects.unknown:
+    if compared.comparison.effects.unknown:
         what = "workloads are not known to be there any more: the bundle has errors"
-        click.echo(f"warning: {compared.effects.unknown} {what}", err=True)
+        click.echo(f"warning: {compared.comparison.effects.unknown} {what}", err=True)
 
 
 def _show(
     compared: Revisions,
     affected: "Affected",
-    results: "Sequence[Result] | None",
+    results: "Sequence[CheckResult] | None",
     code: int,
     output: str,
     logs: "Logs | None" = None,
 ) -> None:
     from tidegate.cli.output import emit, say, terminal_width, wants_colour
+    from tidegate.kinds.integrations.app.check import check_report
     from tidegate.kinds.integrations.cli import check_text
 
     if output != "table":
         path = logs.path if logs is not None else None
-        emit(check_text.as_data(compared, affected, results, code, path), output)
+        emit(check_report(compared.comparison, affected, results, code, path), output)
         return
     width, colour = terminal_width(), wants_colour(compared.settings.color)
     if not affected.cases:
@@ -236,23 +197,23 @@ def _show(
         say(line, colour)
 
 
-async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[Result, ...], Logs]":
+async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckResult, ...], Logs]":
     """Run everything, with a line for each as it is done."""
-    from tidegate.kinds.integrations.app.check_runs import Checking, Limits
+    from tidegate.kinds.integrations.app.check_runs import CheckLimits, CheckRuns
     from tidegate.kinds.integrations.cli.check_logs import Logs
     from tidegate.kinds.integrations.cli.check_text import MARKS
     from tidegate.model.time import SECOND
 
     settings = compared.settings
     logs = Logs(Path(settings.check_logs))
-    limits = Limits(
+    limits = CheckLimits(
         parallel=settings.check_parallel,
         retries=settings.check_retries,
         time_s=settings.check_time_limit / SECOND,
     )
     total, count = len(affected.cases), 0
 
-    def done(result: "Result") -> None:
+    def done(result: "CheckResult") -> None:
         nonlocal count
         count += 1
         judgement, case = result.judgement, result.case
@@ -265,7 +226,7 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[Result
     click.echo(f"{total} to try, {limits.parallel} at once", err=True)
     try:
         with _data(compared, affected, runner) as data:
-            checking = Checking(runner, limits, data, logs.write, done, key=secrets.token_hex(4))
+            checking = CheckRuns(runner, limits, data, logs.write, done, key=secrets.token_hex(4))
             return await checking.all(affected.cases), logs
     finally:
         logs.close()
@@ -294,28 +255,28 @@ def _runner(compared: Revisions) -> "Runner":
 
 
 @contextmanager
-def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Iterator[Data]":
+def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Iterator[CheckData]":
     """The bundle on disk, on each side that somebody reads."""
     from tidegate import wiring
-    from tidegate.kinds.integrations.app.check_runs import Data
+    from tidegate.kinds.integrations.app.check_runs import CheckData
 
     if not runner.reads_data:
-        yield Data()
+        yield CheckData()
         return
     with tempfile.TemporaryDirectory(prefix="tidegate-check-") as folder:
         base = head = ""
         if any(case.base is not None and not case.moves_image for case in affected.cases):
             base = str(Path(folder, "base"))
-            wiring.write_out(compared.folder, str(compared.base.commit), Path(base))
-        if compared.head.commit is None:
+            wiring.write_out(compared.folder, str(compared.comparison.base.commit), Path(base))
+        if compared.comparison.head.commit is None:
             head = str(compared.folder.resolve())
         else:
             head = str(Path(folder, "head"))
-            wiring.write_out(compared.folder, compared.head.commit, Path(head))
-        yield Data(base, head)
+            wiring.write_out(compared.folder, compared.comparison.head.commit, Path(head))
+        yield CheckData(base, head)
 
 
-def exit_code(results: "Sequence[Result]") -> int:
+def exit_code(results: "Sequence[CheckResult]") -> int:
     """By whose fault: who wrote the change first, then whoever set this up, then nobody."""
     from tidegate.kinds.integrations.core.review.fault import Fault
 
@@ -334,7 +295,7 @@ _BLAME = {
 }
 
 
-def _end(results: "Sequence[Result]", code: int) -> str:
+def _end(results: "Sequence[CheckResult]", code: int) -> str:
     """What everything came to, told and in a sentence."""
     from tidegate.kinds.integrations.cli.check_text import summary
     from tidegate.kinds.integrations.core.review.fault import Fault

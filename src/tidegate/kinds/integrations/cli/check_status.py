@@ -21,7 +21,7 @@ class CommitStatus:
     def __init__(self, compared: Revisions) -> None:
         from tidegate import wiring
 
-        commit = compared.head.commit
+        commit = compared.comparison.head.commit
         if commit is None:
             raise click.UsageError("--status needs --head REF: a working tree is no commit")
         self._commit = commit

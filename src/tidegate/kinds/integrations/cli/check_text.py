@@ -1,14 +1,10 @@
-"""What a check found, as people and programs read it."""
+"""What a check found, as people read it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
-
-import msgspec
 
 from tidegate.explain.table import layout
-from tidegate.kinds.integrations.app.check_runs import Result
-from tidegate.kinds.integrations.cli.revisions import Revisions
+from tidegate.kinds.integrations.app.check_runs import CheckResult
 from tidegate.kinds.integrations.core.review.affected import Affected, Case
 from tidegate.kinds.integrations.core.review.fault import Fault
 from tidegate.kinds.integrations.core.waves.rehearsal import Difference
@@ -23,8 +19,6 @@ MARKS = {
     Fault.OUTSIDE: "…",
     Fault.OURS: "■",
 }
-# What programs are told where people read a sentence.
-_WORDS = {Fault.NOBODY: "ok"}
 # Where what a case says is kept.
 Log = Callable[[Case], str]
 _Group = tuple[str, str, str, str]
@@ -38,7 +32,9 @@ def plan_table(affected: Affected, width: int | None) -> list[str]:
     return [*layout((*HEAD, "WHY"), rows, width), *skipped_lines(affected)]
 
 
-def result_table(results: Sequence[Result], affected: Affected, width: int | None) -> list[str]:
+def result_table(
+    results: Sequence[CheckResult], affected: Affected, width: int | None
+) -> list[str]:
     """What came of each integration with each image, and why it was run."""
     by_case = {id(each.case): each for each in results}
     rows = []
@@ -59,9 +55,9 @@ def skipped_lines(affected: Affected) -> Iterator[str]:
         yield f"not run: {integration}: {_named(shards)}: {why}"
 
 
-def detail_lines(results: Sequence[Result], log: Log) -> Iterator[str]:
+def detail_lines(results: Sequence[CheckResult], log: Log) -> Iterator[str]:
     """Of everything that did not simply end well and say the same: what, and where to read on."""
-    found: dict[tuple[str, str], list[Result]] = {}
+    found: dict[tuple[str, str], list[CheckResult]] = {}
     for each in results:
         found.setdefault((each.case.integration, each.case.head.revision), []).append(each)
     for (integration, image), some in found.items():
@@ -72,7 +68,7 @@ def detail_lines(results: Sequence[Result], log: Log) -> Iterator[str]:
             yield f"  log: {log(some[0].case)}"
 
 
-def _judgements(results: Iterable[Result]) -> Iterator[str]:
+def _judgements(results: Iterable[CheckResult]) -> Iterator[str]:
     said: dict[tuple[Fault, str], list[str]] = {}
     for each in results:
         judgement = each.judgement
@@ -84,7 +80,7 @@ def _judgements(results: Iterable[Result]) -> Iterator[str]:
         yield f"{MARKS[fault]} {_named(shards)}: {word}{words}"
 
 
-def _lines(results: Sequence[Result]) -> Iterator[str]:
+def _lines(results: Sequence[CheckResult]) -> Iterator[str]:
     """New lines, each once, with who says it; who failed first.
 
     A line that several say, each of itself, is one line with SHARD in the place of their names.
@@ -102,62 +98,17 @@ def _lines(results: Sequence[Result]) -> Iterator[str]:
         yield f"and {len(said) - LINES_SHOWN} more new lines"
 
 
-def as_data(
-    compared: Revisions,
-    affected: Affected,
-    results: Sequence[Result] | None,
-    code: int,
-    log: Log | None = None,
-) -> dict[str, Any]:
-    """The same for programs; these names are API."""
-    by_case = {id(each.case): each for each in results or ()}
-    return {
-        "kind": "Check",
-        "base": compared.base.commit,
-        "head": compared.head.commit,
-        "findings": [msgspec.structs.asdict(each) for each in compared.new_findings],
-        "mixed": list(compared.mixed),
-        "runs": [_run(case, by_case.get(id(case)), log) for case in affected.cases],
-        "skipped": [msgspec.structs.asdict(each) for each in affected.skipped],
-        "exitCode": code,
-    }
-
-
-def _run(case: Case, result: Result | None, log: Log | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "integration": case.integration,
-        "shard": case.shard,
-        "environment": case.environment,
-        "image": case.head.image,
-        "before": case.base.image if case.base is not None else None,
-        "arguments": case.head.arguments,
-        "why": list(case.why),
-    }
-    if result is not None:
-        judgement = result.judgement
-        found |= {
-            "result": _WORDS.get(judgement.fault, judgement.fault.name.lower()),
-            "words": judgement.words,
-            "log": log(case) if log is not None else None,
-            "tries": len(result.head),
-            "exitCode": result.head[-1].code,
-            "newLines": list(judgement.difference.added),
-            "goneLines": list(judgement.difference.gone),
-        }
-    return found
-
-
-def summary(results: Sequence[Result]) -> str:
+def summary(results: Sequence[CheckResult]) -> str:
     """What everything came to, on one line."""
     return f"{len(results):,} tried: {_counted(results)}"
 
 
-def _counted(results: Iterable[Result]) -> str:
+def _counted(results: Iterable[CheckResult]) -> str:
     counts = Counter(each.judgement.fault for each in results)
     return ", ".join(f"{counts[fault]:,} {fault.value}" for fault in Fault if counts[fault])
 
 
-def _new_lines(results: Iterable[Result]) -> int:
+def _new_lines(results: Iterable[CheckResult]) -> int:
     found: list[Difference] = [each.judgement.difference for each in results]
     return len({line for each in found for line in each.added})
 

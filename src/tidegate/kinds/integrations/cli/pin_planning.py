@@ -16,6 +16,7 @@ from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.edit.edits import Edited
 from tidegate.git.tree_port import Tree
+from tidegate.kinds.integrations.app.comparison import new_errors
 from tidegate.kinds.integrations.app.pin_edits import Pin, pinned, unpinned
 from tidegate.kinds.integrations.app.shards import UNREAD, shard_rows
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
@@ -30,7 +31,6 @@ from tidegate.kinds.integrations.cli.pin_plan import (
     listed,
     shards,
 )
-from tidegate.kinds.integrations.cli.revisions import new_errors
 from tidegate.kinds.integrations.cli.site import settled, site_of
 from tidegate.kinds.integrations.core.review.aims import (
     Aim,

@@ -16,9 +16,9 @@ from tidegate.explain.tree import option_lines
 from tidegate.forge.port import Forge
 from tidegate.git.tree_port import Tree
 from tidegate.journal.facts import HandledObject
+from tidegate.kinds.integrations.app.comparison import new_errors
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.cli.by_hand import brakes_now, write_down
-from tidegate.kinds.integrations.cli.revisions import new_errors
 from tidegate.kinds.integrations.cli.site import site_of
 from tidegate.kinds.promotions.app.looking import Look, Seen, look
 from tidegate.kinds.promotions.app.proposing import Proposed

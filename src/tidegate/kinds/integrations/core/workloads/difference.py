@@ -14,6 +14,7 @@ import msgspec
 
 from tidegate.kinds.integrations.core.sharding.quantity import parse_quantity
 from tidegate.kinds.integrations.core.workloads.estate import ADOPTED, DECLARED_AT, RENDERED, UNIT
+from tidegate.model.problem import shown
 
 Document = Mapping[str, Any]
 
@@ -185,3 +186,19 @@ def _amount(value: Any) -> Fraction | None:
         return parse_quantity(str(value))
     except ValueError:
         return None
+
+
+def difference_text(one: Difference, cut: bool = False) -> str:
+    """A difference on one line: what is there, and what will be."""
+    text = shown if cut else _whole
+    if one.before is None:
+        return f"+ {one.field}: {text(one.after)}"
+    if one.after is None:
+        return f"- {one.field}: {text(one.before)}"
+    return f"~ {one.field}: {text(one.before)} → {text(one.after)}"
+
+
+def _whole(value: Any) -> str:
+    if isinstance(value, str) and "\n" not in value:
+        return value
+    return msgspec.json.encode(value).decode()

@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from tidegate.explain.sentence import sentence
-from tidegate.kinds.integrations.cli.change_text import told
-from tidegate.kinds.integrations.cli.preview.prospect import Images, Preview, images_of
-from tidegate.kinds.integrations.cli.preview.schedule import Clash, Schedule, Stage
+from tidegate.kinds.integrations.app.preview.prospect import ImageMove, Prospect, images_of
+from tidegate.kinds.integrations.app.preview.schedule import (
+    BrakeMet,
+    RolloutSchedule,
+    ScheduledGroup,
+)
 from tidegate.kinds.integrations.core.review.effect import Effect, Fate
 from tidegate.kinds.integrations.core.waves.outset import Move
 from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.workloads.difference import difference_text
 from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
 from tidegate.model.time import SECOND, Instant, format_age
 
@@ -54,7 +58,7 @@ def date(moment: Instant, now: Instant) -> str:
     return f"{full[:3]} {full[-5:]}" if moment - now < _NEAR else full
 
 
-def verdict(preview: Preview, mark: Mark = bare) -> str:
+def verdict(preview: Prospect, mark: Mark = bare) -> str:
     """What the change comes to, on one line."""
     parts = [_workloads(preview, mark)]
     parts += _order(preview, mark)
@@ -63,7 +67,7 @@ def verdict(preview: Preview, mark: Mark = bare) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _workloads(preview: Preview, mark: Mark) -> str:
+def _workloads(preview: Prospect, mark: Mark) -> str:
     effects = preview.effects
     if preview.is_idle:
         return "nothing changes"
@@ -99,12 +103,12 @@ def _moved(moved: Sequence[Effect], mark: Mark) -> str:
     return ", ".join(f"{images(some, mark)} in {mark(name)}" for name, some in pairs.items())
 
 
-def arrow(images: Images, mark: Mark = bare) -> str:
+def arrow(images: ImageMove, mark: Mark = bare) -> str:
     """`a → b`."""
     return f"{mark(images.before)} → {mark(images.after)}"
 
 
-def images(some: Iterable[Images], mark: Mark = bare) -> str:
+def images(some: Iterable[ImageMove], mark: Mark = bare) -> str:
     """`a → b (24)`, the most first; of very many, how many more."""
     every = [f"{arrow(one, mark)} ({one.workloads:,})" for one in some]
     more = len(every) - IMAGES_SHOWN
@@ -118,7 +122,7 @@ def from_to(before: int, after: int | None) -> str:
     return f"{after:,}" if before == after else f"{before:,} → {after:,}"
 
 
-def _order(preview: Preview, mark: Mark) -> list[str]:
+def _order(preview: Prospect, mark: Mark) -> list[str]:
     """Who goes when."""
     parts = []
     if len(preview.schedules) == 1:
@@ -133,7 +137,7 @@ def _order(preview: Preview, mark: Mark) -> list[str]:
     return parts
 
 
-def _stages(schedule: Schedule, now: Instant, mark: Mark) -> str:
+def _stages(schedule: RolloutSchedule, now: Instant, mark: Mark) -> str:
     said = []
     for i, stage in enumerate(schedule.stages):
         if stage.starts_at is None:
@@ -146,7 +150,7 @@ def _stages(schedule: Schedule, now: Instant, mark: Mark) -> str:
     return ", ".join(said)
 
 
-def _all_stages(schedules: Sequence[Schedule], now: Instant) -> str:
+def _all_stages(schedules: Sequence[RolloutSchedule], now: Instant) -> str:
     starts = [each.starts_at for each in schedules if each.starts_at is not None]
     ends = [each.done_at for each in schedules if each.done_at is not None]
     said = [many(len(schedules), "rollout")]
@@ -159,17 +163,17 @@ def _all_stages(schedules: Sequence[Schedule], now: Instant) -> str:
     return ", ".join(said)
 
 
-def starts(stage: Stage, now: Instant) -> str:
+def starts(stage: ScheduledGroup, now: Instant) -> str:
     """When a stage starts; no date if nobody can tell."""
     return date(stage.starts_at, now) if stage.starts_at is not None else "no date"
 
 
-def done(stage: Stage, now: Instant) -> str:
+def done(stage: ScheduledGroup, now: Instant) -> str:
     """When a stage is done."""
     return date(stage.done_at, now) if stage.done_at is not None else "no date"
 
 
-def waits(stage: Stage, now: Instant, mark: Mark = bare) -> str:
+def waits(stage: ScheduledGroup, now: Instant, mark: Mark = bare) -> str:
     """What is on when its turn has come, and what has no end."""
     said = [_clash(each, stage, now, mark) for each in stage.clashes]
     known = any(sentence(each.verdict) == stage.held_by for each in stage.clashes)
@@ -178,7 +182,7 @@ def waits(stage: Stage, now: Instant, mark: Mark = bare) -> str:
     return "; ".join(said)
 
 
-def _clash(one: Clash, stage: Stage, now: Instant, mark: Mark) -> str:
+def _clash(one: BrakeMet, stage: ScheduledGroup, now: Instant, mark: Mark) -> str:
     some = f"{len(one.shards):,} " if len(one.shards) < len(stage.shards) else ""
     until = one.verdict.until
     end = f" until {date(until, now)}" if until is not None else ""
@@ -215,8 +219,8 @@ def what(effect: Effect, mark: Mark = bare) -> str:
         return f"with {mark(effect.after)}" if effect.after else ""
     if effect.fate is Fate.DELETED:
         return f"had {mark(effect.before)}" if effect.before else ""
-    image = arrow(Images(effect.before, effect.after, 1), mark) if effect.moves_image else ""
-    fields = (told(each, cut=True).replace(_TEMPLATE, "", 1) for each in effect.others)
+    image = arrow(ImageMove(effect.before, effect.after, 1), mark) if effect.moves_image else ""
+    fields = (difference_text(each, cut=True).replace(_TEMPLATE, "", 1) for each in effect.others)
     return ", ".join(filter(None, [image, *map(mark, fields)]))
 
 
@@ -235,7 +239,7 @@ def applied(move: Move) -> list[tuple[str, tuple[Unit, ...]]]:
     return [*found, ("own image", move.alone)] if move.alone else found
 
 
-def notes(preview: Preview, mark: Mark = bare) -> list[str]:
+def notes(preview: Prospect, mark: Mark = bare) -> list[str]:
     """What the dates rest on: the rules, the pace, what goes first; once each."""
     told: dict[str, list[str]] = {}
     for each in preview.schedules:
@@ -258,7 +262,7 @@ def notes(preview: Preview, mark: Mark = bare) -> list[str]:
 
 
 def rollout_rows(
-    preview: Preview, mark: Mark = bare
+    preview: Prospect, mark: Mark = bare
 ) -> Iterator[tuple[Move, list[tuple[str, ...]]]]:
     """Group, shards, starts, done, brakes: a row a stage, by the place it is of."""
     scheduled = {id(each.move): each for each in preview.schedules}

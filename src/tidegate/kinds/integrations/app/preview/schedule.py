@@ -4,11 +4,10 @@ Each rollout by itself: what two of them share is not given out between them her
 are taken to pass, since that is what "if all goes well" means; every other brake counts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from tidegate.cli.pace import usual_pace
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.desk import Desk
 from tidegate.gates.brakes import Brakes
@@ -20,8 +19,11 @@ from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import Store
 
+# How long a change usually takes in a partition, and how that is known.
+Pace = Callable[[Store, str], tuple[Duration, str]]
 
-class Clash(msgspec.Struct, frozen=True):
+
+class BrakeMet(msgspec.Struct, frozen=True):
     """A brake that is on when the turn of some has come: since when that would be, and of whom."""
 
     at: Instant
@@ -29,7 +31,7 @@ class Clash(msgspec.Struct, frozen=True):
     shards: tuple[str, ...]
 
 
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduledGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Those of a group who get the change, and when."""
 
     name: str
@@ -41,14 +43,14 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     # What no clock opens; empty if there are dates.
     held_by: str
     # What is on when their turn has come.
-    clashes: tuple[Clash, ...]
+    clashes: tuple[BrakeMet, ...]
 
 
-class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+class RolloutSchedule(msgspec.Struct, frozen=True, kw_only=True):
     """The rollout of a place, stage by stage."""
 
     move: Move
-    stages: tuple[Stage, ...]
+    stages: tuple[ScheduledGroup, ...]
     # How long a change takes there, and how that is known.
     apply_time: Duration
     known_from: str
@@ -73,16 +75,16 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 class Scheduler:
     """Runs rollouts ahead, from one moment, under the brakes there are."""
 
-    def __init__(self, store: Store, book: BrakeBook, at: Instant, apply_time: str | None) -> None:
+    def __init__(self, store: Store, book: BrakeBook, at: Instant, pace: Pace) -> None:
         self._store, self._book = store, book
-        self._at, self._apply_time = at, apply_time
+        self._at, self._pace = at, pace
         self._known = frozenset(store.partitions())
 
-    def of_all(self, moves: Iterable[Move], *, complete: bool = True) -> list[Schedule]:
+    def of_all(self, moves: Iterable[Move], *, complete: bool = True) -> list[RolloutSchedule]:
         """The schedules of all that a rollout moves; `complete`: the bundle has no errors."""
         return [self.of(move, complete) for move in moves if move.staged and move.units]
 
-    def of(self, move: Move, complete: bool) -> Schedule:
+    def of(self, move: Move, complete: bool) -> RolloutSchedule:
         """One rollout from the moment it is merged to its end."""
         partition = move.place.partition
         known = self._journal(partition)
@@ -91,9 +93,9 @@ class Scheduler:
         brakes = self._book.brakes_of(partition, state, self._at)
         health = brakes.health if brakes is not None else ()
         state.brakes = _without_health(brakes)
-        usual, word = usual_pace(self._store, partition, self._apply_time)
+        usual, word = self._pace(self._store, partition)
         expected = forecast(state, self._at, {}, usual)
-        return Schedule(
+        return RolloutSchedule(
             move=move,
             stages=tuple(_stages(move, expected)),
             apply_time=usual,
@@ -119,7 +121,7 @@ def _under_way(known: RolloutState | None, move: Move) -> str:
     return known.rollout.revision or ""
 
 
-def _stages(move: Move, expected: Sequence[Expected]) -> list[Stage]:
+def _stages(move: Move, expected: Sequence[Expected]) -> list[ScheduledGroup]:
     mine = {unit.name for unit in move.units} | {target_of(move.place)}
     groups: dict[str, list[Expected]] = {}
     for each in expected:
@@ -128,12 +130,12 @@ def _stages(move: Move, expected: Sequence[Expected]) -> list[Stage]:
     return [_stage(name, some, move.after) for name, some in groups.items()]
 
 
-def _stage(name: str, some: Sequence[Expected], after: str) -> Stage:
+def _stage(name: str, some: Sequence[Expected], after: str) -> ScheduledGroup:
     dated = [each for each in some if each.revision == after]
     held = next((e.held_by for e in some if e not in dated or e.done_at is None), "")
     starts = [each.starts_at for each in dated if each.starts_at is not None]
     ends = [each.done_at for each in dated if each.done_at is not None]
-    return Stage(
+    return ScheduledGroup(
         name=name,
         shards=tuple(each.target for each in some),
         starts_at=min(starts, default=None),
@@ -143,7 +145,7 @@ def _stage(name: str, some: Sequence[Expected], after: str) -> Stage:
     )
 
 
-def _clashes(some: Iterable[Expected]) -> tuple[Clash, ...]:
+def _clashes(some: Iterable[Expected]) -> tuple[BrakeMet, ...]:
     """The brakes that any of them meets, with when it is met first and by whom."""
     found: dict[object, list[tuple[Collision, str]]] = {}
     for each in some:
@@ -152,5 +154,5 @@ def _clashes(some: Iterable[Expected]) -> tuple[Clash, ...]:
     clashes = []
     for met in found.values():
         first = min((one for one, _ in met), key=lambda one: one.at)
-        clashes.append(Clash(first.at, first.verdict, tuple(name for _, name in met)))
+        clashes.append(BrakeMet(first.at, first.verdict, tuple(name for _, name in met)))
     return tuple(sorted(clashes, key=lambda each: (each.at, each.verdict.gate.value)))

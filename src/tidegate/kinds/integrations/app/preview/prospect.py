@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tidegate.bundle.finding import Finding
-from tidegate.kinds.integrations.cli.preview.schedule import Schedule
-from tidegate.kinds.integrations.cli.revisions import Revisions
+from tidegate.kinds.integrations.app.comparison import Comparison
+from tidegate.kinds.integrations.app.preview.schedule import RolloutSchedule
 from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate
 from tidegate.kinds.integrations.core.waves.outset import Move, reshapes_between
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Unit
@@ -22,7 +22,7 @@ from tidegate.model.time import Instant
 NAMED = 3
 
 
-class Images(msgspec.Struct, frozen=True):
+class ImageMove(msgspec.Struct, frozen=True):
     """How many workloads get which image in place of which."""
 
     before: str
@@ -30,24 +30,24 @@ class Images(msgspec.Struct, frozen=True):
     workloads: int
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
+class EnvironmentEffect(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one environment."""
 
     name: str
     # Shards that are to run there, before and after, and how many of them it concerns.
     shards_before: int
-    # None: nobody knows, because of errors.
+    # None: not known, because of errors.
     shards_after: int | None
     shards_touched: int
     created: int
     changed: int
     deleted: int
     restarts: int
-    images: tuple[Images, ...]
+    images: tuple[ImageMove, ...]
 
 
-class Pinned(msgspec.Struct, frozen=True):
-    """A shard that keeps its image because that is written for it alone."""
+class KeptShard(msgspec.Struct, frozen=True):
+    """A shard that keeps its image because the image is written for this shard."""
 
     place: str
     shard: str
@@ -55,18 +55,18 @@ class Pinned(msgspec.Struct, frozen=True):
     where: str
 
 
-class Warned(msgspec.Struct, frozen=True):
+class PreviewWarning(msgspec.Struct, frozen=True):
     """Something to look at before it is merged: what kind, and what."""
 
     kind: str
     text: str
 
 
-class Preview(msgspec.Struct, frozen=True, kw_only=True):
+class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a change would do."""
 
-    # Which revisions are compared, in words; and the commits, None for a working tree.
-    told: str
+    # Which revisions are comparison, in words; and the commits, None for a working tree.
+    words: str
     base: str | None
     head: str | None
     # Where in its repository the bundle is: before the paths of all files.
@@ -75,13 +75,13 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     # The moment it is merged.
     at: Instant
     effects: Effects
-    environments: tuple[Environment, ...]
+    environments: tuple[EnvironmentEffect, ...]
     moves: tuple[Move, ...]
-    schedules: tuple[Schedule, ...]
-    pinned: tuple[Pinned, ...]
-    warnings: tuple[Warned, ...]
+    schedules: tuple[RolloutSchedule, ...]
+    pinned: tuple[KeptShard, ...]
+    warnings: tuple[PreviewWarning, ...]
     findings: tuple[Finding, ...]
-    mended: int
+    fixed: int
 
     @property
     def errors(self) -> int:
@@ -94,36 +94,39 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         return not self.effects.effects and not self.effects.unknown
 
 
-def preview_of(
-    compared: Revisions, moves: tuple[Move, ...], schedules: Iterable[Schedule], at: Instant
-) -> Preview:
-    """Put together what is known of a change."""
-    base, head = compared.base, compared.head
-    effects = compared.effects
-    return Preview(
-        told=compared.told,
+def prospect_of(
+    comparison: Comparison,
+    moves: tuple[Move, ...],
+    schedules: Iterable[RolloutSchedule],
+    at: Instant,
+) -> Prospect:
+    """What is known of a change."""
+    base, head = comparison.base, comparison.head
+    effects = comparison.effects
+    return Prospect(
+        words=comparison.words,
         base=base.commit,
         head=head.commit,
         prefix=base.tree.prefix,
-        files=compared.changed,
+        files=comparison.changed,
         at=at,
         effects=effects,
         environments=tuple(_environments(base.estate, head.estate, effects)),
         moves=moves,
         schedules=tuple(schedules),
         pinned=tuple(_pinned(moves)),
-        warnings=tuple(_warnings(compared)),
-        findings=compared.new_findings,
-        mended=len(compared.mended_findings),
+        warnings=tuple(_warnings(comparison)),
+        findings=comparison.new_findings,
+        fixed=len(comparison.fixed_findings),
     )
 
 
-def _environments(base: Estate, head: Estate, effects: Effects) -> Iterator[Environment]:
+def _environments(base: Estate, head: Estate, effects: Effects) -> Iterator[EnvironmentEffect]:
     before, after = _shards(base), _shards(head)
     for name, some in effects.environments.items():
         units = {(each.place, each.unit) for each in some if each.unit}
         fates = Counter(each.fate for each in some)
-        yield Environment(
+        yield EnvironmentEffect(
             name=name,
             shards_before=before[name],
             shards_after=after[name] if head.complete else None,
@@ -143,54 +146,54 @@ def _shards(estate: Estate) -> Counter[str]:
     return found
 
 
-def images_of(effects: Iterable[Effect]) -> tuple[Images, ...]:
+def images_of(effects: Iterable[Effect]) -> tuple[ImageMove, ...]:
     """Which images take the place of which, those of most workloads first."""
     counts = Counter((each.before, each.after) for each in effects if each.moves_image)
     order = sorted(counts, key=lambda pair: (-counts[pair], pair))
-    return tuple(Images(*pair, counts[pair]) for pair in order)
+    return tuple(ImageMove(*pair, counts[pair]) for pair in order)
 
 
-def _pinned(moves: Iterable[Move]) -> Iterator[Pinned]:
+def _pinned(moves: Iterable[Move]) -> Iterator[KeptShard]:
     for move in moves:
         for unit in move.kept:
             image = move.place.wanted(unit)
-            yield Pinned(move.place.name, unit.name, image, unit.pinned_by)
+            yield KeptShard(move.place.name, unit.name, image, unit.pinned_by)
 
 
-def _warnings(compared: Revisions) -> Iterator[Warned]:
-    base, head = compared.base.estate, compared.head.estate
-    if compared.effects.unknown:
-        count = compared.effects.unknown
-        text = f"{count} workloads cannot be told: the bundle has errors, so they are left alone"
-        yield Warned("unknown", text)
-    for trouble in compared.head.troubles:
-        yield Warned("registry", trouble.text())
-    yield from (Warned("mixed", text) for text in compared.mixed)
-    if compared.mixed_trouble:
-        yield Warned("promotion", compared.mixed_trouble)
-    yield from _removals(base, head, compared.effects)
+def _warnings(comparison: Comparison) -> Iterator[PreviewWarning]:
+    base, head = comparison.base.estate, comparison.head.estate
+    if comparison.effects.unknown:
+        count = comparison.effects.unknown
+        text = f"{count} workloads are not known: the bundle has errors, so they stay unchanged"
+        yield PreviewWarning("unknown", text)
+    for trouble in comparison.head.troubles:
+        yield PreviewWarning("registry", trouble.text())
+    yield from (PreviewWarning("mixed", text) for text in comparison.mixed)
+    if comparison.mixed_trouble:
+        yield PreviewWarning("promotion", comparison.mixed_trouble)
+    yield from _removals(base, head, comparison.effects)
     for name in head.emptied:
         if name not in base.emptied:
             text = "no shard is left; what runs is kept until its inventory is filled or it is gone"
-            yield Warned("emptied", f"{name}: {text}")
+            yield PreviewWarning("emptied", f"{name}: {text}")
     for reshape in reshapes_between(base, head):
         of = f" of {reshape.key}" if reshape.key else ""
         text = f"{len(reshape.old)} old workloads{of} end before {_many(reshape.units)} start"
-        yield Warned("resharding", f"{reshape.place.name}: {reshape.words}: {text}")
+        yield PreviewWarning("resharding", f"{reshape.place.name}: {reshape.words}: {text}")
 
 
 def _many(units: tuple[Unit, ...]) -> str:
     return "1 new shard" if len(units) == 1 else f"{len(units)} new shards"
 
 
-def _removals(base: Estate, head: Estate, effects: Effects) -> Iterator[Warned]:
+def _removals(base: Estate, head: Estate, effects: Effects) -> Iterator[PreviewWarning]:
     """What is gone in greater numbers than is ever removed without a word."""
     if not head.complete:
         return
     deleted = len(effects.of(Fate.DELETED))
     why = why_kept(deleted, sum(1 for _ in base.pieces()), complete=True) if deleted else ""
     if why:
-        yield Warned("removal", f"workloads removed by apply: {why}")
+        yield PreviewWarning("removal", f"workloads removed by apply: {why}")
     kept: dict[str, list[str]] = {}
     after = {place.name: {unit.name for unit in place.units} for place in head.places}
     for place in base.places:
@@ -204,4 +207,4 @@ def _removals(base: Estate, head: Estate, effects: Effects) -> Iterator[Warned]:
     for why, names in kept.items():
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         text = f"shards removed by the rollout of {', '.join(names[:NAMED])}{more}: {why}"
-        yield Warned("removal", text)
+        yield PreviewWarning("removal", text)
