@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
 from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
-from tidegate.kinds.integrations.app.pin_edits import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pins.edits import Pin, pinned, unpinned
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.aims import Aim, aims_of, restarted, touched
 from tidegate.kinds.integrations.core.review.effect import effects_of

@@ -4,7 +4,7 @@ import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration
 from tidegate.bundle.section import Bundle
-from tidegate.kinds.integrations.app.pin_edits import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pins.edits import Pin, pinned, unpinned
 from tidegate.kinds.integrations.bundle.lint import overdue
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.aims import (

@@ -1,48 +1,31 @@
 """`get pins`: what stays where it is, by the bundle and by the journal, and why."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from tidegate.cli.output import again, emit, terminal_width
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
     from tidegate.git.port import Commit
+    from tidegate.kinds.integrations.app.pins.pin_list import (
+        BundlePin,
+        JournalPin,
+        PinFilter,
+        PinList,
+    )
     from tidegate.kinds.integrations.cli.estate import Asked
-    from tidegate.kinds.integrations.core.review.aims import Aim
-    from tidegate.kinds.integrations.core.review.notes import Note
-    from tidegate.kinds.integrations.core.sharding.inventory import Past
-    from tidegate.model.time import Instant
+    from tidegate.kinds.integrations.core.review.aims import At
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
 SOURCES = ("bundle", "journal")
 WATCH_S = 2.0
 HEAD = ("NAME", "COVERS", "IMAGE", "DEFAULT", "EXPIRES", "REASON", "SOURCE", "NOTE")
 WIDE = ("BEHIND", "SINCE", "BY", "OWNER")
-
-
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for."""
-
-    name: str | None
-    integrations: tuple[str, ...]
-    environments: tuple[str, ...]
-    source: str | None
-    expired: bool
-
-    def takes(self, item: dict[str, Any]) -> bool:
-        """Whether a pin is meant."""
-        return (
-            (not self.integrations or item.get("integration") in self.integrations)
-            and (not self.environments or item.get("environment") in self.environments)
-            and (not self.expired or not item["inForce"])
-        )
 
 
 @click.command(
@@ -67,35 +50,28 @@ def get_pins(merged: Merged, output: str, watch: bool, no_headers: bool, **asked
     """List what stays where it is: shards with an image of their own, and pinned targets.
 
     Of the bundle: the file and line, the image and what the others have, until when and why; and
-    with -o wide who wrote it and when, from Git. Of the journal: whom a pin covers, who set it.
+    with -o wide who wrote it and when, from Git. Of the journal: what a pin covers, who set it.
     """
-    wanted = Listed(**asked)
+    from tidegate.kinds.integrations.app.pins.pin_list import PinFilter
+
+    wanted = PinFilter(**asked)
     for _ in again(watch, WATCH_S):
-        items = _items(wanted, merged, asks_git=output not in ("table", "name"))
-        _print(items, output, no_headers)
+        found = _found(wanted, merged, asks_git=output not in ("table", "name"))
+        _print(found, output, no_headers)
 
 
-def _items(wanted: Listed, merged: Merged, *, asks_git: bool) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _found(wanted: "PinFilter", merged: Merged, *, asks_git: bool) -> "PinList":
+    from tidegate.kinds.integrations.app.pins.pin_list import list_pins
+
     bundle = bundle_if_any(merged) if wanted.source != "journal" else None
-    if bundle is not None:
-        found += _of_bundle(bundle, asks_git=asks_git)
-    if wanted.source != "bundle":
-        found += _of_journal(merged, needed=bundle is None)
-    if wanted.name is not None:
-        from tidegate.model.problem import nearest_or_all
-        from tidegate.model.target import bare
-
-        called = bare(wanted.name)
-        known = [item["name"] for item in found]
-        found = [item for item in found if item["name"] == called]
-        if not found:
-            raise click.UsageError(f'no pin "{called}"; {nearest_or_all(called, known)}')
-    return [item for item in found if wanted.takes(item)]
+    written = _of_bundle(bundle, asks_git=asks_git) if bundle is not None else ()
+    journal = [] if wanted.source == "bundle" else _of_journal(merged, needed=bundle is None)
+    return list_pins(wanted, written, journal)
 
 
 def bundle_if_any(merged: Merged) -> "Asked | None":
     """The bundle that settings name; None if there is none there."""
+    from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
     from tidegate.kinds.integrations.cli.estate import Asked
     from tidegate.model.errors import TidegateError
 
@@ -106,8 +82,8 @@ def bundle_if_any(merged: Merged) -> "Asked | None":
     return found if INTEGRATIONS.of(found.bundle).integrations else None
 
 
-def _of_journal(merged: Merged, *, needed: bool) -> list[dict[str, Any]]:
-    """Pins that somebody set; none where there is no journal and a bundle tells enough."""
+def _of_journal(merged: Merged, *, needed: bool) -> "list[JournalPin]":
+    """Pins that were set by hand; none where there is no journal and a bundle was read."""
     from tidegate.cli.brake_list import covers, listed
     from tidegate.cli.live import opened
     from tidegate.model.errors import TidegateError
@@ -123,131 +99,47 @@ def _of_journal(merged: Merged, *, needed: bool) -> list[dict[str, Any]]:
     return [{**item, "source": "journal", "covers": covers(item.get("scope"))} for item in items]
 
 
-def _of_bundle(asked: "Asked", *, asks_git: bool) -> list[dict[str, Any]]:
-    from tidegate.kinds.integrations.app.shards import in_order
+def _of_bundle(asked: "Asked", *, asks_git: bool) -> "tuple[BundlePin, ...]":
+    from tidegate.kinds.integrations.app.pins.pin_list import bundle_pins, pinned_aims
     from tidegate.kinds.integrations.cli.shards import pasts
-    from tidegate.kinds.integrations.core.review.aims import aims_of
     from tidegate.wiring import clock
 
     asked.tell_problems()
-    now = clock().now()
-    aims = [
-        aim for aim in aims_of(asked.estate, INTEGRATIONS.of(asked.bundle).inventories) if aim.image
-    ]
-    aims.sort(key=lambda aim: (aim.place.managed.namespace.environment, in_order(aim.unit.name)))
-    known = pasts(asked.settings.database, {aim.place.partition for aim in aims})
-    writers = _writers(asked, aims) if asks_git else {}
-    return [
-        _item(asked, aim, now, known.get(aim.place.partition), writers.get(aim.at)) for aim in aims
-    ]
+    partitions = {aim.place.partition for aim in pinned_aims(asked.view)}
+    known = pasts(asked.settings.database, partitions)
+    writers = _writers(asked) if asks_git else {}
+    return bundle_pins(asked.view, clock().now(), known, writers)
 
 
-def _item(
-    asked: "Asked", aim: "Aim", now: "Instant", past: "Past | None", writer: "Commit | None"
-) -> dict[str, Any]:
-    """One pin of the bundle; these names are API, those of the journal's the same."""
-    from tidegate.kinds.integrations.core.review.notes import read_note
-    from tidegate.kinds.integrations.core.sharding.inventory import Past, behind
-    from tidegate.model.time import format_second
-
-    override, namespace = aim.override, aim.place.managed.namespace
-    assert override is not None
-    note = read_note(override.note)
-    ends = note.expires_at if note is not None else None
-    past = past or Past()
-    # Somebody who is pinned to what no journal ever had is behind by nobody knows how many.
-    known = any(name == aim.image for name, _ in past.revisions)
-    count, since = behind(aim.place.revision, aim.image, past)
-    return {
-        "name": aim.unit.name,
-        "source": asked.tree.prefix + override.where,
-        "covers": namespace.environment,
-        "integration": aim.place.integration.name,
-        "environment": namespace.environment,
-        "cluster": namespace.cluster,
-        "namespace": namespace.name,
-        "image": aim.image,
-        "default": aim.place.revision,
-        "behind": count if known or not count else None,
-        "behindSince": format_second(since) if since is not None else None,
-        "owner": note.by if note is not None else None,
-        "reason": note.reason if note is not None else None,
-        "expires": note.until or None if note is not None else None,
-        "inForce": ends is None or ends > now,
-        "since": format_second(writer.at) if writer is not None else None,
-        "by": writer.author if writer is not None else None,
-        "commit": writer.sha if writer is not None else None,
-        "note": _remark(aim, note, now),
-    }
-
-
-def _remark(aim: "Aim", note: "Note | None", now: "Instant") -> str | None:
-    """What somebody should look at."""
-    from tidegate.model.time import format_age
-    from tidegate.registry.image import is_same
-
-    ends = note.expires_at if note is not None else None
-    if ends is not None and ends <= now:
-        return f"expired {format_age(now - ends)} ago"
-    if is_same(aim.image, aim.place.revision):
-        return "the default is the same: drop it, unless a promotion is near"
-    if note is None:
-        written = aim.override is not None and aim.override.note
-        return "its note cannot be read" if written else "nothing says until when and why"
-    return None
-
-
-def _writers(asked: "Asked", aims: Sequence["Aim"]) -> "dict[tuple[str, str], Commit]":
-    """Who wrote each image into the branch; nobody outside of Git, or before it is committed."""
+def _writers(asked: "Asked") -> "dict[At, Commit]":
+    """The commit that wrote each image; none outside of Git, or before it is committed."""
     from tidegate import wiring
+    from tidegate.kinds.integrations.app.pins.pin_list import pinned_aims, writers_of
     from tidegate.kinds.integrations.cli.site import bundle_folder
     from tidegate.model.errors import TidegateError
 
-    files, folder = asked.tree.files(), bundle_folder(asked.settings)
-    found: dict[tuple[str, str], Commit] = {}
+    folder = bundle_folder(asked.settings)
     try:
         repository = wiring.repository(folder)
         commit = repository.resolve(asked.settings.revision or "HEAD")
         there = wiring.open_tree(folder, commit)
-        known = there.files()
-        stands = _lines(asked)
-        for aim in aims:
-            file, line = stands(aim)
-            # Of a file that was edited since, no line is known to be the same.
-            if known.get(file) == files[file]:
-                found[aim.at] = repository.last_change(commit, there.prefix + file, line)
+        return writers_of(asked.view, pinned_aims(asked.view), repository, commit, there)
     except TidegateError:
-        return found
-    return found
+        return {}
 
 
-def _lines(asked: "Asked") -> "Callable[[Aim], tuple[str, int]]":
-    """The file and line of each pinned image; every place is read once."""
-    from tidegate.edit.edit import read_original
-    from tidegate.kinds.integrations.app.pin_edits import image_lines
-    from tidegate.kinds.integrations.cli.pin_planning import reader
+def _print(found: "PinList", output: str, no_headers: bool) -> None:
+    import msgspec
 
-    read = reader(asked.tree)
-    known: dict[str, dict[str, int]] = {}
-
-    def stands(aim: "Aim") -> tuple[str, int]:
-        place, file = aim.place, aim.place.managed.where.rpartition(":")[0]
-        if place.name not in known:
-            original = read_original(file, read(file))
-            known[place.name] = image_lines(original, place.integration, place.managed)
-        return file, known[place.name][aim.shard]
-
-    return stands
-
-
-def _print(items: list[dict[str, Any]], output: str, no_headers: bool) -> None:
     from tidegate.explain.table import layout
 
+    if output in ("json", "yaml"):
+        emit(found, output)
+        return
+    items: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in found.items]
     if output == "name":
         for item in items:
             click.echo(f"pin/{item['name']}")
-    elif output in ("json", "yaml"):
-        emit({"kind": "PinList", "items": items}, output)
     elif not items:
         click.echo("no pins", err=True)
     else:

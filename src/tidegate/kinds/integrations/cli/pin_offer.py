@@ -1,8 +1,5 @@
-"""A pin offered to others: what its merge request says, and the files on whatever it is based."""
+"""A pin written to files, or offered as a merge request."""
 
-import functools
-from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,23 +7,18 @@ import click
 
 from tidegate import wiring
 from tidegate.cli.proposing import Offer, Proposing
-from tidegate.edit.edited_tree import EditedTree
-from tidegate.explain.markup import code
-from tidegate.kinds.integrations.app.estates import estate_in
-from tidegate.kinds.integrations.cli.pin_plan import Doing, PinPlan
-from tidegate.kinds.integrations.cli.pin_planning import edits_on, only, reader
+from tidegate.kinds.integrations.app.pins.plan import PinPlan
+from tidegate.kinds.integrations.app.pins.planner import files_on, reader
+from tidegate.kinds.integrations.app.pins.proposal import proposal_of
 from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
-from tidegate.kinds.promotions.core.proposal import plain
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
-from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tidegate.git.port import Repository
     from tidegate.kinds.integrations.cli.estate import Asked
-
-# So many shards are named in a title, and so many lines in a description.
-NAMED_MAX, LINES_MAX = 3, 60
 
 
 def carry_out(asked: "Asked", plan: PinPlan, proposing: Proposing, verb: str, output: str) -> None:
@@ -38,13 +30,21 @@ def carry_out(asked: "Asked", plan: PinPlan, proposing: Proposing, verb: str, ou
         proposing.write = False
         if not proposing.wanted:
             return
-    title = _title(plan, verb)
+    site = site_of(asked.settings)
+
+    def files(_: "Repository", commit: str) -> "Mapping[str, bytes | None]":
+        cache = wiring.bundle_cache()
+        tree = wiring.open_tree(folder, commit)
+        found = files_on(tree, lambda each: wiring.read_bundle(each, cache), site, plan.edits)
+        return dict(found)
+
+    texts = proposal_of(plan, verb, proposing.reason)
     offer = Offer(
-        title=title,
-        description="\n".join(_description(plan, proposing.reason)) + "\n",
-        key=_key(plan, verb),
-        message="\n".join((title, "", plan.sentence, "", proposing.reason)).strip() + "\n",
-        files=functools.partial(_files, folder, asked.settings, plan.doing),
+        title=texts.title,
+        description=texts.description,
+        key=texts.key,
+        message=texts.message,
+        files=files,
     )
     proposing.carry_out(offer, folder, asked.settings, output)
 
@@ -59,61 +59,3 @@ def _write(asked: "Asked", plan: PinPlan) -> None:
     wiring.write_files(Path(asked.tree.prefix), old, new)
     for name in new:
         click.echo(f"{asked.tree.prefix}{name} edited", err=True)
-
-
-def _files(
-    folder: Path,
-    settings: Settings,
-    doing: Doing,
-    repository: "Repository",  # noqa: ARG001 (the tree knows where in it the bundle is)
-    commit: str,
-) -> Mapping[str, bytes | None]:
-    """What files of a commit become: whatever was merged meanwhile stays."""
-    tree, site, cache = wiring.open_tree(folder, commit), site_of(settings), wiring.bundle_cache()
-    bundle = wiring.read_bundle(tree, cache)
-    estate = estate_in(bundle, site)
-    edited = edits_on(tree, bundle, estate, doing)
-    files = {tree.prefix + each.name: each.data for each in edited}
-    only(estate, estate_in(wiring.read_bundle(EditedTree(tree, files), cache), site), doing)
-    return files
-
-
-def _title(plan: PinPlan, verb: str) -> str:
-    names = [_short(plan, wish.aim.unit.name) for wish in plan.wishes]
-    names = list(dict.fromkeys(names))
-    some = ", ".join(names[:NAMED_MAX])
-    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-    return f"{verb} {plan.integration} {some}{more} in {', '.join(_environments(plan))}"
-
-
-def _short(plan: PinPlan, name: str) -> str:
-    return name.removeprefix(f"{plan.integration}/")
-
-
-def _environments(plan: PinPlan) -> list[str]:
-    return sorted({wish.aim.place.managed.namespace.environment for wish in plan.wishes})
-
-
-def _key(plan: PinPlan, verb: str) -> str:
-    """The same shards are the same proposal, however the rest changed."""
-    names = "\0".join(sorted("\0".join(wish.aim.at) for wish in plan.wishes))
-    few = blake2b(names.encode(), digest_size=4).hexdigest()
-    return plain(f"{verb}-{plan.integration}-{'-'.join(_environments(plan))}-{few}")
-
-
-def _description(plan: PinPlan, reason: str) -> Iterator[str]:
-    yield f"{plan.sentence}."
-    if plan.rest:
-        yield f"{plan.rest}."
-    if reason:
-        yield ""
-        yield code(reason)
-    yield ""
-    yield "| shard | environment | now | then |"
-    yield "|---|---|---|---|"
-    for wish in plan.wishes[:LINES_MAX]:
-        where = wish.aim.place.managed.namespace.environment
-        yield f"| {code(wish.aim.unit.name)} | {code(where)} | `{wish.now}` | `{wish.then}` |"
-    if len(plan.wishes) > LINES_MAX:
-        yield ""
-        yield f"and {len(plan.wishes) - LINES_MAX} more"

@@ -6,7 +6,7 @@ lifted: that is a brake, and works within a second. Shards of an integration are
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +19,9 @@ from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
     from tidegate.cli.braking import Reach
+    from tidegate.kinds.integrations.app.pins.plan import PinPlan
+    from tidegate.kinds.integrations.app.pins.planner import PinGround
     from tidegate.kinds.integrations.cli.estate import Asked
-    from tidegate.kinds.integrations.cli.pin_plan import PinPlan
 
 FORMATS = ("table", "json", "yaml")
 SETTINGS = (
@@ -50,9 +51,9 @@ _WHOLE_DAYS = re.compile(r"\d+d", re.ASCII)
 @click.option("--image", metavar="REF", help="Keep them on this; what each runs, if left out.")
 @click.option("--wanted", is_flag=True, help="Keep them on what the bundle wants now.")
 @click.option("--environment", "environments", multiple=True, help="Only in this; repeatable.")
-@click.option("--reason", required=True, help="Why; everybody who wonders reads it.")
+@click.option("--reason", required=True, help="Why; shown to all who ask.")
 @click.option("--expires", metavar="WHEN", help="2026-12-01, a time, or from now on: 2h, 3d.")
-@click.option("--owner", help="Whom to ask about it; you, if left out.")
+@click.option("--owner", help="Who is responsible; you, if left out.")
 @click.option("--name", help="Of a target: what to call the pin; the first one, if left out.")
 @click.option("--kind", "kinds", multiple=True, help="Of a target: this kind of change only.")
 @click.option("--replace", is_flag=True, help="Of a target: anew if there is one of this name.")
@@ -66,26 +67,26 @@ def pin(
     """Keep shards of an INTEGRATION on their image, in the bundle; or TARGETs where they are.
 
     With --shard, --all-except or --try, files of the bundle are changed: each shard keeps what it
-    runs now, which restarts nothing, and whatever is promoted later goes to the others. Every line
+    runs now, which restarts nothing; what is promoted later goes to the others. Every line
     is shown; nothing is written unless --write, --commit, --push or --open-mr says so.
 
-    Without them it is a brake in the journal: targets neither start nor return, nobody waits for
-    them, and it works within a second.
+    Without them it is a brake in the journal: targets neither start nor return, no other target
+    waits for them, and it works within a second.
     """
     if not _in_bundle(names, asked):
         _no_files(proposing)
         _pin_targets(names, merged, **asked)
         return
     from tidegate.cli.live import whoami
-    from tidegate.kinds.integrations.cli.pin_planning import PinWish, plan_pin
+    from tidegate.kinds.integrations.app.pins.planner import PinRequest, plan_pin
     from tidegate.kinds.integrations.core.review.notes import Note
     from tidegate.wiring import clock
 
     until = _until(asked["expires"], clock().now()) if asked["expires"] else ""
     if not asked["reason"].strip():
-        raise click.UsageError("--reason: says nothing; write why, everybody who wonders reads it")
+        raise click.UsageError("--reason: is empty; write why, it is shown to all who ask")
     note = Note(by=asked["owner"] or whoami(), reason=asked["reason"], until=until)
-    wish = PinWish(
+    request = PinRequest(
         shards=_split(asked["shards"]),
         but=_split(asked["but"]) or None,
         image=asked["tries"] or asked["image"] or "",
@@ -93,15 +94,44 @@ def pin(
         note=note,
     )
     bundle = _bundle(names[0], merged, asked["environments"])
-    plan = plan_pin(bundle, names[0], wish)
+    plan = _planned(bundle, lambda ground: plan_pin(ground, names[0], request))
     if asked["tries"]:
         _warn_of_default(plan)
     _carry_out(bundle, plan, proposing, "pin", output)
 
 
+def _planned(
+    asked: "Asked", work: "Callable[[PinGround], Coroutine[Any, Any, PinPlan]]"
+) -> "PinPlan":
+    """A plan, with its warnings printed."""
+    import asyncio
+
+    from tidegate import wiring
+    from tidegate.kinds.integrations.app.pins.planner import PinGround
+    from tidegate.kinds.integrations.cli.site import site_of
+
+    async def run() -> "PinPlan":
+        settings = asked.settings
+        async with asked.clusters() as find:
+            return await work(
+                PinGround(
+                    view=asked.view,
+                    read=lambda tree: wiring.read_bundle(tree, wiring.bundle_cache()),
+                    site=site_of(settings),
+                    registry=wiring.registry(settings.registry, settings.registry_auth),
+                    find=find,
+                )
+            )
+
+    plan = asyncio.run(run())
+    for warning in plan.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return plan
+
+
 def _warn_of_default(plan: "PinPlan") -> None:
-    """Whoever tries one thinks the others stay; a default that others move says otherwise."""
-    for place in {wish.aim.place.name: wish.aim.place for wish in plan.wishes}.values():
+    """Warn where the other shards follow a default that can move while one is on trial."""
+    for place in {pin.aim.place.name: pin.aim.place for pin in plan.pins}.values():
         if not place.managed.spec.get("imageRef"):
             where = place.managed.namespace.environment
             what = f"the others run whatever is promoted to {where}"
@@ -286,10 +316,12 @@ def unpin(
         raise click.UsageError("one integration at a time; its shards go with --shard")
     if bool(shards) == every:
         raise click.UsageError("which shards? Either --shard NAME or --all")
-    from tidegate.kinds.integrations.cli.pin_planning import plan_unpin
+    from tidegate.kinds.integrations.app.pins.planner import plan_unpin
 
     bundle = _bundle(names[0], merged, environments)
-    _carry_out(bundle, plan_unpin(bundle, names[0], _split(shards)), proposing, "unpin", output)
+    chosen = _split(shards)
+    plan = _planned(bundle, lambda ground: plan_unpin(ground, names[0], chosen))
+    _carry_out(bundle, plan, proposing, "unpin", output)
 
 
 def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
