@@ -183,5 +183,5 @@ def test_a_mistake_in_a_behaviour_is_told_with_its_line(tmp_path: Path) -> None:
 def test_a_folder_without_integrations_has_no_clusters(tmp_path: Path) -> None:
     """And that is said."""
     answer = CliRunner().invoke(cli, [*COMMAND, str(tmp_path), "--kubeconfig", str(tmp_path / "k")])
-    assert answer.exit_code == 2
-    assert "no managed integration" in answer.output
+    assert isinstance(answer.exception, UserError)
+    assert "no managed integration" in str(answer.exception)

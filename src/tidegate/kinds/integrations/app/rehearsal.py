@@ -1,18 +1,16 @@
 """A new image rehearsed on a bundle: the real engine, the bundle's own rules, simulated clusters.
 
 Everything runs in this process and in virtual time. The clusters run the bundle as it is for a
-while, then the image is declared, and the rollout is lived through to its end.
+while, then the image is declared, and its rollout is simulated to the end.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
-from pathlib import Path
 
-import click
 import msgspec
 
-from tidegate import wiring
+from tidegate.bundle.section import Bundle
 from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.round import Round
@@ -45,13 +43,14 @@ from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.kubernetes.simulated.life.nodes import Nodes
-from tidegate.model.errors import OutsideError
-from tidegate.model.problem import nearest_or_all
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.problem import Problem, nearest_or_all
 from tidegate.model.target import State
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
+from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
+from tidegate.store.archive_port import Archive
 
-# So long everything has run before anybody touches it.
+# So long everything has run before the image is declared.
 SETTLED = Duration(12 * 3600 * SECOND)
 # A rehearsal longer than this does not end by itself.
 LASTS_MAX = Duration(14 * 24 * 3600 * SECOND)
@@ -61,52 +60,57 @@ LINES_READ = 20
 _ERROR = "[ERROR]"
 
 
-def rehearse(
-    folder: Path,
-    integration: str | None,
-    environment: str | None,
-    image: str | None,
+async def rehearse(
+    loop: VirtualLoop,
+    place: Place,
+    image: str,
     behaviour: Behaviour | None,
+    store: Archive,
+    on_error: Callable[[Exception], None] = lambda _: None,
 ) -> tuple[Scenario, list[Step]]:
-    """What becomes of an image, step by step."""
-    place, rules = _chosen(folder, integration, environment)
-    if image is None:
-        raise click.UsageError("which image? Write --image TAG")
-    return run_virtually(
-        lambda loop: _Rehearsal(loop, place, rules, image, behaviour).live(),
-        Instant(DEFAULT_START - SETTLED),
-    )
+    """What becomes of an image, step by step; the store is empty, and used for this only."""
+    rules = place.managed.rollout
+    assert rules is not None, "only a place with a rollout is rehearsed"
+    return await _Rehearsal(loop, place, rules, image, behaviour, store, on_error).live()
 
 
-def _chosen(folder: Path, integration: str | None, environment: str | None) -> tuple[Place, Rules]:
-    bundle = wiring.read_bundle(wiring.open_tree(folder), wiring.bundle_cache())
+def starts_at() -> Instant:
+    """The virtual moment at which a rehearsal begins."""
+    return Instant(DEFAULT_START - SETTLED)
+
+
+def rehearsed_place(bundle: Bundle, integration: str | None, environment: str | None) -> Place:
+    """The place of an integration in an environment; UserError says which there are."""
     every = [each for each in estate_in(bundle, Site()).places if each.managed.rollout is not None]
     if not every:
-        raise click.UsageError(f"{folder}: no integration has a rollout; see `tidegate validate`")
+        raise _wrong("no integration has a rollout", "see `tidegate validate`")
     named = [each for each in every if each.integration.name == integration]
     if not named:
         names = sorted({each.integration.name for each in every})
-        what = f'no integration "{integration}"' if integration else "which? Write --integration"
-        wrong = f"; {bundle.errors} errors in the bundle, see `tidegate validate {folder}`"
-        hint = nearest_or_all(integration or "", names) + (wrong if bundle.errors else "")
-        raise click.UsageError(f"{what}; {hint}")
+        what = f'no integration "{integration}"' if integration else "--integration is missing"
+        errors = f"; {bundle.errors} errors in the bundle, see `tidegate validate`"
+        hint = nearest_or_all(integration or "", names) + (errors if bundle.errors else "")
+        raise _wrong(what, hint)
     found = [e for e in named if environment in (None, e.managed.namespace.environment)]
     if len(found) != 1:
         names = [each.managed.namespace.environment for each in named]
-        hint = nearest_or_all(environment or "", names)
-        raise click.UsageError(f"{integration} runs in several; write --environment: {hint}")
+        hint = f"write --environment: {nearest_or_all(environment or '', names)}"
+        raise _wrong(f"{integration} runs in several environments", hint)
     place = found[0]
-    assert place.managed.rollout is not None
     # One integration alone: its shards need no more than their own names.
     units = tuple(
         msgspec.structs.replace(unit, name=unit.name.partition("/")[2] or unit.name)
         for unit in place.units
     )
-    return msgspec.structs.replace(place, units=units), place.managed.rollout
+    return msgspec.structs.replace(place, units=units)
+
+
+def _wrong(what: str, remedy: str) -> UserError:
+    return UserError((Problem("", what, remedy),))
 
 
 class _Estates:
-    """What is declared, until somebody declares something else."""
+    """The estate with the new image."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -124,8 +128,11 @@ class _Rehearsal:
         rules: Rules,
         image: str,
         behaviour: Behaviour | None,
+        store: Archive,
+        on_error: Callable[[Exception], None],
     ) -> None:
         self._loop, self._old, self._rules = loop, place, rules
+        self._store, self._on_error = store, on_error
         spec = {**place.managed.spec, "imageRef": image}
         managed = msgspec.structs.replace(place.managed, spec=spec)
         self._new = msgspec.structs.replace(place, managed=managed)
@@ -167,13 +174,12 @@ class _Rehearsal:
         settings = Settings(
             holder="rehearsal", act=("*",), resync_s=LOOK_S, discover_s=600, listen_s=60
         )
-        store = wiring.open_store("memory:")
         actor = Actor(Limits(), Breaker())
-        return Worker(store, fleet, self._clock, actor, settings, self._hear)
+        return Worker(self._store, fleet, self._clock, actor, settings, self._hear)
 
     def _hear(self, _: str, outcome: object) -> None:
         if isinstance(outcome, Exception):
-            click.echo(f"warning: {outcome}", err=True)
+            self._on_error(outcome)
         if not isinstance(outcome, Round) or outcome.plan is None or outcome.world is None:
             return
         step = Step(self._clock.now(), outcome.world, outcome.plan, (), {})
