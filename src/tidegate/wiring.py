@@ -1,6 +1,7 @@
 """Puts the parts together; the only module that knows every adapter."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,6 @@ from tidegate.machine.clock import Clock
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
-from tidegate.model.reason import Reason
 from tidegate.notify.port import Notifier
 from tidegate.prometheus.port import EvidenceSource
 from tidegate.prometheus.server import PrometheusServer
@@ -31,26 +31,6 @@ if TYPE_CHECKING:
     from tidegate.bundle.section import Bundle, Sections
     from tidegate.forge.place import ForgeKind
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
-
-
-def reasons() -> tuple[Reason, ...]:
-    """Every reason that a verdict can have, of all kinds and of the brakes."""
-    from tidegate.kinds.integrations.core.reasons import ObjectReason
-    from tidegate.kinds.promotions.core.reasons import PromotionReason
-    from tidegate.kinds.rollouts.core.reasons import RolloutReason
-    from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
-    from tidegate.model.brake_reasons import BrakeReason
-    from tidegate.model.progress_reasons import ProgressReason
-
-    tables: tuple[type[Reason], ...] = (
-        ProgressReason,
-        RolloutReason,
-        BrakeReason,
-        PromotionReason,
-        ObjectReason,
-        *UPGRADE_REASONS,
-    )
-    return tuple(reason for table in tables for reason in table)
 
 
 def bundle_sections() -> "Sections":
@@ -82,19 +62,18 @@ def clock() -> Clock:
     return SystemClock()
 
 
-def fact_tags() -> tuple[str, ...]:
-    """The tags of the facts of every kind; from here on entries of all of them can be read."""
-    from tidegate.journal.fact import tags
-
-    return tags()
+def warn(text: str) -> None:
+    """A warning on stderr."""
+    sys.stderr.write(f"warning: {text}\n")
 
 
 def open_store(database: str, *, writes: bool = True) -> Archive:
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
     # Whoever needs no database does not wait for one to be imported.
+    from tidegate.kind_table import fact_tags as load_facts
     from tidegate.store.client.opening import open_archive
 
-    fact_tags()
+    load_facts()
 
     return open_archive(database, writes=writes)
 

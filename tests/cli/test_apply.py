@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from tests.estates import Land
 from tests.folders import Folder
-from tidegate import wiring
+from tidegate import kind_table, wiring
 from tidegate.cli.main import cli
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.cli import estate as estate_cli
@@ -501,7 +501,7 @@ def test_what_is_applied_by_hand_is_in_the_journal_with_who_and_why(
     assert len(told) == 2
     assert "first time" in json.dumps(told[0])
     assert "released" in json.dumps(told[1])
-    known = {each.value: each for each in wiring.reasons()}
+    known = {each.value: each for each in kind_table.reasons()}
     for fact, reason in zip(told, ("ObjectMissing", "ReleasedByHand"), strict=True):
         for each in fact["fact"]["objects"]:
             assert each["reason"] == reason

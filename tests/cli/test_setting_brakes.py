@@ -74,7 +74,7 @@ def test_a_brake_binds_whoever_leads(folder: Path) -> None:
 @pytest.mark.parametrize(
     "args, words",
     [
-        (("hold", "add", "x", "--reason", "r"), "whom does it cover?"),
+        (("hold", "add", "x", "--reason", "r"), "Specify a scope"),
         (("hold", "add", "x", "--everything"), "Missing option '--reason'"),
         (("hold", "add", "x", "--kind", "upgrade", "--reason", "r"), 'did you mean "upgrades"?'),
         (("hold", "add", "x", "-l", "a b", "--reason", "r"), '"a b" is no requirement'),

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.upgraded import decided, hosted, recorded, world
+from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
 from tidegate.kinds.upgrades.core.explain.stand import stands
 from tidegate.kinds.upgrades.core.faults import Fault, fault_of
@@ -13,7 +14,6 @@ from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.model.reason import Outcome
-from tidegate.wiring import reasons
 
 SHUT = {"labels": {"schedule": "0 3 1 1 *"}}
 NOT_SOAKED = {"labels": {"soak-days": "3"}}

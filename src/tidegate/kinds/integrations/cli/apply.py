@@ -39,18 +39,19 @@ DRY_RUNS = ("none", "client", "server")
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--adopt", is_flag=True, help="Take over objects of other managers.")
-@click.option("--allow-mass-delete", is_flag=True, help="Remove more than a tenth at once.")
+@click.option(
+    "--allow-mass-delete", is_flag=True, help="Allow to remove more than a tenth at once."
+)
 @click.option("--reason", default="", help="Why; kept in the journal.")
 def apply(
     asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
 ) -> None:
-    """Apply the bundle to its clusters, many at once; one that fails stops no other.
+    """Apply the bundle to its clusters, many at once; a broken one stops no other.
 
-    Shows the plan first, and asks. Without --adopt, objects of other managers stay unchanged.
-    Images that a rollout moves are left to it, and at most a tenth is removed at once. Applied
-    twice, it changes nothing the second time. Holds, freezes and pins bind it as they bind
-    rollouts. The journal keeps every object with its verdicts, who did it and why. Exits 1 if
-    anything failed.
+    Shows the plan first, and asks. Objects of other managers are unchanged without --adopt, images
+    that a rollout moves are left to it, and at most a tenth is removed at once. Applied
+    twice, it changes nothing the second time. Holds, freezes and pins apply as they do to
+    rollouts. Actions, actor and reason are recorded in the journal. Exits 1 if anything failed.
     """
     if not asyncio.run(_apply(asked, dry_run, yes, adopt, allow_mass_delete, reason)):
         raise click.exceptions.Exit(FAILURE)

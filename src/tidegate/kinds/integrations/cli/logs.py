@@ -25,7 +25,7 @@ from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 @click.option("--tail", type=click.IntRange(min=0), default=None, help="Only the last lines.")
 @click.option("-c", "--container", default=CONTAINER, show_default=True, help="Of the pods.")
 def logs(asked: Asked, target: str | None, follow: bool, tail: int | None, container: str) -> None:
-    """Print the log lines of shards, each with the shard and the image that wrote it."""
+    """Print the log lines of shards, each with the shard and its image."""
     if target is None and asked.selection.is_everything:
         raise click.UsageError("name a shard, or write --integration, --environment or --cluster")
     units = chosen_units(asked.view) if target is None else find_units(asked.view, target)

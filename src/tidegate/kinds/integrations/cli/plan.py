@@ -12,8 +12,8 @@ from tidegate.kinds.integrations.cli.estate import FORMATS, Asked, Phases, estat
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.plan import ChangePlan, PlanRequest
 
-_ADOPT = "As if --adopt were given: objects of other managers are taken over."
-_MASS = "As if --allow-mass-delete were given."
+_ADOPT = "Plan with --adopt: take over objects of other managers."
+_MASS = "Plan with --allow-mass-delete."
 
 
 @click.command(
@@ -36,9 +36,9 @@ _MASS = "As if --allow-mass-delete were given."
 @click.option("--allow-mass-delete", is_flag=True, help=_MASS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def plan(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> None:
-    """Say what `apply` would do on every cluster, object by object, and how many pods restart.
+    """List what `apply` would do on every cluster, object by object, and how many pods restart.
 
-    Servers are asked for the result of each change (a dry run); nothing is written. Exits 1 if
+    The servers do a dry run of each change; nothing is written. Exits 1 if
     something could not be read or the bundle has errors.
     """
     from tidegate.cli.output import emit, terminal_width, wants_colour

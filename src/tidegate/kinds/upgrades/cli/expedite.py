@@ -33,27 +33,27 @@ _STANDS = "mutexes, sectors, holds, freezes, blocks and agreements stand"
         ),
     },
     examples="""
-    tidegate expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
+    tidegate upgrades expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
     tidegate get expedites
-    tidegate expedite remove 4.21.3
+    tidegate upgrades expedite remove 4.21.3
     """,
 )
 def expedite() -> None:
-    """This version now: clusters go to it without soak, whatever their schedule."""
+    """Upgrade to a version now, without soak and outside schedules."""
 
 
 @click.command(
     cls=Command,
     examples="""
-    tidegate expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
-    tidegate expedite add "4.21.*" --target stage-1 --reason "a customer waits" --until 6h
+    tidegate upgrades expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
+    tidegate upgrades expedite add "4.21.*" --target stage-1 --reason "a customer waits" --until 6h
     """,
 )
 @click.argument("version")
 @click.option("--name", help="What to call it; the version, if left out.")
 @click.option("--until", required=True, metavar="WHEN", help="A time, or from now on: 2h, 3d.")
-@click.option("--reason", required=True, help="Why; everybody it is about reads it.")
-@click.option("--owner", help="Whom to ask about it; you, if left out.")
+@click.option("--reason", required=True, help="Why; shown for every cluster in scope.")
+@click.option("--owner", help="The person to ask about it; default: you.")
 @click.option("--replace", is_flag=True, help="Set it anew if there is one of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @scope_options
@@ -61,9 +61,9 @@ def expedite() -> None:
 def add_expedite(
     version: str, name: str | None, until: str, reason: str, owner: str | None, **rest: Any
 ) -> None:
-    """Let a version skip soak and windows in its scope; * and ? stand for any text.
+    """Let a version skip soak and windows in its scope; * and ? match any text.
 
-    Clusters are chosen by name, or by their labels without prefix, beside org and env.
+    Clusters are selected by name, or by their labels without prefix, plus org and env.
     """
     now = clock().now()
     document = common(name or version, scope_of(rest), reason, owner, until, now, option="--until")
@@ -106,6 +106,6 @@ def _some(names: list[str]) -> str:
 
 remove_expedite = remover(
     "expedite",
-    "Let versions wait again for soak and windows; what was asked for already goes on.",
+    "Let versions wait again for soak and windows; requested upgrades continue.",
     "tidegate expedite remove 4.21.3",
 )

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.partition import PartitionState
 from tidegate.kinds.upgrades.api.soak import Published
-from tidegate.kinds.upgrades.app.ledgers import upgrade_desk
 from tidegate.kinds.upgrades.core.journal.state import ledgers_of
 from tidegate.kinds.upgrades.core.rules.soak import Ledger
 from tidegate.kinds.upgrades.core.service import PARTITION
+from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.kinds.upgrades.wire.state import write_ledger
 from tidegate.machine.clock import Clock
 from tidegate.store.port import Store
@@ -15,8 +15,8 @@ from tidegate.store.port import Store
 
 def kept_of(store: Store, key: str) -> dict[str, Ledger]:
     """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
-    desk = upgrade_desk(store, f"{PARTITION}/{key}", BrakeBook(store))
-    return ledgers_of(key, desk.state)
+    part = PartitionState(store, f"{PARTITION}/{key}", UpgradeRules())
+    return ledgers_of(key, part.state)
 
 
 def published(store: Store, clock: Clock) -> Published:

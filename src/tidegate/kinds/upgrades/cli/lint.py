@@ -24,19 +24,19 @@ _MARKS = {"error": "✗", "warning": "…", "note": "·"}
 @click.command(
     cls=Command,
     examples="""
-    tidegate lint --upgrades upgrades.yaml           everybody who is served
-    tidegate lint --org o-payments                   one organisation of them
-    tidegate lint --ocm-url https://api.openshift.com --token file:token      your own
-    tidegate lint --world world.yaml -o github       a world in a file, for a merge check
+    tidegate upgrades lint --upgrades upgrades.yaml           all registered organisations
+    tidegate upgrades lint --org o-payments                   one organisation of them
+    tidegate upgrades lint --ocm-url https://api.openshift.com --token file:token      your own
+    tidegate upgrades lint --world world.yaml -o github       a world in a file, for a merge check
     """,
 )
 @ground_options()
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def lint(asked: Asked, output: str) -> None:
-    """Find what labels ask for and will not get: windows never met, soak never had, circles.
+    """Find labels that cannot work: windows never met, soak never reached, circles.
 
-    Looks at the labels of organisations and clusters, and runs the rules of upgrades ahead to see
-    who waits for ever, and who is still on a version when it ends. Exits 1 if there is an error or
+    Checks the labels of organisations and clusters, and runs the rules ahead to find clusters that
+    wait for ever, or are still on a version when it ends. Exits 1 if there is an error or
     a warning; notes are for information.
     """
     looked = asked.look()

@@ -28,9 +28,9 @@ HEAD: Row = ("DO", "CLUSTER", "FROM", "TO", "STARTS", "WHY")
     cls=Command,
     name="upgrades",
     examples="""
-    tidegate plan upgrades --upgrades upgrades.yaml          everybody, each by its own rules
+    tidegate plan upgrades --upgrades upgrades.yaml          all organisations, each by its rules
     tidegate plan upgrades --org o-payments -o json
-    tidegate plan upgrades --mode both                       what the existing service would do, too
+    tidegate plan upgrades --mode both                       what AUS would do, too
     tidegate plan upgrades --world world.json
     """,
 )
@@ -38,17 +38,17 @@ HEAD: Row = ("DO", "CLUSTER", "FROM", "TO", "STARTS", "WHY")
 @click.option(
     "--mode",
     type=click.Choice((STRICT, COMPAT, BOTH)),
-    help="Our rules, the existing service's, or both; else those each organisation is served by.",
+    help="strict, compat (the rules of AUS) or both; default: as each organisation is registered.",
 )
 @click.option(
     "-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table",
     show_default=True,
 )  # fmt: skip
 def plan_upgrades(asked: Asked, mode: str | None, output: str) -> None:
-    """Say what would be written now for each organisation, and why; nothing is.
+    """List what would be written now for each organisation, and why; write nothing.
 
-    Upgrades, node pools that follow, channels, agreements to version gates, and what owners are
-    told; the same is told once a day. Why all others wait is what `tidegate why` says.
+    Upgrades, node pools that follow, channels, acknowledgements of version gates, and service
+    logs to owners, once a day. `tidegate why` explains why all others wait.
     """
     looked = asked.look()
     found = [each for ground in looked.grounds for each in outcomes_of(ground, mode)]

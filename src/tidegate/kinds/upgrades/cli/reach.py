@@ -1,23 +1,18 @@
-"""Whom a brake covers among clusters that upgrade by their labels, and whom an expedite hurries."""
+"""Which clusters an expedite lets start at once, and what the others still wait for."""
 
 from collections.abc import Container, Iterator
 
 import msgspec
 
-from tidegate.cli.braking import Reach
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.explain.sentence import sentence
 from tidegate.gates.block import is_like
-from tidegate.gates.brakes import Brakes, Coverages
+from tidegate.gates.brakes import Brakes
 from tidegate.gates.expedite import Expedite
-from tidegate.gates.scope import KindOfChange
 from tidegate.kinds.upgrades.cli.look.journal import Journal
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
-from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
 from tidegate.kinds.upgrades.core.service import Rules
 from tidegate.kinds.upgrades.core.step import Step
 from tidegate.kinds.upgrades.core.world import World
@@ -26,30 +21,6 @@ from tidegate.model.time import Instant
 from tidegate.store.port import Store
 
 _EXPEDITED = frozenset((VersionReason.SoakExpedited, UpgradeReason.WindowExpedited))
-
-
-def clusters_reached(
-    store: Store, field: str, brakes: Brakes, now: Instant
-) -> tuple[list[Reach], set[str]]:
-    """Whom a brake covers, organisation by organisation; and the names of all clusters."""
-    brakes = msgspec.structs.replace(brakes, kind=KindOfChange.UPGRADES)
-    found: list[Reach] = []
-    names: set[str] = set()
-    for partition, world in _worlds(store, now):
-        org = world.orgs[0]
-        coverages = Coverages(
-            brakes, {each.name: brake_labels(org, each) for each in world.clusters}
-        )
-        reach = Reach(partition)
-        for stand in stands(decide(world, now)):
-            name = stand.member.cluster.name
-            names.add(name)
-            coverage = coverages.of(name)
-            if getattr(coverage.surely, field) or getattr(coverage.perhaps, field):
-                _count(reach, stand)
-        if reach.targets:
-            found.append(reach)
-    return found, names
 
 
 def _worlds(
@@ -104,16 +75,3 @@ def _hurried(partition: str, world: World, more: tuple[Expedite, ...], now: Inst
     for name in hurried.starting:
         hurried.waiting.pop(name, None)
     return hurried
-
-
-def _count(reach: Reach, stand: Stand) -> None:
-    standing, name = stand.member.standing, stand.member.called
-    for upgrade, _ in standing.under_way:
-        if can_be_taken_back(upgrade):
-            reach.ahead[name] = upgrade.version
-    if standing.occupies:
-        reach.moving.append(name)
-    elif stand.next:
-        reach.waiting.append(name)
-    else:
-        reach.others += 1

@@ -22,7 +22,7 @@ FAULT_MAX = 1000
     cls=Command,
     examples="""
     tidegate simulate ocm examples/ocm.yaml --port 8710
-    tidegate simulate ocm examples/ocm.yaml --from-now                 beside `tidegate run`
+    tidegate simulate ocm examples/ocm.yaml --from-now                 for `tidegate run`
     tidegate simulate ocm examples/ocm.yaml --speed 1440               a day a minute
     tidegate simulate ocm examples/ocm.yaml --latency 20ms --fault 429=20 --fault lost=5
     curl -X POST localhost:8710/simulation -d '{"skip": "6h"}'         let time pass at once
@@ -67,10 +67,10 @@ def ocm(
     """Serve a simulated OpenShift Cluster Manager until stopped.
 
     WORLD is a document with organisations, clusters, versions and gates ("-" reads stdin). The
-    address is printed on stdout; tokens are at /token. Clusters upgrade when a policy says so,
+    address is printed on stdout; tokens are at /token. Clusters upgrade by upgrade policies,
     by the clock of the simulation, which starts when the world says, or, with --from-now, when
-    ours is, so that `tidegate run --upgrades` makes sense beside it. GET /simulation tells its time
-    and what was written.
+    ours is, so that `tidegate run --upgrades` can be used with it. GET /simulation returns its time
+    and every write.
     """
     from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
     from tidegate.kinds.upgrades.ocm.simulated.founding import found
@@ -109,7 +109,7 @@ def ocm(
 
 def read_world_file(file: str) -> "World":
     """The world in a file; UserError says where it is wrong."""
-    from tidegate.cli.documents import located, read_document
+    from tidegate.documents.files import located, read_document
     from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
     from tidegate.model.errors import UserError
 

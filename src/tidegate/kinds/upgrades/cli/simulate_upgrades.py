@@ -30,7 +30,7 @@ SOAK_DAYS = "soak-days"
     cls=Command,
     examples="""
     tidegate simulate upgrades examples/fortnight.yaml                the story of 14 days
-    tidegate simulate upgrades examples/ocm.yaml --days 30 -o table   where they stand in the end
+    tidegate simulate upgrades examples/ocm.yaml --days 30 -o table   the final state
     tidegate simulate upgrades examples/ocm.yaml -o json              a line an event
     tidegate simulate upgrades examples/ocm.yaml --fault 500=50 --fault lost=20 --seed 7
     tidegate simulate upgrades examples/ocm.yaml --save world.json    for `why --world world.json`
@@ -40,12 +40,12 @@ SOAK_DAYS = "soak-days"
 @click.option(
     "--days", default=14, show_default=True, type=click.IntRange(1, DAYS_MAX), help="How long."
 )
-@click.option("--upgrades", "service", metavar="FILE", help="Who is served; else everybody is.")
+@click.option("--upgrades", "service", metavar="FILE", help="Organisations to serve; default: all.")
 @click.option(
     "--look-every",
     default="1h",
     show_default=True,
-    help="Up to 90m: soak is counted between looks.",
+    help="Up to 90m: soak is counted between observations.",
 )
 @click.option(
     "--fault",
@@ -56,7 +56,7 @@ SOAK_DAYS = "soak-days"
 )
 @click.option("--seed", default=0, show_default=True, help="What faults follow.")
 @click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
-@click.option("--save", metavar="FILE", help="Write the world in the end down, for --world FILE.")
+@click.option("--save", metavar="FILE", help="Save the final world, for --world FILE.")
 @click.option(
     "-o", "--output", type=click.Choice(("story", "table", "json")), default="story",
     show_default=True,
@@ -74,11 +74,11 @@ def upgrades(
     output: str,
     color: str,
 ) -> None:
-    """Live through upgrades in virtual time, with the engine and the rules that run in production.
+    """Simulate upgrades in virtual time, with the engine and the rules that run in production.
 
     WORLD is what `simulate ocm` serves: organisations, clusters, versions and how upgrades go ("-"
-    reads stdin), and brakes, if there are any. It is all in this process: nothing is asked of
-    anybody, and nothing is kept.
+    reads stdin), and brakes, if there are any. Everything runs in this process; nothing is sent
+    anywhere, and nothing is kept.
     """
     from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
     from tidegate.kinds.upgrades.cli.simulate_ocm import read_world_file, troubles_of

@@ -33,35 +33,35 @@ _ADDONS = "addons"
     commands_by_name={
         "export": (
             "tidegate.kinds.upgrades.cli.soak:export",
-            "Write what versions have soaked, as documents",
+            "Write soak data as documents",
         ),
-        "import": ("tidegate.kinds.upgrades.cli.soak:bring", "Take over what was kept elsewhere"),
+        "import": ("tidegate.kinds.upgrades.cli.soak:bring", "Import soak data from elsewhere"),
     },
     examples="""
-    tidegate soak export > soak.json                     everybody's, as `why --soak` reads it
-    tidegate soak export --to state/                     a file an organisation, as kept before
-    tidegate soak import state/ --reason "moving over"   take over what was kept before
+    tidegate upgrades soak export > soak.json                     all, as `why --soak` reads it
+    tidegate upgrades soak export --to state/                 a file an organisation, as kept before
+    tidegate upgrades soak import state/ --reason "moving over"   take over what was kept before
     """,
 )
 def soak() -> None:
-    """What versions have soaked: brought along from elsewhere, and handed on."""
+    """Import and export the soak data of versions."""
 
 
 @click.command(
     cls=Command,
     examples="""
-    tidegate soak export
-    tidegate soak export prod/o-payments --to state/
+    tidegate upgrades soak export
+    tidegate upgrades soak export prod/o-payments --to state/
     """,
 )
 @click.argument("orgs", nargs=-1, metavar="[ENV/ORG]...")
 @click.option("--to", "folder", type=click.Path(file_okay=False), help="A file each, in here.")
 @database_option
 def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
-    """Write what versions have soaked, in the form in which it was kept before.
+    """Write soak data, in the format of AUS.
 
-    Both services read it: nothing that soaked is lost, whichever way one goes. What add-ons have
-    soaked stands by ENV/ORG/ADDON; in a folder below `addons`.
+    AUS and Tidegate read it, so that no soak is lost in either direction. Soak data of add-ons is
+    under ENV/ORG/ADDON; in a folder below `addons`.
     """
     now = clock().now()
     with opened(database) as store:
@@ -83,9 +83,9 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
     "import",
     cls=Command,
     examples="""
-    tidegate soak import soak.json --reason "moving over"
-    tidegate soak import state/ --reason "moving over"             files as state/prod/o-payments
-    tidegate soak import history.json --org prod/o-payments --reason …
+    tidegate upgrades soak import soak.json --reason "moving over"
+    tidegate upgrades soak import state/ --reason "moving over"       files as state/prod/o-payments
+    tidegate upgrades soak import history.json --org prod/o-payments --reason …
     """,
 )
 @click.argument("source", type=click.Path(allow_dash=True))
@@ -104,10 +104,10 @@ def bring(
     reason: str,
     database: str,
 ) -> None:
-    """Take over what was kept elsewhere: by the existing service, or by another journal.
+    """Import soak data of AUS, or of another journal.
 
-    Whoever reported there counts as seen healthy at the last look, if its name is the only one of
-    its kind; so neither moving over nor losing a database sets soak to nothing.
+    A cluster that reported there counts as seen healthy at its last check-in, if its name is
+    unique; so neither a migration nor a lost database resets soak.
     """
     documents = _documents(source, org)
     now = clock().now()

@@ -9,16 +9,16 @@ import click
 import msgspec
 
 from tidegate.cli.output import say, terminal_width
-from tidegate.engine.kind import Ended
-from tidegate.engine.worker import Led
+from tidegate.engine.round import RoundResult
+from tidegate.engine.vitals import Led
 from tidegate.explain.names import ranged
-from tidegate.kinds.upgrades.app.rounds import UpgradeRound
 from tidegate.kinds.upgrades.cli.cluster_list import cluster_item, cluster_lines
 from tidegate.kinds.upgrades.cli.look.ground import Looked
 from tidegate.kinds.upgrades.cli.look.view import View, views
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.core.explain.stand import Stand
 from tidegate.kinds.upgrades.core.explain.table import org_words, why_cell, word_of
+from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.ocm.simulated.happenings import What
 from tidegate.kinds.upgrades.ocm.simulated.lives import live
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
@@ -45,7 +45,7 @@ _MARKS = {
 _ORDER = "✓▶…✗"
 
 
-Outcome = Ended | Led | Exception | None
+Outcome = RoundResult | Led | Exception | None
 
 
 class Ear:
@@ -60,9 +60,10 @@ class Ear:
         found = list(_happened(rehearsal, now))
         if isinstance(outcome, Exception):
             found.append(Event(at=now, event=SILENT, text=str(outcome)))
-        elif isinstance(outcome, UpgradeRound) and outcome.plan is not None:
-            agreeing = () if outcome.agreeing is None else (outcome.agreeing,)
-            found += self._watch.news(now, (outcome.plan, *agreeing))
+        elif isinstance(outcome, RoundResult) and isinstance(outcome.plan, OrganisationPlan):
+            made = outcome.plan
+            if outcome.is_new:
+                found += self._watch.news(now, (made.plan, made.agreeing))
         return found
 
 

@@ -37,10 +37,10 @@ def preview(
     commenting: Commenting,
     output: str,
 ) -> None:
-    """Say what a change of a bundle does to the fleet, from two revisions of it.
+    """Show the effect of a change of a bundle on the fleet, from two revisions of it.
 
     Workloads that are created, changed and deleted; shards by environment; in which order and when
-    images move, and which brakes are in the way; findings that are new. No cluster is asked. Exits
+    images move, and which brakes are in the way; new findings. No cluster is read. Exits
     1 if the change brings new errors.
     """
     found = _previewed(compared, at, apply_time)
@@ -54,7 +54,7 @@ def preview(
 def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Prospect":
     from tidegate.cli.moment import point
     from tidegate.cli.pace import usual_pace
-    from tidegate.cli.tending import brake_book
+    from tidegate.cli.worker_options import brake_book
     from tidegate.kinds.integrations.app.preview.question import preview
     from tidegate.kinds.integrations.cli.by_hand import any_store
     from tidegate.wiring import clock

@@ -62,7 +62,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def look(self) -> "Looked":
         """Read it, as it is now."""
         if self.world:
-            from tidegate.cli.documents import read_document
+            from tidegate.documents.files import read_document
             from tidegate.kinds.upgrades.cli.look.ground import Looked, of_document
 
             return Looked((of_document(read_document(self.world), self),))
@@ -105,7 +105,7 @@ def ground_options(*more: str) -> Callable[[Function], Function]:
 
 def ground_flags(function: Function) -> Function:
     """The flags themselves, for a command that has settings of its own."""
-    told = "Go by what whoever tends them last saw and wrote down; ask nobody."
+    told = "Use the last recorded survey; make no API calls."
     function = click.option("--recorded", is_flag=True, help=told)(function)
     for name, field, metavar, text in reversed(_FLAGS):
         function = click.option(
@@ -121,13 +121,13 @@ def ground_flags(function: Function) -> Function:
 
 def mode_option(function: Function) -> Function:
     """By which rules clusters are decided on."""
-    told = "Of upgrades: our rules, or the existing service's; else those a cluster is served by."
+    told = "Of upgrades: Tidegate's rules, or those of AUS; default: as registered."
     choice = click.Choice(("strict", "compat"))
     return click.option("--mode", type=choice, help=told)(function)
 
 
 _FLAGS = (
-    ("--world", "world", "FILE", "Look at a world in a file, as `decide upgrades` reads it."),
+    ("--world", "world", "FILE", "Read a world from a file, as `decide upgrades` does."),
     ("--org", "orgs", "ID", "Only this organisation, by id or name; may be repeated."),
     ("--soak", "soak", "FILE|URL", "Soak that was published, by environment and organisation."),
     ("--now", "at", "TIME", "Decide as of this moment (RFC 3339), or so long from now."),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from tidegate.cli.documents import located
 from tidegate.cli.main import FAILURE
+from tidegate.documents.files import located
 from tidegate.kinds.upgrades.cli.look.flags import Asked, moment
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.rules.decide import decide

@@ -7,14 +7,19 @@ import click
 import msgspec
 
 from tidegate.cli.live import opened
-from tidegate.cli.tending import brake_book
+from tidegate.cli.worker_options import brake_book
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.kinds.upgrades.app.ledgers import Ledgers, upgrade_desk
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
 from tidegate.kinds.upgrades.cli.look.flags import Asked, moment
 from tidegate.kinds.upgrades.cli.look.ground import Ground, Looked
+from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.journal.made import other_keys
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, ledgers_of, past_of, world_of
+from tidegate.kinds.upgrades.core.rules.soak import Ledger
 from tidegate.kinds.upgrades.core.service import PARTITION, Environment, Registration, Service
 from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.errors import UserError
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import Instant, format_age, format_second
@@ -30,7 +35,8 @@ class Journal:
     def __init__(self, store: Store, book: BrakeBook) -> None:
         self._store = store
         self._book = book
-        self._ledgers = Ledgers(store, book)
+        self._rules = UpgradeRules()
+        self._others = OtherStates(store).of(self._rules)
 
     def partitions(self) -> list[str]:
         """Every organisation something is known of."""
@@ -38,25 +44,35 @@ class Journal:
 
     def state(self, partition: str) -> UpgradeState:
         """How an organisation stood at last."""
-        return upgrade_desk(self._store, partition, self._book).state
+        return PartitionState(self._store, partition, self._rules).state
 
     def world(self, partition: str, now: Instant) -> World | None:
         """An organisation as it was last looked at; None: it never was."""
         state = self.state(partition)
-        brakes = self._book.seen_for(partition, state.brakes, now)
-        ledgers, kept = self._ledgers.of(state), self._ledgers.kept(state)
+        brakes = self._book.seen(partition, self._rules.under_way(state), now)
+        ledgers, kept = self._ledgers(state), self._kept(state)
         return world_of(state, now, ledgers=ledgers, brakes=brakes, kept=kept)
+
+    def _states(self, state: UpgradeState) -> dict[str, UpgradeState]:
+        return {key: self._others(f"{PARTITION}/{key}") for key in other_keys(state)}
+
+    def _ledgers(self, state: UpgradeState) -> dict[str, Ledger]:
+        several = [ledgers_of(key, each) for key, each in self._states(state).items()]
+        return {name: ledger for some in several for name, ledger in some.items()}
+
+    def _kept(self, state: UpgradeState) -> dict[str, History]:
+        return {key: past_of(each) for key, each in self._states(state).items()}
 
     def known_of(self, partition: str, world: World) -> World:
         """A world that was read just now, with all that only the journal knows."""
         state = self.state(partition)
         others = msgspec.structs.replace(state, others=tuple(world.orgs[1:]))
-        ledgers, kept = self._ledgers.of(others), self._ledgers.kept(others)
+        ledgers, kept = self._ledgers(others), self._kept(others)
         if state.surveyed_at is not None or state.ledger.days:
             key = partition.removeprefix(f"{PARTITION}/")
             ledgers |= ledgers_of(key, state)
             kept[key] = past_of(state)
-        brakes = self._book.seen_for(partition, state.brakes, world.now)
+        brakes = self._book.seen(partition, self._rules.under_way(state), world.now)
         return msgspec.structs.replace(
             world, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
         )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.live import find_target, opened
+from tidegate.cli.live import journals, opened
 from tidegate.kinds.upgrades.cli.look.flags import Asked
 from tidegate.model.errors import UserError
 
@@ -34,7 +34,7 @@ def _is_rolled_out(asked: Asked, what: str) -> bool:
     """Whether the journal knows a rollout or a target of a name."""
     try:
         with opened(asked.settings.database) as store:
-            find_target(store, what)
+            journals(store).find_target(what)
     except (UserError, click.UsageError):
         return False
     return True

@@ -24,8 +24,8 @@ from tidegate.model.problem import Problem, nearest_or_all
 @click.command(
     cls=Command,
     examples="""
-    tidegate gates agree pay-prod-1 --version 4.17
-    tidegate gates agree 'pay-*' --version 4.17 --gate sts --dry-run
+    tidegate upgrades gates agree pay-prod-1 --version 4.17
+    tidegate upgrades gates agree 'pay-*' --version 4.17 --gate sts --dry-run
     """,
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
@@ -36,9 +36,9 @@ from tidegate.model.problem import Problem, nearest_or_all
 def agree(
     tenant: Tenant, names: tuple[str, ...], version: str, gate: str | None, manner: Manner
 ) -> None:
-    """Agree to the version gates before a minor version, for clusters; once, whoever asks again.
+    """Acknowledge the version gates of a minor version, for clusters; repeating it has no effect.
 
-    What each asks of you is shown first: read it. An agreement cannot be taken back here.
+    The text of each gate is shown first: read it. An acknowledgement cannot be withdrawn here.
     """
     minor = minor_of(version) if is_version(version) else version
     asyncio.run(_agree(tenant, names, minor, gate, manner))

@@ -32,25 +32,25 @@ from tidegate.model.errors import OutsideError
     commands_by_name={
         "get": (
             "tidegate.kinds.upgrades.cli.owners.gates:get",
-            "Show the version gates before clusters",
+            "Show the version gates of clusters",
         ),
         "approve": (
             "tidegate.kinds.upgrades.cli.owners.gates:approve",
-            "Have the service agree to kinds of gates",
+            "Let the service acknowledge kinds of gates",
         ),
         "agree": (
             "tidegate.kinds.upgrades.cli.owners.gate_agreeing:agree",
-            "Agree to the gates of a minor version",
+            "Acknowledge the gates of a minor version",
         ),
     },
     examples="""
-    tidegate gates get
-    tidegate gates agree pay-prod-1 --version 4.17
-    tidegate gates approve ocp sts                have the service agree, for the organisation
+    tidegate upgrades gates get
+    tidegate upgrades gates agree pay-prod-1 --version 4.17
+    tidegate upgrades gates approve ocp sts             have the service agree, for the organisation
     """,
 )
 def gates() -> None:
-    """Version gates: what must be agreed to before clusters go to a minor version."""
+    """Version gates: acknowledgements that a minor version requires."""
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -110,8 +110,8 @@ def _with_agreements(cluster: Cluster, since: Mapping[tuple[str, str], str]) -> 
 @click.command(
     cls=Command,
     examples="""
-    tidegate gates get                            gates before versions that are offered now
-    tidegate gates get pay-prod-1 --all           and before all later ones
+    tidegate upgrades gates get                           gates before versions that are offered now
+    tidegate upgrades gates get pay-prod-1 --all           and before all later ones
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
@@ -119,10 +119,10 @@ def _with_agreements(cluster: Cluster, since: Mapping[tuple[str, str], str]) -> 
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @tenant_options
 def get(tenant: Tenant, names: tuple[str, ...], far_too: bool, output: str) -> None:
-    """Show the version gates before clusters, whether each is agreed to, and whose turn it is.
+    """Show the version gates of clusters, whether each is acknowledged, and who does it.
 
-    The service agrees to gates that `version-gate-approvals` of a cluster names, and to gate-ocp
-    where nothing is said; all others are yours.
+    The service acknowledges gates that `version-gate-approvals` of a cluster names, and gate-ocp
+    by default; you acknowledge all others.
     """
     outlook = asyncio.run(_read(tenant, names))
     shown = [each for each in outlook.ahead if each.near or far_too]
@@ -192,9 +192,9 @@ def _document(outlook: Outlook, ahead: Ahead) -> dict[str, Any]:
 @click.command(
     cls=Command,
     examples="""
-    tidegate gates approve ocp sts                all clusters that say nothing themselves
-    tidegate gates approve none                   agree to nothing by itself
-    tidegate gates approve --unsaid               as if nobody had said anything: ocp
+    tidegate upgrades gates approve ocp sts                all clusters that say nothing themselves
+    tidegate upgrades gates approve none                   agree to nothing by itself
+    tidegate upgrades gates approve --unsaid               back to the default: ocp
     """,
 )
 @click.argument("kinds", metavar="[GATE]...", nargs=-1)
@@ -202,9 +202,9 @@ def _document(outlook: Outlook, ahead: Ahead) -> dict[str, Any]:
 @writing_options
 @tenant_options
 def approve(tenant: Tenant, kinds: tuple[str, ...], unsaid: bool, manner: Manner) -> None:
-    """Have the service agree to these kinds of gates, for the whole organisation.
+    """Let the service acknowledge these kinds of gates, for the whole organisation.
 
-    It does for clusters with a policy that do not say otherwise themselves
+    This applies to clusters with an upgrade policy that do not declare otherwise
     (`policy set --version-gate-approvals`). A kind is ocp, sts, ingress, or a whole label.
     """
     if bool(kinds) == unsaid:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.documents import read_as
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.documents.files import read_as
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, org_change, relabel, writing_options
 from tidegate.kinds.upgrades.cli.owners.tenancy import (
@@ -36,7 +36,7 @@ Function = Callable[..., object]
     commands_by_name={
         "get": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:get",
-            "Show whose soak counts, and whether they agree",
+            "Show organisations, and whether both sides agree",
         ),
         "add": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:add",
@@ -44,28 +44,28 @@ Function = Callable[..., object]
         ),
         "remove": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:remove",
-            "Take some of them away",
+            "Remove organisations",
         ),
         "set": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:set_",
-            "Set what is named, or a whole file",
+            "Set exactly these, or a whole file",
         ),
     },
     examples="""
-    tidegate inheritance get
-    tidegate inheritance add --inherit o-stage                  in the organisation that waits
-    tidegate inheritance add --publish o-prod                   in the one it learns from
+    tidegate upgrades inheritance get
+    tidegate upgrades inheritance add --inherit o-stage               in the organisation that waits
+    tidegate upgrades inheritance add --publish o-prod                   in the one it learns from
     """,
 )
 def inheritance() -> None:
-    """Version data of other organisations: theirs that counts here, and ours that counts there."""
+    """Share soak data between organisations: inherit theirs, publish yours."""
 
 
-@click.command(cls=Command, examples="tidegate inheritance get -o yaml > inheritance.yaml")
+@click.command(cls=Command, examples="tidegate upgrades inheritance get -o yaml > inheritance.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @tenant_options
 def get(tenant: Tenant, output: str) -> None:
-    """Show whose soak counts and for whom ours does; -o yaml prints what `set -f` reads."""
+    """Show organisations to inherit from and publish to; -o yaml prints what `set -f` reads."""
     declared, others = asyncio.run(_read(tenant))
     if output != "table":
         emit(inheritance_document(declared.org.labels), output)
@@ -126,12 +126,14 @@ def sides(function: Function) -> Function:
     return function
 
 
-@click.command(cls=Command, examples="tidegate inheritance add --inherit o-stage --dry-run")
+@click.command(
+    cls=Command, examples="tidegate upgrades inheritance add --inherit o-stage --dry-run"
+)
 @sides
 @writing_options
 @tenant_options
 def add(tenant: Tenant, inherit: tuple[str, ...], publish: tuple[str, ...], manner: Manner) -> None:
-    """Add organisations to inherit from or to publish to, beside those that are there."""
+    """Add organisations to inherit from or to publish to."""
     asked = _named(inherit, publish)
 
     def plan(declared: Declared) -> list[Change]:
@@ -144,14 +146,14 @@ def add(tenant: Tenant, inherit: tuple[str, ...], publish: tuple[str, ...], mann
     relabel(tenant, plan, manner)
 
 
-@click.command(cls=Command, examples="tidegate inheritance remove --publish o-old")
+@click.command(cls=Command, examples="tidegate upgrades inheritance remove --publish o-old")
 @sides
 @writing_options
 @tenant_options
 def remove(
     tenant: Tenant, inherit: tuple[str, ...], publish: tuple[str, ...], manner: Manner
 ) -> None:
-    """Take organisations to inherit from or to publish to away."""
+    """Remove organisations to inherit from or to publish to."""
     asked = _named(inherit, publish)
 
     def plan(declared: Declared) -> list[Change]:
@@ -172,9 +174,9 @@ def remove(
 @click.command(
     cls=Command,
     examples="""
-    tidegate inheritance set --inherit o-stage,o-canary
-    tidegate inheritance set --publish ""                       publish to nobody
-    tidegate inheritance set -f inheritance.yaml                - reads stdin
+    tidegate upgrades inheritance set --inherit o-stage,o-canary
+    tidegate upgrades inheritance set --publish ""                       publish to none
+    tidegate upgrades inheritance set -f inheritance.yaml                - reads stdin
     """,
 )
 @sides
@@ -188,7 +190,7 @@ def set_(
     file: str | None,
     manner: Manner,
 ) -> None:
-    """Set what is named to exactly these organisations, and leave the other side as it is."""
+    """Set one side to exactly these organisations; the other side is unchanged."""
     if file is not None and (inherit or publish):
         raise click.UsageError("-f says what is set; leave the other flags out")
     if file is not None:

@@ -31,11 +31,11 @@ from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
 _EXAMPLES = """
-tidegate policy get                                        every policy of your organisation
-tidegate policy set pay-prod-1 --soak-days 5 --sector prod
-tidegate policy get -o yaml > p.yaml; edit p.yaml; tidegate policy set -f p.yaml
-tidegate policy remove pay-old-1 --dry-run
-tidegate policy sync --bundle app-interface --dry-run      what a bundle declares
+tidegate upgrades policy get                                       every policy of your organisation
+tidegate upgrades policy set pay-prod-1 --soak-days 5 --sector prod
+tidegate upgrades policy get -o yaml > p.yaml; edit p.yaml; tidegate upgrades policy set -f p.yaml
+tidegate upgrades policy remove pay-old-1 --dry-run
+tidegate upgrades policy sync --bundle app-interface --dry-run      what a bundle declares
 """
 
 
@@ -48,15 +48,15 @@ tidegate policy sync --bundle app-interface --dry-run      what a bundle declare
         ),
         "set": (
             "tidegate.kinds.upgrades.cli.owners.policy:set_",
-            "Set what is named of a policy, or a whole file",
+            "Set parts of an upgrade policy, or a whole file",
         ),
         "remove": (
             "tidegate.kinds.upgrades.cli.owners.policy:remove",
-            "Take policies away, so that nobody upgrades",
+            "Remove upgrade policies",
         ),
         "sync": (
             "tidegate.kinds.upgrades.cli.owners.policy_sync:sync",
-            "Write the policies of a bundle into labels",
+            "Write the upgrade policies of a bundle into labels",
         ),
     },
     examples=_EXAMPLES,
@@ -68,13 +68,13 @@ def policy() -> None:
 @click.command(
     cls=Command,
     examples="""
-    tidegate policy get
-    tidegate policy get 'pay-*' -o yaml > policies.yaml
-    tidegate policy get --all                     clusters without a policy, too
+    tidegate upgrades policy get
+    tidegate upgrades policy get 'pay-*' -o yaml > policies.yaml
+    tidegate upgrades policy get --all                     clusters without a policy, too
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
-@click.option("--all", "bare_too", is_flag=True, help="Clusters without a policy, too.")
+@click.option("--all", "bare_too", is_flag=True, help="Clusters without an upgrade policy, too.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @tenant_options
 def get(tenant: Tenant, names: tuple[str, ...], bare_too: bool, output: str) -> None:
@@ -146,15 +146,17 @@ def _mistakes(declared: Declared) -> dict[str, list[str]]:
 @click.command(
     cls=Command,
     examples="""
-    tidegate policy set pay-prod-1 --soak-days 5 --schedule "0 9 * * 1-4"
-    tidegate policy set 'pay-stage-*' --mutexes pay-stage --sector stage --dry-run
-    tidegate policy set pay-prod-1 --blocked-versions ""        takes one part away
-    tidegate policy set -f policies.yaml                        - reads stdin
-    tidegate policy set -f policies.yaml --replace              exactly that, nothing besides
+    tidegate upgrades policy set pay-prod-1 --soak-days 5 --schedule "0 9 * * 1-4"
+    tidegate upgrades policy set 'pay-stage-*' --mutexes pay-stage --sector stage --dry-run
+    tidegate upgrades policy set pay-prod-1 --blocked-versions ""        takes one part away
+    tidegate upgrades policy set -f policies.yaml                        - reads stdin
+    tidegate upgrades policy set -f policies.yaml --replace            exactly that, nothing besides
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
-@click.option("-f", "--file", metavar="FILE", help="Policies in JSON or YAML; - reads stdin.")
+@click.option(
+    "-f", "--file", metavar="FILE", help="Upgrade policies, in JSON or YAML; - reads stdin."
+)
 @click.option("--soak-days", metavar="DAYS", help="Days a version runs elsewhere first; 0: canary.")
 @click.option("--workloads", multiple=True, metavar="NAMES", help="What runs on it.")
 @click.option(
@@ -172,7 +174,7 @@ def _mistakes(declared: Declared) -> dict[str, list[str]]:
     metavar="GATES",
     help="Gates the service agrees to: ocp, sts, ingress or whole labels; none for none.",
 )
-@click.option("--replace", is_flag=True, help="Take every part of a policy away that is not named.")
+@click.option("--replace", is_flag=True, help="Remove every part that is not named.")
 @writing_options
 @tenant_options
 def set_(
@@ -183,11 +185,11 @@ def set_(
     manner: Manner,
     **flags: Any,
 ) -> None:
-    """Set what is named of upgrade policies, and leave all else as it is.
+    """Set the named parts of upgrade policies; all else is unchanged.
 
-    Lists are parted by commas, or the flag is repeated; an empty text takes a part away. A file
-    is what `policy get -o yaml` prints. Checked by the rules the service decides by; what it would
-    complain about is not written.
+    Separate lists by commas, or repeat the flag; an empty value removes a part. A file
+    is what `policy get -o yaml` prints. Values are checked by the rules of the service; invalid
+    ones are not written.
     """
     wanted = dict(_flagged(flags))
     if (file is None) == (not names):
@@ -231,7 +233,7 @@ def _items(label: str, texts: Iterable[str]) -> list[str]:
 
 
 def _from_file(file: str) -> list[Asked]:
-    from tidegate.cli.documents import read_as
+    from tidegate.documents.files import read_as
     from tidegate.kinds.upgrades.wire.labels_doc import read_policies
 
     found, document = read_as(file, read_policies)
@@ -269,18 +271,18 @@ def _changes(declared: Declared, asked: Iterable[Asked], replace: bool) -> Itera
 @click.command(
     cls=Command,
     examples="""
-    tidegate policy remove pay-old-1
-    tidegate policy remove 'pay-old-*' --all --dry-run
+    tidegate upgrades policy remove pay-old-1
+    tidegate upgrades policy remove 'pay-old-*' --all --dry-run
     """,
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
-@click.option("--all", "strange_too", is_flag=True, help="Labels that nobody here knows, too.")
+@click.option("--all", "strange_too", is_flag=True, help="Unknown labels, too.")
 @writing_options
 @tenant_options
 def remove(tenant: Tenant, names: tuple[str, ...], strange_too: bool, manner: Manner) -> None:
-    """Take the policies of clusters away: they are upgraded by nobody until they have one again.
+    """Remove the upgrade policies of clusters: they are not upgraded until they have one again.
 
-    An upgrade that is under way goes on.
+    An upgrade in progress continues.
     """
 
     def plan(declared: Declared) -> Iterator[Change]:

@@ -47,21 +47,21 @@ NAMES_SHOWN = 3
         ),
         "set": (
             "tidegate.kinds.upgrades.cli.owners.sectors:set_",
-            "Set what is named of a sector, or a whole file",
+            "Set parts of a sector, or a whole file",
         ),
-        "remove": ("tidegate.kinds.upgrades.cli.owners.sectors:remove", "Take sectors away"),
+        "remove": ("tidegate.kinds.upgrades.cli.owners.sectors:remove", "Remove sectors"),
     },
     examples="""
-    tidegate sectors get
-    tidegate sectors set stage                                  one that waits for nobody
-    tidegate sectors set prod --depends-on stage --max-parallel 2
+    tidegate upgrades sectors get
+    tidegate upgrades sectors set stage                                a sector without dependencies
+    tidegate upgrades sectors set prod --depends-on stage --max-parallel 2
     """,
 )
 def sectors() -> None:
     """Sectors of an organisation: a version goes to one once those before it have it."""
 
 
-@click.command(cls=Command, examples="tidegate sectors get -o yaml > sectors.yaml")
+@click.command(cls=Command, examples="tidegate upgrades sectors get -o yaml > sectors.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @tenant_options
 def get(tenant: Tenant, output: str) -> None:
@@ -118,10 +118,10 @@ def _note(labels: dict[str, str], name: str) -> str:
 @click.command(
     cls=Command,
     examples="""
-    tidegate sectors set prod --depends-on stage,canary --max-parallel 25%
-    tidegate sectors set prod --add-dependency canary
-    tidegate sectors set prod --max-parallel ""                 no limit any more
-    tidegate sectors set -f sectors.yaml --replace --dry-run    exactly these
+    tidegate upgrades sectors set prod --depends-on stage,canary --max-parallel 25%
+    tidegate upgrades sectors set prod --add-dependency canary
+    tidegate upgrades sectors set prod --max-parallel ""                 no limit any more
+    tidegate upgrades sectors set -f sectors.yaml --replace --dry-run    exactly these
     """,
 )
 @click.argument("name", required=False)
@@ -141,9 +141,9 @@ def set_(
     manner: Manner,
     **flags: Any,
 ) -> None:
-    """Set what is named of a sector, and leave all else as it is.
+    """Set the named parts of a sector; all else is unchanged.
 
-    A sector nothing is said of but its NAME is declared: it waits for nobody and has no limit.
+    A NAME alone declares a sector without dependencies and without a limit.
     """
     flagged = {flag for flag, value in flags.items() if value not in (None, ())}
     if (file is None) == (name is None):
@@ -165,7 +165,7 @@ def set_(
 
 
 def _from_file(file: str) -> tuple[SectorWish, ...]:
-    from tidegate.cli.documents import read_as
+    from tidegate.documents.files import read_as
     from tidegate.kinds.upgrades.wire.labels_doc import read_sectors
 
     return read_as(file, read_sectors)[0]
@@ -197,12 +197,12 @@ def _flagged(declared: Declared, name: str, flags: dict[str, Any]) -> SectorWish
     return SectorWish(name, behind, flags["max_parallel"])
 
 
-@click.command(cls=Command, examples="tidegate sectors remove canary")
+@click.command(cls=Command, examples="tidegate upgrades sectors remove canary")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @writing_options
 @tenant_options
 def remove(tenant: Tenant, names: tuple[str, ...], manner: Manner) -> None:
-    """Take sectors away; not those that clusters are in, or that others wait for."""
+    """Remove sectors that no cluster is in and no other sector waits for."""
 
     def plan(declared: Declared) -> list[Change]:
         there = declared.org.labels

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import click
 
-from tidegate.cli.documents import read_as
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.documents.files import read_as
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.relabel import Manner, org_change, relabel, writing_options
 from tidegate.kinds.upgrades.cli.owners.tenancy import Declared, Tenant, read_org, tenant_options
@@ -28,15 +28,15 @@ VERSIONS_SHOWN = 5
     commands_by_name={
         "get": (
             "tidegate.kinds.upgrades.cli.owners.version_blocks:get",
-            "Show what is blocked, and what that hits now",
+            "Show blocked versions, and which are offered now",
         ),
         "add": (
             "tidegate.kinds.upgrades.cli.owners.version_blocks:add",
-            "Block versions, beside those that are",
+            "Block more versions",
         ),
         "remove": (
             "tidegate.kinds.upgrades.cli.owners.version_blocks:remove",
-            "Block versions no longer",
+            "Unblock versions",
         ),
         "set": (
             "tidegate.kinds.upgrades.cli.owners.version_blocks:set_",
@@ -44,16 +44,16 @@ VERSIONS_SHOWN = 5
         ),
     },
     examples=r"""
-    tidegate version-blocks get
-    tidegate version-blocks add '^4\.16\.5$' --dry-run
-    tidegate version-blocks remove '^4\.16\.5$'
+    tidegate upgrades version-blocks get
+    tidegate upgrades version-blocks add '^4\.16\.5$' --dry-run
+    tidegate upgrades version-blocks remove '^4\.16\.5$'
     """,
 )
 def version_blocks() -> None:
     """Versions that no cluster of an organisation goes to, as RE2 patterns found anywhere."""
 
 
-@click.command(cls=Command, examples="tidegate version-blocks get -o yaml > blocks.yaml")
+@click.command(cls=Command, examples="tidegate upgrades version-blocks get -o yaml > blocks.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @tenant_options
 def get(tenant: Tenant, output: str) -> None:
@@ -112,28 +112,28 @@ def _blocks(tenant: Tenant, edit: Edit, manner: Manner) -> None:
 @click.command(
     cls=Command,
     examples=r"""
-    tidegate version-blocks add '^4\.16\.5$'
-    tidegate version-blocks add '^4\.17\.' '-rc\.' --dry-run
+    tidegate upgrades version-blocks add '^4\.16\.5$'
+    tidegate upgrades version-blocks add --dry-run -- '^4\.17\.' '-rc\.'
     """,
 )
 @click.argument("patterns", metavar="PATTERN...", nargs=-1, required=True)
 @writing_options
 @tenant_options
 def add(tenant: Tenant, patterns: tuple[str, ...], manner: Manner) -> None:
-    """Block versions in which a pattern is found, beside those that are blocked already.
+    """Block versions that match a pattern, in addition to those that are blocked already.
 
-    An upgrade to one that has not begun is taken back by the service; one under way goes on.
+    An upgrade to one of them that has not begun is cancelled; one in progress continues.
     """
     new = [each.strip() for each in patterns]
     _blocks(tenant, lambda there: list(dict.fromkeys((*there, *new))), manner)
 
 
-@click.command(cls=Command, examples=r"tidegate version-blocks remove '^4\.16\.5$'")
+@click.command(cls=Command, examples=r"tidegate upgrades version-blocks remove '^4\.16\.5$'")
 @click.argument("patterns", metavar="PATTERN...", nargs=-1, required=True)
 @writing_options
 @tenant_options
 def remove(tenant: Tenant, patterns: tuple[str, ...], manner: Manner) -> None:
-    """Block versions no longer; a PATTERN is written as `version-blocks get` shows it."""
+    """Unblock versions; write a PATTERN as `version-blocks get` shows it."""
 
     def edit(there: list[str]) -> list[str]:
         known = [each.strip() for each in there]
@@ -153,9 +153,9 @@ def remove(tenant: Tenant, patterns: tuple[str, ...], manner: Manner) -> None:
 @click.command(
     cls=Command,
     examples=r"""
-    tidegate version-blocks set '^4\.16\.5$' '^4\.17\.'
-    tidegate version-blocks set -f blocks.yaml                  - reads stdin
-    tidegate version-blocks set --nothing
+    tidegate upgrades version-blocks set '^4\.16\.5$' '^4\.17\.'
+    tidegate upgrades version-blocks set -f blocks.yaml                  - reads stdin
+    tidegate upgrades version-blocks set --nothing
     """,
 )
 @click.argument("patterns", metavar="[PATTERN]...", nargs=-1)

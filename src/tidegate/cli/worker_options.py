@@ -1,0 +1,101 @@
+"""What `run` and `serve` share: the flags, and the parts of a worker made from the settings."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tidegate.cli.setting_options import settings_options
+from tidegate.engine import worker
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.evidence import Gatherer
+from tidegate.engine.execute import Executor, Limits
+from tidegate.model.time import SECOND
+from tidegate.settings.brake_file import BrakeFile
+from tidegate.settings.prometheus_file import read_servers
+from tidegate.settings.settings import Settings
+from tidegate.store.port import Store
+from tidegate.wiring import evidence_source
+
+# Changes of a partition collect for this long before its next round: targets of a wave report
+# within moments of each other.
+SETTLE_S = 0.01
+# How many calls to the journal are under way at once.
+THREADS = 24
+_SHARED = (
+    "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
+    "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
+    "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "registry", "registryAuth",
+    "upgrades", "ocm.every", "grace", "lease", "resync", "discover",
+    "limits.actions", "limits.actionsPerSecond", "limits.actionTime",
+    "limits.rounds", "limits.roundTime",
+)  # fmt: skip
+
+
+def worker_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The flags of commands that run rounds; the command gets `merged` settings."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--allow-mass-delete", is_flag=True, help="Remove over a tenth at once."),
+            click.option("--seed", type=int, default=0, help="Of the simulated fleets."),
+        ):
+            function = option(function)
+        return settings_options(*_SHARED, *more)(function)
+
+    return decorate
+
+
+def gatherer(settings: Settings) -> Gatherer:
+    """Asks the Prometheus servers of the settings, and those that gates name by address."""
+    servers = [each for name in settings.prometheus for each in read_servers(Path(name))]
+    return Gatherer(evidence_source(servers))
+
+
+def brake_book(settings: Settings, store: Store, asks: Gatherer | None) -> BrakeBook:
+    """The brakes of the journal, of the bundle's files, and of the file on this disk.
+
+    Without anybody who asks, evidence of health is as it is written.
+    """
+    files = [BrakeFile(Path(name), must_exist=True) for name in settings.brakes]
+    files += [BrakeFile(Path(name), must_exist=False) for name in settings.hold_files]
+    return BrakeBook(store, files, asks)
+
+
+def threads() -> None:
+    """Give the running loop threads enough: most of them wait for a disk or a server."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, "tidegate"))
+
+
+def executor(settings: Settings, allow_mass_delete: bool) -> Executor:
+    """Carries tasks out, within the limits that are set."""
+    limits = Limits(
+        concurrency_max=settings.limits_actions,
+        per_s=settings.limits_actions_per_second,
+        timeout_s=settings.limits_action_time / SECOND,
+        allow_mass_removal=allow_mass_delete,
+    )
+    return Executor(limits, Breaker())
+
+
+def worker_settings(settings: Settings) -> worker.Settings:
+    """How the worker works."""
+    return worker.Settings(
+        holder=f"{socket.gethostname()}/{os.getpid()}",
+        act=settings.act,
+        kinds=settings.kinds,
+        lease_term=settings.lease,
+        resync_s=settings.resync / SECOND,
+        discover_s=settings.discover / SECOND,
+        rounds_max=settings.limits_rounds,
+        observe_timeout_s=settings.limits_round_time / SECOND,
+        grace_s=settings.grace / SECOND,
+        settle_s=SETTLE_S,
+    )

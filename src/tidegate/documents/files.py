@@ -1,0 +1,75 @@
+"""Documents from files or stdin: YAML read strictly, JSON as it is, problems with their line."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from tidegate.documents.strict_yaml import Document, read_yaml
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
+
+T = TypeVar("T")
+
+
+def read_as(path: str, read: Callable[[Any], T]) -> tuple[T, Document]:
+    """What a file (`-`: stdin) says to whom it is meant for; problems with their line."""
+    document = read_document(path)
+    try:
+        return read(document.data), document
+    except UserError as error:
+        raise located(document, error) from None
+
+
+def is_file(what: str) -> bool:
+    """Files have a known ending, or are there; anything else is a name."""
+    if what == "-" or what.endswith((".yaml", ".yml", ".json")):
+        return True
+    return Path(what).exists() and not Path(what).is_dir()
+
+
+def read_document(path: str) -> Document:
+    """The one document in a file (`-`: stdin)."""
+    name = "stdin" if path == "-" else path
+    raw = _bytes(path)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        problem = Problem("", f"byte {error.start} is no UTF-8", "save the file as UTF-8")
+        raise UserError((problem,), where=name) from None
+    if text.lstrip().startswith("{"):
+        found = _json(raw)
+        if found is not None:
+            return Document(name, found, None)
+    return read_yaml(name, text)
+
+
+def files_beside(path: str) -> Callable[[str], str]:
+    """Reads the files a document names, seen from where the document stands."""
+    folder = Path() if path == "-" else Path(path).parent
+    return lambda name: (folder / name).read_text(encoding="utf-8")
+
+
+def _bytes(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise UserError((Problem("", "no such file"),), where=path) from None
+    except IsADirectoryError:
+        raise UserError((Problem("", "a directory", "name a file in it"),), where=path) from None
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return None
+
+
+def located(document: Document, error: UserError) -> UserError:
+    """The same problems, each with the line of the file it stands on."""
+    return UserError(document.located(error.problems))
