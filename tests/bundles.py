@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tidegate.bundle.finding import Finding
+from tidegate.bundle.finding import BundleFinding
 from tidegate.bundle.section import Bundle
 from tidegate.git.tree_port import Tree, identity_of, is_read
 from tidegate.machine.file_cache import NoCache
@@ -94,6 +94,6 @@ def integration(managed: str, name: str = "terraform-resources") -> str:
     return f"$schema: /app-sre/integration-1.yml\nname: {name}\nmanaged:\n{managed}"
 
 
-def said(findings: Iterable[Finding]) -> list[str]:
+def said(findings: Iterable[BundleFinding]) -> list[str]:
     """Findings as short lines."""
     return [f"{each.line}: {each.path}: {each.message}; {each.remedy}" for each in findings]

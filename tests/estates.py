@@ -8,14 +8,14 @@ from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectResul
 from tidegate.kinds.integrations.app.survey import ClusterSurvey, read_clusters
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
-    Key,
     Managed,
     Namespace,
     Override,
     Sharding,
+    ShardKey,
 )
-from tidegate.kinds.integrations.core.waves.rules import Rules
-from tidegate.kinds.integrations.core.workloads.change import Change, Verb
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
 from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
@@ -30,9 +30,9 @@ SOMEBODY = "somebody"
 Where = tuple[str, str, str, str]
 
 
-def key(name: str) -> Key:
+def key(name: str) -> ShardKey:
     """One account."""
-    return Key(name=name, key=name, suffix=f"-{name}", argument=name)
+    return ShardKey(name=name, key=name, suffix=f"-{name}", argument=name)
 
 
 def namespace(cluster: str = "c1", name: str = "ns", environment: str = "production") -> Namespace:
@@ -41,9 +41,9 @@ def namespace(cluster: str = "c1", name: str = "ns", environment: str = "product
     return Namespace(path=path, name=name, cluster=cluster, environment=environment)
 
 
-def staged() -> Rules:
+def staged() -> ImageRules:
     """Images move step by step."""
-    return Rules(strategy=Strategy(StrategyType.PROGRESSIVE))
+    return ImageRules(strategy=Strategy(StrategyType.PROGRESSIVE))
 
 
 def managed(
@@ -53,7 +53,7 @@ def managed(
     shards: int | None = None,
     accounts: bool = False,
     overrides: Iterable[Override] = (),
-    rollout: Rules | None = None,
+    rollout: ImageRules | None = None,
     overlap: bool = False,
     **spec: Any,
 ) -> Managed:
@@ -119,12 +119,12 @@ class Land:
             spaces.setdefault(piece.cluster, set()).add(piece.namespace)
         return asyncio.run(read_clusters(self.clusters(), spaces))
 
-    def plan(self, wanted: Estate, **wishes: Any) -> tuple[Change, ...]:
+    def plan(self, wanted: Estate, **wishes: Any) -> tuple[PlannedChange, ...]:
         """What would be done, by our own account."""
         sights = self.read(wanted)
         return changes_of(wanted, {n: s.seen for n, s in sights.items()}, ChangeRequest(**wishes))
 
-    def foreseen(self, wanted: Estate, **wishes: Any) -> tuple[Change, ...]:
+    def foreseen(self, wanted: Estate, **wishes: Any) -> tuple[PlannedChange, ...]:
         """What would be done, by the servers' account."""
         changes, executor = self._executor(wanted, wishes)
         return asyncio.run(preview(changes, executor))[0]
@@ -141,7 +141,7 @@ class Land:
 
     def _executor(
         self, wanted: Estate, wishes: Mapping[str, Any]
-    ) -> tuple[tuple[Change, ...], ObjectExecutor]:
+    ) -> tuple[tuple[PlannedChange, ...], ObjectExecutor]:
         sights = self.read(wanted)
         seen = {name: sight.seen for name, sight in sights.items()}
         changes = changes_of(wanted, seen, ChangeRequest(**wishes))
@@ -150,6 +150,6 @@ class Land:
         return changes, ObjectExecutor(clusters=self.clusters(), objects=objects, consent=consent)
 
 
-def verbs(changes: Iterable[Change]) -> dict[str, Verb]:
+def verbs(changes: Iterable[PlannedChange]) -> dict[str, ObjectAction]:
     """What becomes of each object, by its name."""
     return {change.name: change.verb for change in changes}

@@ -94,9 +94,9 @@ def cluster(
     """
     from tidegate.kubernetes.client.access import read_access
     from tidegate.kubernetes.client.cluster import KubernetesCluster
-    from tidegate.kubernetes.client.pods import Reach
+    from tidegate.kubernetes.client.pods import PodReach
 
-    reach = Reach.DIRECT if inside else Reach.PROXY
+    reach = PodReach.DIRECT if inside else PodReach.PROXY
     return KubernetesCluster(read_access(context, kubeconfig), reach=reach)
 
 

@@ -16,7 +16,7 @@ from tests.contract.clusters import PATIENCE_S, deployment, until
 from tidegate.cli.main import cli
 from tidegate.kubernetes.client.access import contexts, read_access
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.client.server import ServerLimits
 from tidegate.kubernetes.port import DEPLOYMENT, POD, Object
 from tidegate.model.errors import OutsideError, UserError
 
@@ -25,7 +25,7 @@ BUNDLE = ROOT / "examples/app-interface"
 STAGE, PRODUCTION = "app-sre-stage-01", "appsrep05ue1"
 NAMESPACE = "app-interface-stage-int"
 COMMAND = ("clusters", "simulate")
-IMPATIENT = Limits(tries_max=2, pause_s=0.01, total_s=5)
+IMPATIENT = ServerLimits(tries_max=2, pause_s=0.01, total_s=5)
 
 
 @contextmanager

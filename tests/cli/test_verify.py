@@ -16,7 +16,7 @@ from tests.estates import estate, integration, managed
 from tests.folders import Folder
 from tidegate.kinds.integrations.app.estate import FindCluster
 from tidegate.kinds.integrations.app.verification import verify_once
-from tidegate.kubernetes.port import DEPLOYMENT, Cluster, Kind, Reading
+from tidegate.kubernetes.port import DEPLOYMENT, Cluster, ObjectReading, ResourceKind
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 
@@ -131,7 +131,7 @@ class Partly:
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
 
-    async def read(self, namespace: str, kinds: Iterable[Kind]) -> Reading:
+    async def read(self, namespace: str, kinds: Iterable[ResourceKind]) -> ObjectReading:
         """Without its Deployments, as where nobody may list them."""
         found = await self._cluster.read(namespace, [k for k in kinds if k != DEPLOYMENT])
         return replace(found, gaps=("deployments: forbidden",))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tests.estates import Land
 from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshot, NamespaceSnapshots
-from tidegate.kubernetes.port import Kind, Reading
+from tidegate.kubernetes.port import ObjectReading, ResourceKind
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 
 WHERE = ("c1", "ns")
@@ -16,7 +16,9 @@ class Slow(SimulatedCluster):
 
     readings = 0
 
-    async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+    async def read(
+        self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
+    ) -> ObjectReading:
         self.readings += 1
         await asyncio.sleep(0.01)
         return await super().read(namespace, kinds, selector)

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
 from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
-from tidegate.kinds.integrations.app.pins.edits import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.kinds.integrations.core.review.aims import Aim, aims_of, restarted, touched
+from tidegate.kinds.integrations.core.review.aims import PinTarget, aims_of, restarted, touched
 from tidegate.kinds.integrations.core.review.effect import effects_of
-from tidegate.kinds.integrations.core.review.notes import Note
+from tidegate.kinds.integrations.core.review.notes import PinNote
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.machine.file_cache import NoCache
 from tidegate.model.problem import Problems
 from tidegate.wiring import read_bundle
 
 FILE = "integrations/it.yml"
-NOTE = Note(by="ann", reason="it's: #4", until="2026-12-01").text
+NOTE = PinNote(by="ann", reason="it's: #4", until="2026-12-01").text
 ACCOUNTS = ("app-int-example-01", "app-sre", "ter-int-dev")
 WHOM = ("{$ref: /aws/%s/account.yml}", "%s", "'%s'")
 SAYS = (
@@ -125,12 +125,14 @@ def estate(bundle: Bundle) -> Estate:
     return found
 
 
-def written(files: dict[str, bytes], aims: Sequence[Aim], image: str | None) -> dict[str, bytes]:
+def written(
+    files: dict[str, bytes], aims: Sequence[PinTarget], image: str | None
+) -> dict[str, bytes]:
     """The files with these shards pinned, each to what it wants or to an image."""
     asked = [
         (
             aim.place,
-            Pin(
+            ImagePin(
                 shard=aim.shard,
                 image=image or aim.place.wanted(aim.unit),
                 ref=aim.ref,
@@ -150,7 +152,7 @@ def read(files: dict[str, bytes], new: dict[str, bytes]) -> Bundle:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[Aim]]:
+def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[PinTarget]]:
     """A sound bundle, and some of its shards."""
     found = draw(files())
     bundle = bundle_of(found)
@@ -165,7 +167,7 @@ def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[Aim]]:
 
 @given(worlds())
 def test_pinning_what_is_wanted_changes_no_workload(
-    world: tuple[dict[str, bytes], Bundle, list[Aim]],
+    world: tuple[dict[str, bytes], Bundle, list[PinTarget]],
 ) -> None:
     """Not one object differs, and everybody meant has an image of their own, with its note."""
     found, bundle, aims = world
@@ -180,7 +182,7 @@ def test_pinning_what_is_wanted_changes_no_workload(
 
 @given(worlds(), st.sampled_from(("f929a38", "1234567", "12e4567", "0302051")))
 def test_pinning_moves_those_and_nobody_else(
-    world: tuple[dict[str, bytes], Bundle, list[Aim]], image: str
+    world: tuple[dict[str, bytes], Bundle, list[PinTarget]], image: str
 ) -> None:
     """Whatever the tag looks like to YAML; and only who got another image starts anew."""
     found, bundle, aims = world
@@ -198,7 +200,7 @@ def test_pinning_moves_those_and_nobody_else(
 
 @given(worlds())
 def test_pin_then_unpin_is_the_file_as_it_was(
-    world: tuple[dict[str, bytes], Bundle, list[Aim]],
+    world: tuple[dict[str, bytes], Bundle, list[PinTarget]],
 ) -> None:
     """To the byte, for whoever had no image before."""
     found, _, aims = world

@@ -32,7 +32,7 @@ from tidegate.kinds.integrations.app.executor import (
     release,
 )
 from tidegate.kinds.integrations.app.survey import KINDS, read_clusters
-from tidegate.kinds.integrations.core.workloads.change import Change, Verb
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
 from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
 from tidegate.kinds.integrations.core.workloads.estate import (
     MANAGED_BY,
@@ -43,14 +43,14 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.wire.shard_line import decode
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.client.server import ServerLimits
 from tidegate.kubernetes.port import DEPLOYMENT, POD, REPLICA_SET, Cluster
 from tidegate.model.problem import Problems
 
 pytestmark = REAL
 
 # Somebody who is down is told of at once.
-IMPATIENT = Limits(tries_max=2, pause_s=0.05, total_s=5)
+IMPATIENT = ServerLimits(tries_max=2, pause_s=0.05, total_s=5)
 _PREFIX = "qontract-reconcile-"
 PLANES = ("applied-1", "applied-2", "applied-3")
 
@@ -77,13 +77,13 @@ def planes(kubernetes: Kubernetes) -> Iterator[list[ControlPlane]]:
 class Stage:
     """An estate on real clusters, through the engine."""
 
-    def __init__(self, *planes: ControlPlane, limits: Limits | None = None) -> None:
+    def __init__(self, *planes: ControlPlane, limits: ServerLimits | None = None) -> None:
         self.clusters: dict[str, Cluster] = {
             plane.name: KubernetesCluster(plane.access(), limits=limits) for plane in planes
         }
         self.executor = ObjectExecutor(clusters=self.clusters, objects={})
 
-    async def plan(self, wanted: Estate, *, adopt: bool = False) -> tuple[Change, ...]:
+    async def plan(self, wanted: Estate, *, adopt: bool = False) -> tuple[PlannedChange, ...]:
         """What would be done, by the servers' own word."""
         spaces: dict[str, set[str]] = {}
         for piece in wanted.pieces():
@@ -325,12 +325,12 @@ def test_what_the_predecessor_runs_is_adopted_and_given_back_without_a_restart(
         async with kubelet(plane), asyncio.timeout(PATIENCE_S * 2), stage:
             pods, specs = await _pods(cluster, space, 2), await _specs(cluster, space)
             planned = await stage.plan(wanted)
-            assert {each.verb for each in planned} == {Verb.ADOPT}
+            assert {each.verb for each in planned} == {ObjectAction.ADOPT}
             assert not any(each.restarts for each in planned)
             assert await stage.apply(wanted) == ()
             done = await stage.apply(wanted, adopt=True)
             assert {each.outcome for each in done} == {ObjectOutcome.ADOPTED}
-            assert {each.verb for each in await stage.plan(wanted)} == {Verb.UNCHANGED}
+            assert {each.verb for each in await stage.plan(wanted)} == {ObjectAction.UNCHANGED}
             await asyncio.sleep(2)  # time enough for a controller to replace a pod
             assert await _pods(cluster, space, 2) == pods
             assert await _specs(cluster, space) == specs
@@ -346,7 +346,7 @@ def test_what_the_predecessor_runs_is_adopted_and_given_back_without_a_restart(
             await asyncio.sleep(1)
             assert await _pods(cluster, space, 2) == pods
             again = await stage.plan(wanted)
-            assert {(each.verb, each.restarts) for each in again} == {(Verb.ADOPT, False)}
+            assert {(each.verb, each.restarts) for each in again} == {(ObjectAction.ADOPT, False)}
 
     asyncio.run(story())
 
@@ -407,7 +407,7 @@ def test_an_api_server_killed_in_the_middle_costs_nothing_but_another_apply(
         async with Stage(plane) as stage:
             second = await stage.apply(wanted)
             assert {each.outcome for each in second} == {ObjectOutcome.CREATED}
-            assert {each.verb for each in await stage.plan(wanted)} == {Verb.UNCHANGED}
+            assert {each.verb for each in await stage.plan(wanted)} == {ObjectAction.UNCHANGED}
 
     asyncio.run(again())
 
@@ -423,17 +423,21 @@ def test_one_of_three_clusters_is_down_and_the_others_are_done(
     assert down.api is not None
     down.api.kill()
 
-    async def story(expected: set[tuple[str, Verb]], limits: Limits | None) -> None:
+    async def story(expected: set[tuple[str, ObjectAction]], limits: ServerLimits | None) -> None:
         async with Stage(*planes, limits=limits) as stage:
             planned = await stage.plan(wanted)
             assert {(each.cluster, each.verb) for each in planned} == expected
-            unread = [each for each in planned if each.verb is Verb.UNREAD]
+            unread = [each for each in planned if each.verb is ObjectAction.UNREAD]
             assert all(down.name in each.reason for each in unread)
             done = await stage.apply(wanted)
             assert {each.outcome for each in done} == {ObjectOutcome.CREATED}
 
-    first = {(plane.name, Verb.CREATE) for plane in planes[:2]} | {(down.name, Verb.UNREAD)}
+    first = {(plane.name, ObjectAction.CREATE) for plane in planes[:2]} | {
+        (down.name, ObjectAction.UNREAD)
+    }
     asyncio.run(story(first, IMPATIENT))
     down.restart()
-    second = {(plane.name, Verb.UNCHANGED) for plane in planes[:2]} | {(down.name, Verb.CREATE)}
+    second = {(plane.name, ObjectAction.UNCHANGED) for plane in planes[:2]} | {
+        (down.name, ObjectAction.CREATE)
+    }
     asyncio.run(story(second, None))

@@ -30,12 +30,12 @@ from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import Problems
 from tidegate.registry.client.registry import Lives, OciRegistry
-from tidegate.registry.client.requests import Limits
-from tidegate.registry.document import Login, server
+from tidegate.registry.client.requests import RegistryLimits
+from tidegate.registry.document import RegistryLogin, server
 
 pytestmark = pytest.mark.real
 
-FAST = Limits(timeout_s=5, total_s=10, tries_max=2, pause_s=0.01, rest_s=0)
+FAST = RegistryLimits(timeout_s=5, total_s=10, tries_max=2, pause_s=0.01, rest_s=0)
 # Nothing is believed for longer than it takes to say.
 FORGETFUL = Lives(one_build=0, moving=0, missing=0)
 NAME = "app-sre/qontract-reconcile"
@@ -116,7 +116,7 @@ def test_more_tags_than_a_page_holds_are_listed(
 
 
 def test_a_name_and_a_password_open_a_registry(program: str, tmp_path: Path) -> None:
-    login = Login(USER, "open sesame").header
+    login = RegistryLogin(USER, "open sesame").header
     with running(program, tmp_path / "r", with_password(tmp_path / "r"), login) as images:
         pushed = images.push(NAME, "ed21267", "one")
         known = docker_config(tmp_path / "config.json", images.address)

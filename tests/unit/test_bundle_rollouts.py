@@ -5,7 +5,7 @@ import pytest
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, bundle_of, with_integration
 from tidegate.bundle.section import Bundle
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.rollouts.core.strategy import OnFailure, StrategyType
 
 CAREFUL = """
@@ -36,7 +36,7 @@ def read(integration: str, **files: str) -> Bundle:
     return bundle_of({**INVENTORY, "integrations/t.yml": integration, **more})
 
 
-def rules(bundle: Bundle) -> list[Rules | None]:
+def rules(bundle: Bundle) -> list[ImageRules | None]:
     (one,) = INTEGRATIONS.of(bundle).integrations
     return [managed.rollout for managed in one.managed]
 

@@ -8,9 +8,9 @@ import msgspec
 
 import tidegate
 from tests.bundles import INVENTORY, MemoryTree, bundle_of
-from tidegate.bundle.finding import Fault
+from tidegate.bundle.finding import DocumentFault
 from tidegate.bundle.reader import programs, read_bundle, salt_of
-from tidegate.bundle.section import Documents, DocumentType, Faults, Section
+from tidegate.bundle.section import BundleSection, Documents, DocumentType, Faults
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.machine.file_cache import NoCache
 from tidegate.wiring import bundle_sections
@@ -44,7 +44,7 @@ class Toys(msgspec.Struct, frozen=True):
     errors: int = 0
 
 
-def toy_section(folder: Path) -> Section[Toys]:
+def toy_section(folder: Path) -> BundleSection[Toys]:
     """A section that reads toys, and the field `toy` of clusters."""
     (folder / "toy.json").write_text(
         '{"$id": "tidegate:/toy", "type": "object", "required": ["name"],'
@@ -60,10 +60,12 @@ def toy_section(folder: Path) -> Section[Toys]:
             if doc.data is not None:
                 found.append(doc.data["name"])
                 if "toy" not in documents.data(doc.data["cluster"]):
-                    faults.append((place, Fault(path=("cluster",), message="no toy", rule="toy")))
+                    faults.append(
+                        (place, DocumentFault(path=("cluster",), message="no toy", rule="toy"))
+                    )
         return Toys(tuple(found))
 
-    return Section(
+    return BundleSection(
         name="toys",
         types=(
             DocumentType(

@@ -17,7 +17,7 @@ from tidegate.kinds.integrations.core.waves.outset import (
     outset_of,
     reshapes_between,
 )
-from tidegate.kinds.integrations.core.waves.rules import DryRun, Rules
+from tidegate.kinds.integrations.core.waves.rules import DryRunRule, ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
@@ -31,14 +31,14 @@ from tidegate.wiring import open_store
 
 MINUTE = 60 * SECOND
 NOW = Instant(1_800_000_000 * SECOND)
-ONE_BY_ONE = Rules(
+ONE_BY_ONE = ImageRules(
     strategy=Strategy(
         StrategyType.PROGRESSIVE, soak=Duration(5 * MINUTE), max_concurrency=Limit(1)
     ),
 )
 
 
-def _estate(image: str, *overrides: Override, rules: Rules | None = ONE_BY_ONE) -> Estate:
+def _estate(image: str, *overrides: Override, rules: ImageRules | None = ONE_BY_ONE) -> Estate:
     return estate(
         integration("tf", managed(image, accounts=True, overrides=overrides, rollout=rules))
     )
@@ -115,7 +115,7 @@ def test_dates_follow_from_slots_and_soak() -> None:
 
 
 def test_a_dry_run_comes_first() -> None:
-    rules = Rules(strategy=ONE_BY_ONE.strategy, dry_run=DryRun(shard="two"))
+    rules = ImageRules(strategy=ONE_BY_ONE.strategy, dry_run=DryRunRule(shard="two"))
     (move,) = moves_of(_estate("aaaaaaa", rules=rules), _estate("bbbbbbb", rules=rules))
     (dry, rest) = _schedule(open_store("memory:"), move)
     assert dry == ("dry run", ("tf/dry-run",), 15)

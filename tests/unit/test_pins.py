@@ -4,17 +4,17 @@ import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration
 from tidegate.bundle.section import Bundle
-from tidegate.kinds.integrations.app.pins.edits import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
 from tidegate.kinds.integrations.bundle.lint import overdue
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.aims import (
-    Aim,
+    PinTarget,
     aims_of,
     chosen,
     image_to_keep,
     touched,
 )
-from tidegate.kinds.integrations.core.review.notes import Note, read_note
+from tidegate.kinds.integrations.core.review.notes import PinNote, read_note
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problems
@@ -41,7 +41,7 @@ def estate(bundle: Bundle) -> Estate:
     return found
 
 
-def aims(entry: str) -> dict[str, Aim]:
+def aims(entry: str) -> dict[str, PinTarget]:
     """Every shard there is, by what overrides call it."""
     bundle = bundle_of(files(entry))
     return {aim.shard: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
@@ -51,7 +51,7 @@ def after_pin(entry: str, *shards: str, image: str = "f929a38", note: str | None
     """The entry with shards pinned."""
     known = aims(entry)
     asked = [
-        (known[name].place, Pin(shard=name, image=image, ref=known[name].ref, note=note))
+        (known[name].place, ImagePin(shard=name, image=image, ref=known[name].ref, note=note))
         for name in shards
     ]
     return _entry(entry, pinned(files(entry).__getitem__, asked))
@@ -199,7 +199,7 @@ def test_a_shard_whose_file_holds_others_goes_by_its_name() -> None:
     bundle = bundle_of({**files(BLOCK), "aws/both.yml": both.encode()})
     known = {aim.shard: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
     assert (known["x"].ref, known["app-sre"].ref) == ("", "/aws/app-sre/account.yml")
-    pin = Pin(shard="x", image="f929a38", ref=known["x"].ref)
+    pin = ImagePin(shard="x", image="f929a38", ref=known["x"].ref)
     (edited,) = pinned(files(BLOCK).__getitem__, [(known["x"].place, pin)])
     assert b"    - shard: x\n      imageRef: f929a38\n" in edited.data
 
@@ -212,7 +212,7 @@ def test_what_is_left_with_nothing_to_say_goes_along(before: str, after: str) ->
 
 def test_a_note_says_by_whom_until_when_and_why() -> None:
     """Whatever is in a reason stays on one line, and is read again."""
-    note = Note(by="ann: x", reason="it's #4:\n  see https://x/y", until="2026-12-01")
+    note = PinNote(by="ann: x", reason="it's #4:\n  see https://x/y", until="2026-12-01")
     assert note.text == "pinned by ann x until 2026-12-01: it's #4: see https://x/y"
     read = read_note(note.text)
     assert read is not None
@@ -228,7 +228,7 @@ def test_a_note_says_by_whom_until_when_and_why() -> None:
 
 def test_a_pin_whose_time_is_over_is_found_by_the_clock() -> None:
     """From the end of its day on; with whom to ask and what to write."""
-    note = Note(by="ann", reason="why", until="2026-12-01").text
+    note = PinNote(by="ann", reason="why", until="2026-12-01").text
     text = after_pin(BLOCK, "app-sre", note=note)
     bundle = bundle_of(files(text))
     assert bundle.findings == ()

@@ -3,7 +3,7 @@
 import re
 
 from tests.estates import estate, integration, managed, staged
-from tidegate.bundle.finding import Finding
+from tidegate.bundle.finding import BundleFinding
 from tidegate.kinds.integrations.app.preview.prospect import (
     EnvironmentEffect,
     KeptShard,
@@ -38,7 +38,7 @@ def _preview(name: str, count: int) -> Prospect:
         )
         for i in range(count)
     )
-    finding = Finding(
+    finding = BundleFinding(
         file=name, line=1, column=1, severity="error", rule="value", path=name, message=name
     )
     here = EnvironmentEffect(

@@ -7,8 +7,8 @@ from tests.estates import REPOSITORY, estate, integration, managed, staged
 from tidegate.kinds.integrations.core.review.proof import Proof, moved_tags, proof_of
 from tidegate.kinds.integrations.core.sharding.inventory import row_of
 from tidegate.kinds.integrations.core.sharding.model import Override
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, kind_of
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload, pod_of
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit, kind_of
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod, pod_of
 
 A, B = (f"{REPOSITORY}:{tag * 7}" for tag in "ab")
 D1, D2 = (f"sha256:{digit * 64}" for digit in "12")
@@ -16,7 +16,7 @@ D1, D2 = (f"sha256:{digit * 64}" for digit in "12")
 
 def _place(
     image: str = "aaaaaaa", *, override: Override | None = None, rules: bool = False
-) -> Place:
+) -> ManagedPlace:
     place = managed(
         image,
         accounts=True,
@@ -31,12 +31,12 @@ def _pod(image: str = A, digest: str = D1, name: str = "p") -> Pod:
     return Pod(uid=name, name=name, workload="w", image=image, image_id=said, ready=True)
 
 
-def _proof(place: Place, given: str | None, *pods: Pod, replicas: int = 1) -> Proof:
+def _proof(place: ManagedPlace, given: str | None, *pods: Pod, replicas: int = 1) -> Proof:
     unit: Unit = place.units[0]
     name, kind = unit.shards[0].workload, kind_of(place.managed)
     workloads = {}
     if given is not None:
-        workloads[name] = Workload(kind=kind, name=name, image=given, replicas=replicas)
+        workloads[name] = LiveWorkload(kind=kind, name=name, image=given, replicas=replicas)
     moved_by = "rollout it" if place.managed.rollout is not None else ""
     row = row_of(place, unit, kind, workloads, {name: pods}, {}, moved_by=moved_by)
     return proof_of(place, unit, row, workloads, {name: pods})

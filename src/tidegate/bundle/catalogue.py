@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tidegate.bundle.finding import Fault
+from tidegate.bundle.finding import DocumentFault
 from tidegate.bundle.inventory import INVENTORY, SCHEMAS
 from tidegate.bundle.schema_faults import faults_of_error
 from tidegate.bundle.section import DocumentType, Sections
@@ -76,9 +76,9 @@ class Catalogue:
         """Whether a document keeps to the schema of its type."""
         return self.validator(name).is_valid(data)
 
-    def schema_faults(self, name: str, data: Any) -> list[Fault]:
+    def schema_faults(self, name: str, data: Any) -> list[DocumentFault]:
         """Every part of a document that its schema does not allow."""
-        found: list[Fault] = []
+        found: list[DocumentFault] = []
         for error in self.validator(name).iter_errors(data):
             found += faults_of_error(error, self.field_names(name))
         return found

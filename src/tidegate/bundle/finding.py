@@ -23,7 +23,7 @@ RULES = {
 }
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentFault(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong at a path of one document."""
 
     path: Path
@@ -36,7 +36,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class BundleFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A fault, and the place of it in a file."""
 
     file: str
@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     value: str = ""
 
-    def under(self, prefix: str) -> "Finding":
+    def under(self, prefix: str) -> "BundleFinding":
         """The same, with its file as people open it."""
         return msgspec.structs.replace(self, file=prefix + self.file)
 
@@ -65,7 +65,7 @@ def path_text(path: Sequence[Step]) -> str:
     return text
 
 
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def in_order(findings: Iterable[BundleFinding]) -> tuple[BundleFinding, ...]:
     """Each once, by where they stand."""
     unique = dict.fromkeys(findings)
     return tuple(sorted(unique, key=lambda each: (each.file, each.line, each.column, each.message)))
@@ -74,7 +74,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-def faults_of(problems: Problems, path: Path, rule: str) -> Iterator[Fault]:
+def faults_of(problems: Problems, path: Path, rule: str) -> Iterator[DocumentFault]:
     """The problems of a part of a document, as faults at its path."""
     for problem in problems.errors:
         yield _fault(problem, path, rule, "error")
@@ -82,9 +82,9 @@ def faults_of(problems: Problems, path: Path, rule: str) -> Iterator[Fault]:
         yield _fault(problem, path, rule, "warning")
 
 
-def _fault(problem: Problem, path: Path, rule: str, severity: Severity) -> Fault:
+def _fault(problem: Problem, path: Path, rule: str, severity: Severity) -> DocumentFault:
     steps = (int(at) if at else name for name, at in _STEP.findall(problem.path))
-    return Fault(
+    return DocumentFault(
         path=(*path, *steps),
         message=problem.message,
         rule=rule,

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tidegate.bundle.catalogue import Catalogue
-from tidegate.bundle.finding import Fault, Finding, Path, path_text
+from tidegate.bundle.finding import BundleFinding, DocumentFault, Path, path_text
 from tidegate.bundle.places import placed
 from tidegate.documents.plain_yaml import DeclinedError, read_plain
 from tidegate.documents.strict_yaml import DEPTH_MAX, Document, Trap, lines_of, read_documents
@@ -44,7 +44,7 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
 
     docs: tuple[Doc, ...] = ()
     # With no file in them: the same bytes may stand in several.
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[BundleFinding, ...] = ()
 
 
 encode_leaf = msgspec.msgpack.Encoder().encode
@@ -98,7 +98,7 @@ def schemas_in(raw: bytes) -> frozenset[str]:
 
 def _strictly(text: str, catalogue: Catalogue) -> Leaf:
     docs: list[Doc] = []
-    findings: list[Finding] = []
+    findings: list[BundleFinding] = []
     documents = read_documents("", text)
     for at, (document, traps) in enumerate(documents):
         data, kind = document.data, catalogue.type_of(document.data)
@@ -134,7 +134,7 @@ def _notes(text: str, kind: str, catalogue: Catalogue, at: int) -> dict[str, str
     return found
 
 
-def _faults(kind: str, data: Any, catalogue: Catalogue) -> Iterator[Fault]:
+def _faults(kind: str, data: Any, catalogue: Catalogue) -> Iterator[DocumentFault]:
     if kind:
         wrong = catalogue.schema_faults(kind, data)
         yield from wrong
@@ -144,7 +144,7 @@ def _faults(kind: str, data: Any, catalogue: Catalogue) -> Iterator[Fault]:
             yield from (fault for fault in check(data) if fault.path not in reported)
     elif isinstance(data, dict) and (hint := catalogue.misspelt(data)):
         schema = data.get("$schema")
-        yield Fault(
+        yield DocumentFault(
             path=("$schema",),
             message=f"no schema {shown(schema)} is known, so nothing is read from here",
             rule="unread",
@@ -153,7 +153,7 @@ def _faults(kind: str, data: Any, catalogue: Catalogue) -> Iterator[Fault]:
             severity="warning",
         )
     elif isinstance(data, dict) and not _has_schema(data) and "apiVersion" not in data:
-        yield Fault(
+        yield DocumentFault(
             path=(),
             message="neither $schema nor apiVersion, so nothing is read from here",
             rule="unread",
@@ -231,9 +231,9 @@ def refs_in(data: Any) -> Iterator[tuple[Path, str]]:
             )
 
 
-def _trapped(trap: Trap, document: Document | None = None) -> Finding:
+def _trapped(trap: Trap, document: Document | None = None) -> BundleFinding:
     path = () if document is None else document.path_at(trap.line, trap.column)
-    return Finding(
+    return BundleFinding(
         file="",
         line=trap.line,
         column=trap.column,

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from posixpath import basename, dirname
 
 from tidegate.bundle.catalogue import Catalogue
-from tidegate.bundle.finding import Fault
+from tidegate.bundle.finding import DocumentFault
 from tidegate.bundle.leaf import Leaf, refs_in
-from tidegate.bundle.places import Place, Places
+from tidegate.bundle.places import DocumentPlace, Places
 from tidegate.model.problem import nearest, shown
 
 # Past so many, hints cost more than they help: something else is wrong.
@@ -16,7 +16,7 @@ _ANYTHING = "something else"
 
 def link_faults(
     leaves: Mapping[str, Leaf], places: Places, catalogue: Catalogue
-) -> Iterator[tuple[Place, Fault]]:
+) -> Iterator[tuple[DocumentPlace, DocumentFault]]:
     """Every name of a file that does not exist, or is of the wrong type."""
     hints = _Hints(leaves)
     kinds = {f"/{path}": _kind(leaf) for path, leaf in leaves.items()}
@@ -33,7 +33,7 @@ def link_faults(
                         if found is None
                         else _other(ref, found, kind, hints, catalogue)
                     )
-                yield from _standing(Place(path, at), ref, wrong[ref, kind], places)
+                yield from _standing(DocumentPlace(path, at), ref, wrong[ref, kind], places)
 
 
 def _kind(leaf: Leaf) -> str:
@@ -53,13 +53,13 @@ def _other(
 
 
 def _standing(
-    place: Place, ref: str, said: tuple[str, str], places: Places
-) -> Iterator[tuple[Place, Fault]]:
+    place: DocumentPlace, ref: str, said: tuple[str, str], places: Places
+) -> Iterator[tuple[DocumentPlace, DocumentFault]]:
     """The same fault everywhere in a document the name stands."""
     message, remedy = said
     for path, each in refs_in(places.document(place).data):
         if each == ref:
-            fault = Fault(
+            fault = DocumentFault(
                 path=path, message=message, rule="reference", remedy=remedy, value=shown(ref)
             )
             yield place, fault

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tidegate.bundle.finding import Fault, Finding, Path, path_text
+from tidegate.bundle.finding import BundleFinding, DocumentFault, Path, path_text
 from tidegate.documents.strict_yaml import Document, read_documents
 
 if TYPE_CHECKING:
     from tidegate.bundle.leaf import Doc
 
 
-class Place(msgspec.Struct, frozen=True):
+class DocumentPlace(msgspec.Struct, frozen=True):
     """A document of a file."""
 
     file: str
@@ -32,7 +32,7 @@ class Places:
         self._read = read
         self._documents: dict[str, list[Document]] = {}
 
-    def document(self, place: Place) -> Document:
+    def document(self, place: DocumentPlace) -> Document:
         """A document as it stands in its file."""
         if place.file not in self._documents:
             text = self._read(place.file).decode(errors="replace")
@@ -43,19 +43,19 @@ class Places:
         documents = self._documents[place.file]
         return documents[place.at] if place.at < len(documents) else Document("", None, None)
 
-    def found(self, place: Place, fault: Fault) -> Finding:
+    def found(self, place: DocumentPlace, fault: DocumentFault) -> BundleFinding:
         """A fault with its line."""
         return placed(fault, self.document(place), place.file)
 
 
-def placed(fault: Fault, document: Document, file: str = "") -> Finding:
+def placed(fault: DocumentFault, document: Document, file: str = "") -> BundleFinding:
     """A fault with its line."""
     if fault.key is not None:
         line, column = document.position_of_key(fault.path, fault.key)
     else:
         line, column = document.position(fault.path)
     path = fault.path if fault.key is None else (*fault.path, fault.key)
-    return Finding(
+    return BundleFinding(
         file=file,
         line=line,
         column=column,

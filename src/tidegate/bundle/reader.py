@@ -18,7 +18,7 @@ import msgspec
 
 import tidegate
 from tidegate.bundle.catalogue import Catalogue, catalogue
-from tidegate.bundle.finding import Finding, in_order
+from tidegate.bundle.finding import BundleFinding, in_order
 from tidegate.bundle.leaf import Leaf, decode_leaf, encode_leaf, read_leaf
 from tidegate.bundle.links import link_faults
 from tidegate.bundle.places import Places
@@ -40,7 +40,7 @@ _encode = msgspec.msgpack.Encoder().encode
 class _Kept(msgspec.Struct):
     """A bundle in the cache."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[BundleFinding, ...]
     kinds: dict[str, int]
     files: int
     parts: dict[str, msgspec.Raw]
@@ -113,7 +113,7 @@ def _joined(
     leaves: Mapping[str, Leaf], places: Places, types: Catalogue, sections: Sections
 ) -> Bundle:
     """All files together: each section turns documents into its own value."""
-    findings: list[Finding] = [
+    findings: list[BundleFinding] = [
         msgspec.structs.replace(each, file=path)
         for path, leaf in leaves.items()
         for each in leaf.findings

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tidegate.bundle.finding import Fault, Path
+from tidegate.bundle.finding import DocumentFault, Path
 from tidegate.model.problem import nearest, shown
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _REMEDIES = {
 }
 
 
-def faults_of_error(error: "ValidationError", field_names: frozenset[str]) -> list[Fault]:
+def faults_of_error(error: "ValidationError", field_names: frozenset[str]) -> list[DocumentFault]:
     """The faults that one violation stands for; a field of unknown name is one each."""
     path: Path = tuple(error.instance_path)
     what, wanted, value = error.kind.name, error.kind.value, error.instance
@@ -37,9 +37,13 @@ def faults_of_error(error: "ValidationError", field_names: frozenset[str]) -> li
         return [_unknown(field_names, path, name, value) for name in wanted]
     if what == "required":
         remedy = f"write {wanted}"
-        return [Fault(path=path, message=f"{wanted} is missing", rule="schema", remedy=remedy)]
+        return [
+            DocumentFault(path=path, message=f"{wanted} is missing", rule="schema", remedy=remedy)
+        ]
     message, remedy = _worded(path, what, wanted, value)
-    return [Fault(path=path, message=message, rule="schema", remedy=remedy, value=shown(value))]
+    return [
+        DocumentFault(path=path, message=message, rule="schema", remedy=remedy, value=shown(value))
+    ]
 
 
 def _worded(path: Path, what: str, wanted: Any, value: Any) -> tuple[str, str]:
@@ -72,12 +76,14 @@ def _worded(path: Path, what: str, wanted: Any, value: Any) -> tuple[str, str]:
     )
 
 
-def _unknown(field_names: frozenset[str], path: Path, name: str, holder: Any) -> Fault:
+def _unknown(field_names: frozenset[str], path: Path, name: str, holder: Any) -> DocumentFault:
     known = field_names - set(holder)
     remedy = nearest(name, known) or "drop it, or see docs/reference/bundle.md for what is known"
     value = shown(holder.get(name))
     message = f"unknown field {shown(name)}"
-    return Fault(path=path, message=message, rule="schema", remedy=remedy, value=value, key=name)
+    return DocumentFault(
+        path=path, message=message, rule="schema", remedy=remedy, value=value, key=name
+    )
 
 
 def _written(value: object) -> str:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from tidegate.bundle.finding import Fault, Finding
-from tidegate.bundle.places import Place
+from tidegate.bundle.finding import BundleFinding, DocumentFault
+from tidegate.bundle.places import DocumentPlace
 
 if TYPE_CHECKING:
     from tidegate.bundle.leaf import Doc, Leaf
 
 T = TypeVar("T")
-Faults = list[tuple[Place, Fault]]
+Faults = list[tuple[DocumentPlace, DocumentFault]]
 
 
 class DocumentType(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class DocumentType(msgspec.Struct, frozen=True, kw_only=True):
     # Fields beside which a comment is kept that starts with a mark.
     notes: dict[str, str] = {}
     # What a schema cannot express: faults in the values of a document.
-    check: Callable[[Mapping[str, Any]], list[Fault]] | None = None
+    check: Callable[[Mapping[str, Any]], list[DocumentFault]] | None = None
 
 
 class Documents:
@@ -53,12 +53,12 @@ class Documents:
             f"/{path}": leaf.docs[0] for path, leaf in leaves.items() if len(leaf.docs) == 1
         }
 
-    def of(self, *types: str) -> Iterator[tuple[Place, "Doc"]]:
+    def of(self, *types: str) -> Iterator[tuple[DocumentPlace, "Doc"]]:
         """Every document of some types, and its place; also those that cannot be used."""
         for path, leaf in self.leaves.items():
             for at, doc in enumerate(leaf.docs):
                 if doc.kind in types:
-                    yield Place(path, at), doc
+                    yield DocumentPlace(path, at), doc
 
     def data(self, reference: Mapping[str, Any]) -> dict[str, Any]:
         """What the file says that `{$ref: …}` names; empty if there is no such file."""
@@ -66,12 +66,12 @@ class Documents:
         return (doc.data if doc is not None else None) or {}
 
 
-def _unchanged(value: T, _documents: "Documents", _findings: Sequence[Finding]) -> T:
+def _unchanged(value: T, _documents: "Documents", _findings: Sequence[BundleFinding]) -> T:
     return value
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Section(Generic[T]):
+class BundleSection(Generic[T]):
     """One reader of documents. `read` gets all documents, and adds the faults that it finds."""
 
     name: str
@@ -84,7 +84,7 @@ class Section(Generic[T]):
     value: type[T]
     read: Callable[["Documents", Faults], T]
     # Completes the value once the findings of all sections are known.
-    finish: Callable[[T, "Documents", Sequence[Finding]], T] = _unchanged
+    finish: Callable[[T, "Documents", Sequence[BundleFinding]], T] = _unchanged
     # Files and folders of the programs that work out the value; part of the cache's key.
     programs: tuple[FilePath, ...]
 
@@ -95,13 +95,13 @@ class Section(Generic[T]):
         return value
 
 
-Sections = tuple[Section[Any], ...]
+Sections = tuple[BundleSection[Any], ...]
 
 
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     """What a bundle declares, and what is wrong with it."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[BundleFinding, ...]
     # How many documents of each type there are; those of unknown types are under "".
     kinds: dict[str, int]
     files: int

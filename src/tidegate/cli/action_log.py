@@ -3,12 +3,12 @@
 import sys
 
 from tidegate.kinds.integrations.app.executor import BAD, ObjectOutcome, ObjectResult
-from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.settings.settings import Settings
 from tidegate.telemetry.log import Log
 from tidegate.wiring import clock
 
-_WORDS = {Verb.REMOVE: "delete"}
+_WORDS = {ObjectAction.REMOVE: "delete"}
 
 
 class ActionLog:

@@ -200,10 +200,10 @@ def show(name: str, merged: Merged, output: str) -> None:
     """
     settings = merged.settings()
     if name.startswith("shard/"):
-        from tidegate.kinds.integrations.cli.estate import Asked
+        from tidegate.kinds.integrations.cli.estate import EstateQuery
         from tidegate.kinds.integrations.cli.shards import show_shard
 
-        show_shard(Asked(None, merged, {}), name, output, wants_colour(settings.color))
+        show_shard(EstateQuery(None, merged, {}), name, output, wants_colour(settings.color))
         return
     with opened(settings.database) as store:
         known = journals(store)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from tidegate.edit.place import (
     FieldIs,
+    FieldStep,
     Item,
-    Key,
     KeyPlace,
     Matching,
     Step,
@@ -95,7 +95,7 @@ class _Search:
             self.refused.append(self._at(node, what, "write it out here, or edit it there"))
             return []
         step, rest = steps[0], steps[1:]
-        wanted = "object" if isinstance(step, Key) else "list"
+        wanted = "object" if isinstance(step, FieldStep) else "list"
         if node.kind != wanted:
             what = f"{_NOUNS[node.kind]}, where {_said(step)} asks for {_NOUNS[wanted]}"
             self.missing.append(self._at(node, what, "name a place that is there"))
@@ -108,7 +108,7 @@ class _Search:
 
     def _chosen(self, node: Node, step: Step) -> list[int]:
         match step:
-            case Key(name):
+            case FieldStep(name):
                 return self._field(node, name)
             case Item(number):
                 every = range(len(node.children))
@@ -153,7 +153,7 @@ class _Search:
 
 def _said(step: Step) -> str:
     match step:
-        case Key(name):
+        case FieldStep(name):
             return shown(name)
         case Item(number):
             return f"[{'*' if number is None else number}]"

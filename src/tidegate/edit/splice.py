@@ -40,20 +40,20 @@ class Splice(msgspec.Struct, frozen=True):
         return text[: self.start] + self.new + text[self.end :]
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class SpliceRefusal(msgspec.Struct, frozen=True):
     """Why there is no such stretch, and what to do instead."""
 
     what: str
     remedy: str
 
 
-def replacing(text: str, node: Node, value: Scalar, written: str | None) -> Splice | Refusal:
+def replacing(text: str, node: Node, value: Scalar, written: str | None) -> Splice | SpliceRefusal:
     """A single value for another, in the quotes it had; `written` is taken as it is."""
     if node.kind in {"list", "object"}:
-        return Refusal("a list or an object, no single value", "name a value in it")
+        return SpliceRefusal("a list or an object, no single value", "name a value in it")
     start = content_start(text, node)
     if node.style in {"|", ">"} or BREAK.search(text, start, node.end):
-        return Refusal("a text over several lines", "write it on one line first")
+        return SpliceRefusal("a text over several lines", "write it on one line first")
     new = writer.scalar(value, node.style) if written is None else written
     if start == node.end and new and text[start - 1 : start] not in {" ", "\t", ""}:
         new = " " + new
@@ -62,42 +62,42 @@ def replacing(text: str, node: Node, value: Scalar, written: str | None) -> Spli
     return Splice(start, node.end, new)
 
 
-def adding_field(text: str, node: Node, key: str, data: Data, step: int) -> Splice | Refusal:
+def adding_field(text: str, node: Node, key: str, data: Data, step: int) -> Splice | SpliceRefusal:
     """One more field for an object."""
     if node.flow:
         new = f"{writer.scalar(key)}: {writer.flow(data)}"
         return _into_brackets(text, node, new)
     first = node.keys[0]
     if text[first.start - first.column : first.start].rstrip(" ").endswith("?"):
-        return Refusal("an object with `?` before its names", "write name: value")
+        return SpliceRefusal("an object with `?` before its names", "write name: value")
     lines = writer.pair(key, data, step)
     return _after(text, node, first.column, lines)
 
 
-def adding_item(text: str, node: Node, data: Data, step: int) -> Splice | Refusal:
+def adding_item(text: str, node: Node, data: Data, step: int) -> Splice | SpliceRefusal:
     """One more item for a list."""
     if node.flow:
         return _into_brackets(text, node, writer.flow(data))
     last = len(node.children) - 1
     dash = _dash(text, node, last)
     if dash is None:
-        return Refusal("a list whose dashes cannot be told", "write one item a line")
+        return SpliceRefusal("a list whose dashes cannot be told", "write one item a line")
     between = text[dash + 1 : node.children[last].start]
     gap = len(between) if between and not between.strip(" ") else 1
     lines = writer.item(data, gap, step)
     return _after(text, node, dash - line_start(text, dash), lines)
 
 
-def removing(text: str, parent: Node, index: int) -> Splice | Refusal:
+def removing(text: str, parent: Node, index: int) -> Splice | SpliceRefusal:
     """One field or item less."""
     if parent.flow:
         return _out_of_brackets(text, parent, index)
     if len(parent.children) == 1:
-        return Refusal("the last one there", "remove what it stands in instead")
+        return SpliceRefusal("the last one there", "remove what it stands in instead")
     entry, child = parent.entry(index), parent.children[index]
     start = entry.start if parent.keys else _dash(text, parent, index)
     if start is None:
-        return Refusal("an item whose dash cannot be told", "write one item a line")
+        return SpliceRefusal("an item whose dash cannot be told", "write one item a line")
     begin, end = line_start(text, start), lines_end(text, child)
     if text[begin:start].strip(" "):
         return _first_on_line(text, parent, index, start)
@@ -118,22 +118,24 @@ def noted(text: str, node: Node, mark: str) -> tuple[int, int, str]:
     return found.start(), end, found["text"] or ""
 
 
-def noting(text: str, node: Node, mark: str, note: str) -> Splice | Refusal:
+def noting(text: str, node: Node, mark: str, note: str) -> Splice | SpliceRefusal:
     """A comment at the end of a value's line, in place of the one with the same mark."""
     if node.kind in {"list", "object"} or node.style in {"|", ">"}:
-        return Refusal("no single value on one line", "name a value in it")
+        return SpliceRefusal("no single value on one line", "name a value in it")
     start, end, _ = noted(text, node, mark)
     return Splice(start, end, f"  # {mark} {note}" if note else "")
 
 
-def _first_on_line(text: str, parent: Node, index: int, start: int) -> Splice | Refusal:
+def _first_on_line(text: str, parent: Node, index: int, start: int) -> Splice | SpliceRefusal:
     """`- name: x` loses its name: the field after it comes up beside the dash."""
-    shared = Refusal("something that shares its line with what is around it", "write it apart")
+    shared = SpliceRefusal(
+        "something that shares its line with what is around it", "write it apart"
+    )
     if not parent.keys or index or text[:start].endswith("? "):
         return shared
     after = parent.entry(index + 1).start
     if _COMMENT.search(text, content_end(parent.children[index]), after):
-        return Refusal("followed by a comment that would go too", "move the comment first")
+        return SpliceRefusal("followed by a comment that would go too", "move the comment first")
     return Splice(start, after, "")
 
 
@@ -160,7 +162,7 @@ def _into_brackets(text: str, node: Node, new: str) -> Splice:
     return Splice(at, at, new)
 
 
-def _out_of_brackets(text: str, parent: Node, index: int) -> Splice | Refusal:
+def _out_of_brackets(text: str, parent: Node, index: int) -> Splice | SpliceRefusal:
     start, end = parent.entry(index).start, parent.children[index].end
     if index:
         start, kept = parent.children[index - 1].end, start
@@ -173,7 +175,7 @@ def _out_of_brackets(text: str, parent: Node, index: int) -> Splice | Refusal:
         loose = rest[: rest.index(",") + 1] if rest.lstrip().startswith(",") else ""
         end += len(loose)
     if _COMMENT.search(loose):
-        return Refusal("beside a comment that would go too", "move the comment first")
+        return SpliceRefusal("beside a comment that would go too", "move the comment first")
     return Splice(start, end, "")
 
 

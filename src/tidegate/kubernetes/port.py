@@ -20,7 +20,7 @@ MANAGER = "tidegate"
 Document = Mapping[str, Any]
 
 
-class Kind(msgspec.Struct, frozen=True, order=True):
+class ResourceKind(msgspec.Struct, frozen=True, order=True):
     """A kind of object, and where the server keeps it."""
 
     api_version: str
@@ -28,17 +28,17 @@ class Kind(msgspec.Struct, frozen=True, order=True):
     plural: str
 
 
-DEPLOYMENT = Kind("apps/v1", "Deployment", "deployments")
-STATEFUL_SET = Kind("apps/v1", "StatefulSet", "statefulsets")
-REPLICA_SET = Kind("apps/v1", "ReplicaSet", "replicasets")
-CRON_JOB = Kind("batch/v1", "CronJob", "cronjobs")
-JOB = Kind("batch/v1", "Job", "jobs")
-SERVICE = Kind("v1", "Service", "services")
-CONFIG_MAP = Kind("v1", "ConfigMap", "configmaps")
-VOLUME_CLAIM = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
-POD = Kind("v1", "Pod", "pods")
+DEPLOYMENT = ResourceKind("apps/v1", "Deployment", "deployments")
+STATEFUL_SET = ResourceKind("apps/v1", "StatefulSet", "statefulsets")
+REPLICA_SET = ResourceKind("apps/v1", "ReplicaSet", "replicasets")
+CRON_JOB = ResourceKind("batch/v1", "CronJob", "cronjobs")
+JOB = ResourceKind("batch/v1", "Job", "jobs")
+SERVICE = ResourceKind("v1", "Service", "services")
+CONFIG_MAP = ResourceKind("v1", "ConfigMap", "configmaps")
+VOLUME_CLAIM = ResourceKind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+POD = ResourceKind("v1", "Pod", "pods")
 
-KINDS: Mapping[tuple[str, str], Kind] = {
+KINDS: Mapping[tuple[str, str], ResourceKind] = {
     (kind.api_version, kind.name): kind
     for kind in (
         DEPLOYMENT,
@@ -57,7 +57,7 @@ KINDS: Mapping[tuple[str, str], Kind] = {
 class Object(msgspec.Struct, frozen=True):
     """One object as it was read."""
 
-    kind: Kind
+    kind: ResourceKind
     namespace: str
     name: str
     # Another object of the same name has another one.
@@ -76,7 +76,7 @@ class Object(msgspec.Struct, frozen=True):
         return f"{self.kind.name.lower()}/{self.namespace}/{self.name}"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ObjectReading(msgspec.Struct, frozen=True):
     """What a namespace holds of some kinds; every kind is one consistent reading."""
 
     objects: tuple[Object, ...]
@@ -99,7 +99,7 @@ class Take(StrEnum):
     OVER = "over"  # they are set: how an object is adopted
 
 
-class Outcome(StrEnum):
+class ApplyOutcome(StrEnum):
     """What applying did; or would do."""
 
     CREATED = "created"
@@ -117,13 +117,13 @@ class FieldConflict(msgspec.Struct, frozen=True):
 class Applied(msgspec.Struct, frozen=True):
     """What applying did, and the object after it."""
 
-    outcome: Outcome
+    outcome: ApplyOutcome
     object: Object
     # Fields that were somebody else's.
     taken: tuple[FieldConflict, ...] = ()
 
 
-class Change(StrEnum):
+class ObjectEvent(StrEnum):
     """What happened to an object."""
 
     ADDED = "ADDED"
@@ -131,10 +131,10 @@ class Change(StrEnum):
     DELETED = "DELETED"
 
 
-class Event(msgspec.Struct, frozen=True):
+class WatchEvent(msgspec.Struct, frozen=True):
     """One thing that happened, and the object after it; of a deleted one, the last that was."""
 
-    change: Change
+    change: ObjectEvent
     object: Object
 
 
@@ -151,7 +151,7 @@ class ExpiredError(StaleError):
     """The server no longer knows what happened since then: read anew."""
 
 
-class RefusedError(OutsideError):
+class ObjectRefusedError(OutsideError):
     """The server will not have this document, however often it is told."""
 
 
@@ -167,14 +167,16 @@ class Cluster(Protocol):
         """What people call it."""
         ...
 
-    async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+    async def read(
+        self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
+    ) -> ObjectReading:
         """All objects of some kinds, ours or not; those a label selector chooses, if one is given.
 
         Of all namespaces if it is empty. OutsideError if no kind could be read.
         """
         ...
 
-    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+    async def get(self, kind: ResourceKind, namespace: str, name: str) -> Object | None:
         """One object; None if there is none."""
         ...
 
@@ -214,8 +216,8 @@ class Cluster(Protocol):
         ...
 
     def watch(
-        self, namespace: str, kind: Kind, after: str, selector: str = ""
-    ) -> AsyncGenerator[Event, None]:
+        self, namespace: str, kind: ResourceKind, after: str, selector: str = ""
+    ) -> AsyncGenerator[WatchEvent, None]:
         """What happens after a reading, in order, through broken connections.
 
         In all namespaces if it is empty. ExpiredError once that cannot be told without a gap;
@@ -251,10 +253,10 @@ class Cluster(Protocol):
         ...
 
 
-def kind_of(document: Document) -> Kind:
+def kind_of(document: Document) -> ResourceKind:
     """The kind of a document; RefusedError if Tidegate does not know it."""
     key = str(document.get("apiVersion", "")), str(document.get("kind", ""))
     if key not in KINDS:
         known = ", ".join(kind.name for kind in KINDS.values())
-        raise RefusedError(f"{key[0]} {key[1]}: no kind Tidegate applies; known: {known}")
+        raise ObjectRefusedError(f"{key[0]} {key[1]}: no kind Tidegate applies; known: {known}")
     return KINDS[key]

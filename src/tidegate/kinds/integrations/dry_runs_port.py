@@ -15,7 +15,7 @@ from tidegate.model.errors import OutsideError
 Tell = Callable[[str], None]
 
 
-class DryRun(msgspec.Struct, frozen=True, kw_only=True):
+class DryRunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One run to be."""
 
     integration: str
@@ -39,7 +39,7 @@ class Runner(Protocol):
         """Whether what it runs reads the bundle it is handed, and not one that is live."""
         ...
 
-    async def run(self, dry_run: DryRun, said: Tell, noted: Tell) -> int:
+    async def run(self, dry_run: DryRunRequest, said: Tell, noted: Tell) -> int:
         """Run it to its end, and tell every line as it is said; its exit code.
 
         What the runner has to say itself is `noted`: it is kept, and compared with nothing.

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from tidegate.bundle.finding import faults_of
-from tidegate.bundle.section import Documents, DocumentType, Faults, Section
+from tidegate.bundle.section import BundleSection, Documents, DocumentType, Faults
 from tidegate.kinds.promotions.wire.promotion_doc import SCHEMA
 from tidegate.model.problem import Problems, shown
 
@@ -37,7 +37,7 @@ def _read(documents: Documents, faults: Faults) -> DeclaredPromotions:
     return DeclaredPromotions(names=tuple(sorted(found)))
 
 
-PROMOTIONS_SECTION = Section(
+PROMOTIONS_SECTION = BundleSection(
     name="promotions",
     types=(DocumentType(name="promotion", noun="a promotion", schemas=(SCHEMA,)),),
     schemas=_ROOT / "schemas",

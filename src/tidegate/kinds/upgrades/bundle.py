@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from tidegate.bundle.finding import Finding
+from tidegate.bundle.finding import BundleFinding
 from tidegate.bundle.leaf import Doc, Leaf
-from tidegate.bundle.places import Place
-from tidegate.bundle.section import Documents, DocumentType, Faults, Section
+from tidegate.bundle.places import DocumentPlace
+from tidegate.bundle.section import BundleSection, Documents, DocumentType, Faults
 from tidegate.kinds.upgrades.core.labels.bundled import (
     Bundled,
     BundledCluster,
@@ -45,7 +45,9 @@ def _read(documents: Documents, _faults: Faults) -> Bundled:
     )
 
 
-def _with_gaps(bundled: Bundled, documents: Documents, findings: Sequence[Finding]) -> Bundled:
+def _with_gaps(
+    bundled: Bundled, documents: Documents, findings: Sequence[BundleFinding]
+) -> Bundled:
     """The same, with the errors because of which something may be missing."""
     gaps = tuple(
         f"{each.file}:{each.line}: {each.message}"
@@ -55,7 +57,7 @@ def _with_gaps(bundled: Bundled, documents: Documents, findings: Sequence[Findin
     return msgspec.structs.replace(bundled, gaps=gaps)
 
 
-def _matters(leaf: Leaf | None, finding: Finding) -> bool:
+def _matters(leaf: Leaf | None, finding: BundleFinding) -> bool:
     """Whether something of upgrades may be missing because of it."""
     if leaf is None or not leaf.docs:
         return True
@@ -96,7 +98,7 @@ class _Reader:
             if doc.kind == _ORG and doc.data is not None:
                 yield self._organization(place, doc, doc.data)
 
-    def _organization(self, place: Place, doc: Doc, data: Data) -> BundledOrg:
+    def _organization(self, place: DocumentPlace, doc: Doc, data: Data) -> BundledOrg:
         clusters = [*self._listed(place, doc, data), *self._clusters.get(f"/{place.file}", ())]
         return BundledOrg(
             id=data["orgId"],
@@ -117,7 +119,7 @@ class _Reader:
             clusters=tuple(clusters),
         )
 
-    def _listed(self, place: Place, doc: Doc, data: Data) -> Iterator[BundledCluster]:
+    def _listed(self, place: DocumentPlace, doc: Doc, data: Data) -> Iterator[BundledCluster]:
         for at, each in enumerate(data.get("upgradePolicyClusters") or ()):
             policy = self._policy(each["upgradePolicy"])
             if policy is not None:
@@ -128,7 +130,7 @@ class _Reader:
                     where=place.where(doc, ("upgradePolicyClusters", at)),
                 )
 
-    def _note(self, place: Place, doc: Doc) -> None:
+    def _note(self, place: DocumentPlace, doc: Doc) -> None:
         """A cluster with a file of its own, beside the others of its organisation."""
         data = doc.data or {}
         policy = self._policy(data.get("upgradePolicy"))
@@ -160,7 +162,7 @@ class _Reader:
             approvals=tuple(data.get("versionGateApprovals") or ()),
         )
 
-    def _sector(self, written: Data, place: Place) -> BundledSector:
+    def _sector(self, written: Data, place: DocumentPlace) -> BundledSector:
         behind, elsewhere = [], []
         for each in written.get("dependencies") or ():
             other = each.get("ocm") or {}
@@ -192,7 +194,7 @@ class _Reader:
 
 _ROOT = Path(__file__).parent
 
-UPGRADES_SECTION = Section(
+UPGRADES_SECTION = BundleSection(
     name="upgrades",
     types=(
         DocumentType(

@@ -37,7 +37,7 @@ _LOGINS = {
 _REMEDY = "use a token, a tokenFile or a client certificate"
 
 
-class Access(msgspec.Struct, frozen=True):
+class ClusterAccess(msgspec.Struct, frozen=True):
     """One cluster: where it is, how it is known to be it, and how we are known to it."""
 
     name: str
@@ -67,7 +67,7 @@ def read_access(
     context: str | None = None,
     files: str | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> Access:
+) -> ClusterAccess:
     """The access a context gives, or the current one; without a kubeconfig, the pod's own.
 
     `files` is what stands in KUBECONFIG otherwise. Reads files: not for the event loop.
@@ -116,7 +116,7 @@ class _Kubeconfig:
                 for entry in document.get(plural) or ():
                     _keep(table, entry, singular, path)
 
-    def access(self, context: str | None) -> Access:
+    def access(self, context: str | None) -> ClusterAccess:
         """What a context gives."""
         wanted = context or self.current
         if not wanted:
@@ -137,7 +137,7 @@ class _Kubeconfig:
             half = "client-key" if key is None else "client-certificate"
             raise _wrong(str(its), f"user {shown(user_name)} has no {half}", "give both or none")
         token_file = user.get("tokenFile")
-        return Access(
+        return ClusterAccess(
             name=wanted,
             server=server.rstrip("/"),
             namespace=_text(chosen, "namespace"),
@@ -221,13 +221,13 @@ def _in_pod(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("KUBERNETES_SERVICE_HOST")) and (_ACCOUNT / "token").is_file()
 
 
-def _pod_access(environ: Mapping[str, str]) -> Access:
+def _pod_access(environ: Mapping[str, str]) -> ClusterAccess:
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         what = "this is no pod: KUBERNETES_SERVICE_HOST and _PORT are not set"
         raise _wrong(IN_CLUSTER, what, "name a context")
     named = _ACCOUNT / "namespace"
-    return Access(
+    return ClusterAccess(
         name=IN_CLUSTER,
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         namespace=_read(named, named).strip() if named.is_file() else None,

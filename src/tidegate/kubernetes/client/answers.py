@@ -9,7 +9,7 @@ from tidegate.kubernetes.port import (
     ExpiredError,
     FieldConflict,
     NotAllowedError,
-    RefusedError,
+    ObjectRefusedError,
 )
 from tidegate.model.errors import OutsideError, StaleError, TidegateError
 from tidegate.model.problem import shorten
@@ -31,20 +31,20 @@ class Cause(msgspec.Struct, frozen=True):
     field: str = ""
 
 
-class Details(msgspec.Struct, frozen=True):
+class StatusDetails(msgspec.Struct, frozen=True):
     """What the reasons are about."""
 
     causes: tuple[Cause, ...] = ()
     retryAfterSeconds: int = 0  # noqa: N815 the server's word
 
 
-class Status(msgspec.Struct, frozen=True):
+class ApiStatus(msgspec.Struct, frozen=True):
     """How a server says no."""
 
     message: str = ""
     reason: str = ""
     code: int = 0
-    details: Details | None = None
+    details: StatusDetails | None = None
 
     @property
     def misfit(self) -> bool:
@@ -57,18 +57,18 @@ class Status(msgspec.Struct, frozen=True):
         return self.details.causes if self.details is not None else ()
 
 
-_DECODER = msgspec.json.Decoder(Status)
+_DECODER = msgspec.json.Decoder(ApiStatus)
 
 
-def read_status(body: bytes) -> Status:
+def read_status(body: bytes) -> ApiStatus:
     """The Status in an answer; whatever else stands there is its message."""
     try:
         return _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Status(message=shorten(" ".join(body.decode(errors="replace").split())))
+        return ApiStatus(message=shorten(" ".join(body.decode(errors="replace").split())))
 
 
-def error_of(where: str, code: int, status: Status) -> TidegateError:
+def error_of(where: str, code: int, status: ApiStatus) -> TidegateError:
     """The error of a refusal that trying again will not change."""
     told = _cut(status.message) or "no reason given"
     if code == 401:
@@ -86,11 +86,11 @@ def error_of(where: str, code: int, status: Status) -> TidegateError:
     if code == 410:
         return ExpiredError(f"{where}: its history is gone (410): read anew")
     if code in (400, 413, 415, 422) or status.misfit:
-        return RefusedError(f"{where}: refused ({code}): {_causes(status) or told}")
+        return ObjectRefusedError(f"{where}: refused ({code}): {_causes(status) or told}")
     return OutsideError(f"{where}: HTTP {code}: {told}")
 
 
-def _conflicts(status: Status) -> tuple[FieldConflict, ...]:
+def _conflicts(status: ApiStatus) -> tuple[FieldConflict, ...]:
     """Who owns what, where it is about that."""
     return tuple(
         FieldConflict(cause.field, match["manager"] if match else cause.message)
@@ -100,7 +100,7 @@ def _conflicts(status: Status) -> tuple[FieldConflict, ...]:
     )
 
 
-def _causes(status: Status) -> str:
+def _causes(status: ApiStatus) -> str:
     told = [f"{cause.field}: {_cut(cause.message)}" for cause in status.causes if cause.field]
     more = f"; and {len(told) - CAUSES_MAX} more" if len(told) > CAUSES_MAX else ""
     return "; ".join(told[:CAUSES_MAX]) + more

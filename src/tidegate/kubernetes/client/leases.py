@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.documents import path_of, where_of
-from tidegate.kubernetes.client.server import Limits, Server
-from tidegate.kubernetes.port import Kind
+from tidegate.kubernetes.client.server import ApiServer, ServerLimits
+from tidegate.kubernetes.port import ResourceKind
 from tidegate.model.time import SECOND, Duration, Instant, after
 from tidegate.store.port import Lease
 
-LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases")
+LEASE = ResourceKind("coordination.k8s.io/v1", "Lease", "leases")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -34,8 +34,10 @@ class _Seen(msgspec.Struct, frozen=True):
 class KubernetesLeases:
     """Leases in one namespace of one cluster, for one process."""
 
-    def __init__(self, access: Access, namespace: str, limits: Limits | None = None) -> None:
-        self._server = Server(access, limits)
+    def __init__(
+        self, access: ClusterAccess, namespace: str, limits: ServerLimits | None = None
+    ) -> None:
+        self._server = ApiServer(access, limits)
         self._namespace = namespace
         self._seen: dict[str, _Seen] = {}
         self._held: dict[str, Lease] = {}

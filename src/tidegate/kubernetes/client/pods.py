@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 
 from tidegate.kubernetes.client.documents import path_of, where_of
-from tidegate.kubernetes.client.server import Server
+from tidegate.kubernetes.client.server import ApiServer
 from tidegate.kubernetes.client.watch import split
 from tidegate.kubernetes.port import POD, NotAllowedError, Object
 from tidegate.model.errors import OutsideError, StaleError
@@ -30,14 +30,14 @@ _TEXT = "text/plain, */*"
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
-class Reach(StrEnum):
+class PodReach(StrEnum):
     """The way to what a pod answers."""
 
     PROXY = "proxy"  # through the API server: from anywhere, if we may `get pods/proxy`
     DIRECT = "direct"  # at the pod's own address: from inside the cluster
 
 
-class Asking(msgspec.Struct, frozen=True):
+class PodLimits(msgspec.Struct, frozen=True):
     """How long a pod may take, and how much it may say."""
 
     timeout_s: float = 10.0
@@ -85,17 +85,17 @@ class _Told(msgspec.Struct):
 class Pods:
     """The pods of one cluster."""
 
-    def __init__(self, server: Server, reach: Reach, asking: Asking | None = None) -> None:
+    def __init__(self, server: ApiServer, reach: PodReach, asking: PodLimits | None = None) -> None:
         self._server = server
         self._reach = reach
-        self._asking = asking or Asking()
+        self._asking = asking or PodLimits()
         self._slots = asyncio.Semaphore(self._asking.concurrency_max)
         self._session: aiohttp.ClientSession | None = None
 
     async def fetch(self, pod: Object, port: int, path: str) -> str:
         """What a pod answers, asked once."""
         asking, where = self._asking, f"{self._server.name}: {pod.where}: port {port}"
-        ask = self._proxied if self._reach is Reach.PROXY else self._direct
+        ask = self._proxied if self._reach is PodReach.PROXY else self._direct
         try:
             async with (
                 self._slots,

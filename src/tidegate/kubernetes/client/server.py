@@ -16,9 +16,9 @@ import aiohttp
 import msgspec
 from aiolimiter import AsyncLimiter
 
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.answers import error_of, read_status
-from tidegate.kubernetes.client.login import Login
+from tidegate.kubernetes.client.login import ClusterLogin
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shorten
 from tidegate.net.http_request import PASSING
@@ -27,7 +27,7 @@ from tidegate.net.retry import retry_context
 JSON = "application/json"
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ServerLimits(msgspec.Struct, frozen=True):
     """How hard one server may be pressed, and how long anybody waits for it."""
 
     # About as many as keep a server busy; more would only queue there.
@@ -49,7 +49,7 @@ class Limits(msgspec.Struct, frozen=True):
     bytes_max: int = 64 * 1024 * 1024
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ServerAnswer(msgspec.Struct, frozen=True):
     """What a server said yes with."""
 
     code: int
@@ -82,14 +82,14 @@ class _FinalError(Exception):
     """The same, where another try could do it twice."""
 
 
-class Server:
+class ApiServer:
     """The way to one API server and back."""
 
-    def __init__(self, access: Access, limits: Limits | None = None) -> None:
+    def __init__(self, access: ClusterAccess, limits: ServerLimits | None = None) -> None:
         self.name = access.name
-        self.limits = limits or Limits()
+        self.limits = limits or ServerLimits()
         self._access = access
-        self._login = Login(access)
+        self._login = ClusterLogin(access)
         self._proxy = access.proxy or _proxy_for(access.server)
         self._session: aiohttp.ClientSession | None = None
         self._slots = asyncio.Semaphore(self.limits.concurrency_max)
@@ -107,7 +107,7 @@ class Server:
         content_type: str = JSON,
         again: bool = True,
         fine: frozenset[int] = frozenset(),
-    ) -> Answer:
+    ) -> ServerAnswer:
         """One request with all its tries; `again`: it may reach the server twice without harm.
 
         `fine` are refusals that are answers to the caller.
@@ -174,7 +174,7 @@ class Server:
             await self._session.close()
             self._session = None
 
-    async def _tries(self, request: _Request) -> Answer:
+    async def _tries(self, request: _Request) -> ServerAnswer:
         """The first try is nearly always the only one, and so does without what repeats it."""
         limits = self.limits
         try:
@@ -198,7 +198,7 @@ class Server:
                 return await self._try(request)
         raise AssertionError("a retry context returns or raises")
 
-    async def _try(self, request: _Request) -> Answer:
+    async def _try(self, request: _Request) -> ServerAnswer:
         try:
             return await self._once(request)
         except _PassingError as error:
@@ -206,7 +206,7 @@ class Server:
                 raise
             raise _FinalError(str(error)) from None
 
-    async def _once(self, request: _Request) -> Answer:
+    async def _once(self, request: _Request) -> ServerAnswer:
         limits = self.limits
         session, headers = await self._open(), await self._login.headers()
         if request.body is not None:
@@ -226,7 +226,7 @@ class Server:
                     allow_redirects=False,
                 ) as response,
             ):
-                answer = Answer(response.status, await self._read(response))
+                answer = ServerAnswer(response.status, await self._read(response))
         except TimeoutError:
             raise _PassingError(f"no answer in {limits.timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -234,7 +234,7 @@ class Server:
             raise _PassingError(_broken(error), unsent=unsent) from None
         return self._judge(answer, response.headers.get("Retry-After"))
 
-    def _judge(self, answer: Answer, retry_after: str | None) -> Answer:
+    def _judge(self, answer: ServerAnswer, retry_after: str | None) -> ServerAnswer:
         if answer.code == 401 and self._login.renew():
             raise _PassingError("it does not know us (401)", pause_s=0.0, unsent=True)
         if answer.code not in PASSING:

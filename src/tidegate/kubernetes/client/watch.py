@@ -14,16 +14,16 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from tidegate.kubernetes.client.answers import Status, error_of
+from tidegate.kubernetes.client.answers import ApiStatus, error_of
 from tidegate.kubernetes.client.documents import object_of, path_of, where_of
-from tidegate.kubernetes.client.server import Server
+from tidegate.kubernetes.client.server import ApiServer
 from tidegate.kubernetes.port import (
-    Change,
-    Event,
     ExpiredError,
-    Kind,
     NotAllowedError,
-    RefusedError,
+    ObjectEvent,
+    ObjectRefusedError,
+    ResourceKind,
+    WatchEvent,
 )
 from tidegate.model.errors import OutsideError
 
@@ -51,18 +51,18 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 _DECODER = msgspec.json.Decoder(_Line)
-_FINAL = (NotAllowedError, RefusedError)
+_FINAL = (NotAllowedError, ObjectRefusedError)
 
 
 async def watch(
-    server: Server,
+    server: ApiServer,
     watching: Watching,
     manager: str,
     namespace: str,
-    kind: Kind,
+    kind: ResourceKind,
     after: str,
     selector: str,
-) -> AsyncGenerator[Event, None]:
+) -> AsyncGenerator[WatchEvent, None]:
     """What happens after a version, in order; ExpiredError where that cannot be told."""
     failures, where = 0, where_of(kind, namespace)
     while True:
@@ -88,7 +88,12 @@ async def watch(
 
 
 async def _lines(
-    server: Server, watching: Watching, namespace: str, kind: Kind, after: str, selector: str
+    server: ApiServer,
+    watching: Watching,
+    namespace: str,
+    kind: ResourceKind,
+    after: str,
+    selector: str,
 ) -> AsyncIterator[bytes]:
     """The lines of one watch, until the server ends it."""
     params = {
@@ -121,16 +126,18 @@ async def split(
         yield begun
 
 
-def _event(where: str, line: bytes, kind: Kind, manager: str) -> tuple[Event | None, str]:
+def _event(
+    where: str, line: bytes, kind: ResourceKind, manager: str
+) -> tuple[WatchEvent | None, str]:
     """The event of a line, None for a bookmark; and the version after it."""
     try:
         told = _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise OutsideError(f"{where}: a line that is no event") from None
     if told.type == "ERROR":
-        status = msgspec.convert(told.object, Status)
+        status = msgspec.convert(told.object, ApiStatus)
         raise error_of(where, status.code, status)
     if told.type == "BOOKMARK":
         return None, told.object["metadata"]["resourceVersion"]
     found = object_of(kind, told.object, manager)
-    return Event(Change(told.type), found), found.version
+    return WatchEvent(ObjectEvent(told.type), found), found.version

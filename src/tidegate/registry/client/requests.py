@@ -22,12 +22,12 @@ from tidegate.net.http_request import (
     tries,
 )
 from tidegate.registry.client.signature import Token, default_config, read_config, refused, sign
-from tidegate.registry.document import DockerConfig, Server, challenge
+from tidegate.registry.document import DockerConfig, RegistryServer, challenge
 
 _REFUSED = (401, 403)
 
 
-class Limits(msgspec.Struct, frozen=True):
+class RegistryLimits(msgspec.Struct, frozen=True):
     """How hard one registry may be pressed, and how long anybody waits for it."""
 
     concurrency_max: int = 8
@@ -44,7 +44,7 @@ class Limits(msgspec.Struct, frozen=True):
     bytes_max: int = 4 * 1024 * 1024
 
 
-class Answer(msgspec.Struct, frozen=True):
+class RegistryAnswer(msgspec.Struct, frozen=True):
     """What a registry said."""
 
     status: int
@@ -53,10 +53,12 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class Asking:
+class RegistryRequests:
     """Requests to registries, signed where they want it."""
 
-    def __init__(self, auth_file: Path | None, limits: Limits, now_s: Callable[[], float]) -> None:
+    def __init__(
+        self, auth_file: Path | None, limits: RegistryLimits, now_s: Callable[[], float]
+    ) -> None:
         # None: the file of this user, where there is one.
         self._auth_file = auth_file
         self._limits = limits
@@ -68,8 +70,8 @@ class Asking:
         self._tokens: dict[tuple[str, str], Token] = {}
 
     async def ask(
-        self, server: Server, method: str, path: str, name: str, head: Mapping[str, str]
-    ) -> Answer:
+        self, server: RegistryServer, method: str, path: str, name: str, head: Mapping[str, str]
+    ) -> RegistryAnswer:
         """One request about a repository with all its tries; OutsideError if it came to nothing."""
         limits = self._limits
         slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
@@ -92,18 +94,18 @@ class Asking:
             await self._session.close()
             self._session = None
 
-    def _check_rest(self, server: Server) -> None:
+    def _check_rest(self, server: RegistryServer) -> None:
         until, why = self._rests.get(server.url, (0.0, ""))
         if self._now_s() < until:
             raise OutsideError(why)
 
-    def _resting(self, server: Server, why: str) -> OutsideError:
+    def _resting(self, server: RegistryServer, why: str) -> OutsideError:
         self._rests[server.url] = self._now_s() + self._limits.rest_s, why
         return OutsideError(why)
 
     async def _signed(
-        self, server: Server, method: str, path: str, name: str, head: Mapping[str, str]
-    ) -> Answer:
+        self, server: RegistryServer, method: str, path: str, name: str, head: Mapping[str, str]
+    ) -> RegistryAnswer:
         """A request, and once more with a token if the registry asks for one."""
         url, key = f"{server.url}{path}", (server.url, name)
         token = self._tokens.get(key)
@@ -118,7 +120,7 @@ class Asking:
             raise OutsideError(refused(config, server, name, answer.status))
         return answer
 
-    async def _token(self, server: Server, name: str, answer: Answer) -> Token:
+    async def _token(self, server: RegistryServer, name: str, answer: RegistryAnswer) -> Token:
         asked = challenge(answer.challenges)
         if asked is None:
             raise OutsideError("HTTP 401, and it does not say how to sign in")
@@ -137,7 +139,7 @@ class Asking:
     async def _config(self) -> DockerConfig:
         return await asyncio.to_thread(lambda: read_config(self._auth_file or default_config()))
 
-    async def _request(self, method: str, url: str, head: Mapping[str, str]) -> Answer:
+    async def _request(self, method: str, url: str, head: Mapping[str, str]) -> RegistryAnswer:
         limits = self._limits
         with passing(limits.timeout_s):
             # A redirect could lead our login elsewhere: it is an answer, and the wrong one.
@@ -153,7 +155,7 @@ class Asking:
                 if response.status in PASSING:
                     raise PassingError(f"HTTP {response.status}")
                 asked = tuple(response.headers.getall("WWW-Authenticate", ()))
-                return Answer(response.status, response.headers, asked, body)
+                return RegistryAnswer(response.status, response.headers, asked, body)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

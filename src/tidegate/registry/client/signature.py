@@ -16,8 +16,8 @@ from tidegate.model.problem import shown
 from tidegate.registry.document import (
     Challenge,
     DockerConfig,
-    Login,
-    Server,
+    RegistryLogin,
+    RegistryServer,
     helper_for,
     login_for,
 )
@@ -73,7 +73,12 @@ def read_config(path: Path | None) -> DockerConfig:
 
 
 async def sign(
-    config: DockerConfig, server: Server, name: str, asked: Challenge, fetch: Fetch, now_s: float
+    config: DockerConfig,
+    server: RegistryServer,
+    name: str,
+    asked: Challenge,
+    fetch: Fetch,
+    now_s: float,
 ) -> Token:
     """What to show a registry that asks who we are; OutsideError says why it would not help."""
     login = login_for(config, server.host, name)
@@ -92,20 +97,20 @@ async def sign(
     return Token(f"Bearer {value}", now_s + max(0, life_s - TOKEN_MARGIN_S))
 
 
-def refused(config: DockerConfig, server: Server, name: str, status: int) -> str:
+def refused(config: DockerConfig, server: RegistryServer, name: str, status: int) -> str:
     """Why a registry does not answer us, and what would help."""
-    login: Login | None = login_for(config, server.host, name)
+    login: RegistryLogin | None = login_for(config, server.host, name)
     remedy = "check the login in registryAuth" if login is not None else _remedy(config, server)
     return f"HTTP {status} for {name}; {remedy}"
 
 
-def _remedy(config: DockerConfig, server: Server) -> str:
+def _remedy(config: DockerConfig, server: RegistryServer) -> str:
     helper = helper_for(config, server.host)
     told = f"the helper {helper} is not run; " if helper else ""
     return f"{told}name a docker config file with a login for {server.host} (registryAuth)"
 
 
-def _check_realm(realm: str, server: Server) -> None:
+def _check_realm(realm: str, server: RegistryServer) -> None:
     """Our login goes nowhere in plain text, unless the registry itself is asked so."""
     parts = urlsplit(realm)
     allowed = ("https", "http") if server.url.startswith("http://") else ("https",)

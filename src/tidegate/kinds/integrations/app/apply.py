@@ -15,7 +15,7 @@ from tidegate.kinds.integrations.app.executor import (
 )
 from tidegate.kinds.integrations.app.plan import ChangePlan, ObjectVerdict, verdict_parts
 from tidegate.kinds.integrations.core.reasons import ObjectReason
-from tidegate.kinds.integrations.core.workloads.change import Change, Verb
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
 from tidegate.model.document import Document, Part
 from tidegate.model.verdict import Verdict, verdict
 
@@ -58,7 +58,7 @@ class ApplyResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         """Whether nothing failed, nothing is in conflict, and everything could be read."""
-        blocked = (Verb.CONFLICT, Verb.REFUSED)
+        blocked = (ObjectAction.CONFLICT, ObjectAction.REFUSED)
         return (
             not self.failed
             and self.plan.view.sound
@@ -83,7 +83,7 @@ class ApplyResult(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def ready(plan: ChangePlan) -> tuple[Change, ...]:
+def ready(plan: ChangePlan) -> tuple[PlannedChange, ...]:
     """The changes of a plan that are sent to clusters."""
     return tuple(each for each in plan.changes if acts(each, plan.executor.consent))
 
@@ -112,7 +112,7 @@ async def try_plan(plan: ChangePlan, on_result: OnResult = lambda _: None) -> Ap
     return ApplyResult(plan=plan, results=done, dry_run=True)
 
 
-def ours(plan: ChangePlan) -> tuple[Change, ...]:
+def ours(plan: ChangePlan) -> tuple[PlannedChange, ...]:
     """The objects of a plan that Tidegate applied, and still owns fields of."""
     return tuple(
         each for each in plan.changes if each.key in plan.objects and plan.objects[each.key].ours
@@ -142,22 +142,26 @@ async def release_objects(
     return ApplyResult(plan=plan, results=done)
 
 
-def handled(results: Iterable[ObjectResult], withheld: Iterable[Change], reason: str) -> Handled:
+def handled(
+    results: Iterable[ObjectResult], withheld: Iterable[PlannedChange], reason: str
+) -> Handled:
     """What was done and what was not, as the journal keeps it: each object with its verdicts."""
     done = (_object(each.change, each.outcome.value, each.verdicts) for each in results)
     kept = (_object(each, each.verb.value, each.verdicts) for each in withheld)
     return Handled(objects=(*done, *kept), reason=reason)
 
 
-def _withheld(plan: ChangePlan) -> Iterable[Change]:
+def _withheld(plan: ChangePlan) -> Iterable[PlannedChange]:
     """What differs and was not changed: held, kept, in conflict, not ours, or not read."""
     acting = {each.key for each in ready(plan)}
     return (
-        each for each in plan.changes if each.verb is not Verb.UNCHANGED and each.key not in acting
+        each
+        for each in plan.changes
+        if each.verb is not ObjectAction.UNCHANGED and each.key not in acting
     )
 
 
-def _object(change: Change, outcome: str, verdicts: tuple[Verdict, ...]) -> HandledObject:
+def _object(change: PlannedChange, outcome: str, verdicts: tuple[Verdict, ...]) -> HandledObject:
     return HandledObject(
         _name(change),
         outcome,
@@ -171,5 +175,5 @@ def _object(change: Change, outcome: str, verdicts: tuple[Verdict, ...]) -> Hand
     )
 
 
-def _name(change: Change) -> str:
+def _name(change: PlannedChange) -> str:
     return f"{change.cluster}/{change.namespace}/{change.where}"

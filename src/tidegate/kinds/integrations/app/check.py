@@ -5,26 +5,26 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from tidegate.bundle.finding import Finding
+from tidegate.bundle.finding import BundleFinding
 from tidegate.kinds.integrations.app.check_runs import CheckResult
 from tidegate.kinds.integrations.app.comparison import Comparison, Side
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import (
     Affected,
     Case,
-    View,
+    CheckedSide,
     affected_by,
     tag_in,
     without_data,
 )
-from tidegate.kinds.integrations.core.review.fault import Fault
+from tidegate.kinds.integrations.core.review.fault import CheckFault
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 
 ENV_FILE = ".env"
 # The result of a run that is nobody's fault.
-_OK = {Fault.NOBODY: "ok"}
+_OK = {CheckFault.NOBODY: "ok"}
 # Where the log of a case is.
 LogPath = Callable[[Case], str]
 
@@ -75,7 +75,7 @@ class CheckReport(Document, frozen=True, kw_only=True, tag="Check"):
 
     base: str | None
     head: str | None
-    findings: tuple[Finding, ...]
+    findings: tuple[BundleFinding, ...]
     mixed: tuple[str, ...]
     runs: tuple[CheckedRun, ...]
     skipped: tuple[SkippedRun, ...]
@@ -103,9 +103,9 @@ def affected_in(comparison: Comparison, scope: CheckScope, *, on_clusters: bool)
     return without_data(chosen) if on_clusters else chosen
 
 
-def _view(side: Side, env_file: str) -> View:
+def _view(side: Side, env_file: str) -> CheckedSide:
     declared = INTEGRATIONS.of(side.bundle)
-    return View(
+    return CheckedSide(
         estate=side.estate,
         integrations=declared.integrations,
         inventories=declared.inventories,

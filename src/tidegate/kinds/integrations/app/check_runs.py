@@ -13,7 +13,7 @@ import msgspec
 from tidegate.kinds.integrations.core.review.affected import Case, Input
 from tidegate.kinds.integrations.core.review.fault import Attempt, End, Judgement, judge
 from tidegate.kinds.integrations.core.waves.rehearsal import LINES_MAX
-from tidegate.kinds.integrations.dry_runs_port import DryRun, MissingError, Runner
+from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, MissingError, Runner
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.registry.image import is_one_build, tag_of
 
@@ -130,10 +130,10 @@ class CheckRuns:
                 self._log(case, side, f"# {dropped} more lines are not kept")
         return Attempt(end=End.EXITED, code=code, lines=tuple(lines))
 
-    def _dry_run(self, case: Case, side: str, given: Input, number: int) -> DryRun:
+    def _dry_run(self, case: Case, side: str, given: Input, number: int) -> DryRunRequest:
         before = side == BASE and not case.moves_image
         name = f"{self._key}\0{case.shard}\0{case.environment}\0{side}\0{number}"
-        return DryRun(
+        return DryRunRequest(
             integration=case.integration,
             shard=case.shard,
             input=given,

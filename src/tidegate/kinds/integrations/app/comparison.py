@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from tidegate.bundle.finding import Finding
+from tidegate.bundle.finding import BundleFinding
 from tidegate.bundle.leaf import schemas_in
 from tidegate.bundle.reader import ReadBundle
 from tidegate.bundle.section import Bundle
@@ -173,17 +173,17 @@ class Comparison:
         )
 
     @functools.cached_property
-    def new_findings(self) -> tuple[Finding, ...]:
+    def new_findings(self) -> tuple[BundleFinding, ...]:
         """Findings that are there only since this change."""
         return unmatched(self.head.bundle.findings, self.base.bundle.findings)
 
     @functools.cached_property
-    def fixed_findings(self) -> tuple[Finding, ...]:
+    def fixed_findings(self) -> tuple[BundleFinding, ...]:
         """Findings that this change fixes."""
         return unmatched(self.base.bundle.findings, self.head.bundle.findings)
 
     @property
-    def new_errors(self) -> tuple[Finding, ...]:
+    def new_errors(self) -> tuple[BundleFinding, ...]:
         """New findings that make a part of the bundle unusable."""
         return tuple(each for each in self.new_findings if each.severity == "error")
 
@@ -217,10 +217,12 @@ def new_errors(before: Bundle, after: Bundle) -> tuple[Problem, ...]:
     )
 
 
-def unmatched(some: Iterable[Finding], others: Iterable[Finding]) -> tuple[Finding, ...]:
+def unmatched(
+    some: Iterable[BundleFinding], others: Iterable[BundleFinding]
+) -> tuple[BundleFinding, ...]:
     """Findings that the others do not have as well, at whatever line of the file."""
     known = Counter(map(_words, others))
-    found: list[Finding] = []
+    found: list[BundleFinding] = []
     for each in some:
         words = _words(each)
         if known[words]:
@@ -230,6 +232,6 @@ def unmatched(some: Iterable[Finding], others: Iterable[Finding]) -> tuple[Findi
     return tuple(found)
 
 
-def _words(finding: Finding) -> tuple[str, ...]:
+def _words(finding: BundleFinding) -> tuple[str, ...]:
     texts = finding.file, finding.severity, finding.rule, finding.message, finding.value
     return tuple(_LINE.sub(r"\1", text) for text in texts)

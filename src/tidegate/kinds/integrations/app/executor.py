@@ -15,7 +15,13 @@ import msgspec
 
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.integrations.core.reasons import ObjectReason
-from tidegate.kinds.integrations.core.workloads.change import ACTING, Change, Key, Verb, rank
+from tidegate.kinds.integrations.core.workloads.change import (
+    ACTING,
+    Key,
+    ObjectAction,
+    PlannedChange,
+    rank,
+)
 from tidegate.kinds.integrations.core.workloads.changes import settled
 from tidegate.kinds.integrations.core.workloads.difference import differences, restarts
 from tidegate.kubernetes.port import (
@@ -23,10 +29,10 @@ from tidegate.kubernetes.port import (
     Cluster,
     ConflictError,
     Object,
-    RefusedError,
+    ObjectRefusedError,
     Take,
 )
-from tidegate.kubernetes.port import Outcome as ServerOutcome
+from tidegate.kubernetes.port import ApplyOutcome as ServerOutcome
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.verdict import Verdict, verdict
 
@@ -60,7 +66,7 @@ BAD = frozenset((ObjectOutcome.CONFLICT, ObjectOutcome.REFUSED, ObjectOutcome.FA
 class ObjectResult(msgspec.Struct, frozen=True):
     """A change, its outcome, and what the server's answer adds to its verdicts."""
 
-    change: Change
+    change: PlannedChange
     outcome: ObjectOutcome
     verdict: Verdict | None = None
 
@@ -91,10 +97,10 @@ OnResult = Callable[[ObjectResult], None]
 
 
 async def preview(
-    changes: Sequence[Change],
+    changes: Sequence[PlannedChange],
     executor: ObjectExecutor,
     progress: Callable[[int], None] = lambda _: None,
-) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+) -> tuple[tuple[PlannedChange, ...], tuple[str, ...]]:
     """Each change as a dry run on its server has it, and the dry runs that failed.
 
     Nothing is written. Where a dry run is not allowed, the change stays as it was worked out here.
@@ -102,13 +108,13 @@ async def preview(
     notes: dict[tuple[str, str], str] = {}
     asked = _to_ask(changes)
 
-    async def one(change: Change) -> Change:
+    async def one(change: PlannedChange) -> PlannedChange:
         try:
             return _foreseen(change, await _apply(change, executor, dry_run=True), executor)
         except ConflictError as error:
-            return _now(change, Verb.CONFLICT, _owned(error))
-        except RefusedError as error:
-            return _now(change, Verb.REFUSED, _refused(error))
+            return _now(change, ObjectAction.CONFLICT, _owned(error))
+        except ObjectRefusedError as error:
+            return _now(change, ObjectAction.REFUSED, _refused(error))
         except (OutsideError, StaleError, TimeoutError) as error:
             where = change.cluster, change.namespace
             notes.setdefault(where, str(error) or f"{change.cluster}: no answer in time")
@@ -122,30 +128,32 @@ async def preview(
     return tuple(foreseen.get(change.key, change) for change in changes), failed
 
 
-def to_ask(changes: Sequence[Change]) -> int:
+def to_ask(changes: Sequence[PlannedChange]) -> int:
     """How many questions a preview asks."""
     return len(_to_ask(changes))
 
 
-def _to_ask(changes: Sequence[Change]) -> list[Change]:
+def _to_ask(changes: Sequence[PlannedChange]) -> list[PlannedChange]:
     """What differs by our own account, and one new object a namespace: it may not be there."""
     first: dict[tuple[str, str], Key] = {}
     for each in changes:
-        if each.verb is Verb.CREATE:
+        if each.verb is ObjectAction.CREATE:
             first.setdefault((each.cluster, each.namespace), each.key)
     fresh = set(first.values())
     return [
-        each for each in changes if each.verb in (Verb.CONFIGURE, Verb.ADOPT) or each.key in fresh
+        each
+        for each in changes
+        if each.verb in (ObjectAction.CONFIGURE, ObjectAction.ADOPT) or each.key in fresh
     ]
 
 
-def acts(change: Change, consent: bool) -> bool:
+def acts(change: PlannedChange, consent: bool) -> bool:
     """Whether a change is sent to its cluster."""
-    return change.verb in ACTING and (consent or change.verb is not Verb.ADOPT)
+    return change.verb in ACTING and (consent or change.verb is not ObjectAction.ADOPT)
 
 
 async def apply(
-    changes: Sequence[Change],
+    changes: Sequence[PlannedChange],
     executor: ObjectExecutor,
     *,
     dry_run: bool = False,
@@ -153,23 +161,23 @@ async def apply(
 ) -> tuple[ObjectResult, ...]:
     """Carry out all changes that act; their results, in the same order."""
     acting = [each for each in changes if acts(each, executor.consent)]
-    places: defaultdict[tuple[str, str], list[Change]] = defaultdict(list)
+    places: defaultdict[tuple[str, str], list[PlannedChange]] = defaultdict(list)
     for each in acting:
         places[each.cluster, each.namespace].append(each)
     slots = _slots(executor)
 
-    async def one(change: Change) -> ObjectResult:
+    async def one(change: PlannedChange) -> ObjectResult:
         async with slots[change.cluster]:
             done = await _try(change, executor, dry_run)
         on_result(done)
         return done
 
-    async def place(mine: list[Change]) -> list[ObjectResult]:
+    async def place(mine: list[PlannedChange]) -> list[ObjectResult]:
         done: list[ObjectResult] = []
         for step in sorted({rank(each)[0] for each in mine}):
             now = [each for each in mine if rank(each)[0] == step]
             bad = any(each.outcome in BAD for each in done)
-            if bad and now[0].verb is Verb.REMOVE:
+            if bad and now[0].verb is ObjectAction.REMOVE:
                 withheld = verdict(ObjectReason.RemovalWithheld)
                 skipped = [ObjectResult(each, ObjectOutcome.SKIPPED, withheld) for each in now]
                 for each in skipped:
@@ -185,14 +193,14 @@ async def apply(
 
 
 async def release(
-    found: Iterable[tuple[Change, Object]],
+    found: Iterable[tuple[PlannedChange, Object]],
     executor: ObjectExecutor,
     on_result: OnResult = lambda _: None,
 ) -> tuple[ObjectResult, ...]:
     """Give objects back as they are."""
     objects = {change.key: each for change, each in found}
 
-    async def one(change: Change) -> ObjectResult:
+    async def one(change: PlannedChange) -> ObjectResult:
         try:
             async with asyncio.timeout(executor.act_s):
                 await executor.clusters[change.cluster].release(objects[change.key])
@@ -206,12 +214,14 @@ async def release(
 
 
 async def _each(
-    changes: Sequence[Change], executor: ObjectExecutor, work: Callable[[Change], Awaitable[T]]
+    changes: Sequence[PlannedChange],
+    executor: ObjectExecutor,
+    work: Callable[[PlannedChange], Awaitable[T]],
 ) -> list[T]:
     """The results of some work on each, many at a time on each cluster."""
     slots = _slots(executor)
 
-    async def one(change: Change) -> T:
+    async def one(change: PlannedChange) -> T:
         async with slots[change.cluster]:
             return await work(change)
 
@@ -222,23 +232,23 @@ def _slots(executor: ObjectExecutor) -> dict[str, asyncio.Semaphore]:
     return {name: asyncio.Semaphore(executor.concurrency_max) for name in executor.clusters}
 
 
-async def _try(change: Change, executor: ObjectExecutor, dry_run: bool) -> ObjectResult:
+async def _try(change: PlannedChange, executor: ObjectExecutor, dry_run: bool) -> ObjectResult:
     try:
-        if change.verb is Verb.REMOVE:
+        if change.verb is ObjectAction.REMOVE:
             return await _remove(change, executor, dry_run)
         applied = await _apply(change, executor, dry_run=dry_run)
     except ConflictError as error:
         return ObjectResult(change, ObjectOutcome.CONFLICT, _owned(error))
-    except RefusedError as error:
+    except ObjectRefusedError as error:
         return ObjectResult(change, ObjectOutcome.REFUSED, _refused(error))
     except (OutsideError, StaleError, TimeoutError) as error:
         return ObjectResult(change, ObjectOutcome.FAILED, _failed(error))
-    if change.verb is Verb.ADOPT:
+    if change.verb is ObjectAction.ADOPT:
         return ObjectResult(change, ObjectOutcome.ADOPTED, _taken(applied))
     return ObjectResult(change, _OUTCOMES[applied.outcome], _taken(applied))
 
 
-async def _remove(change: Change, executor: ObjectExecutor, dry_run: bool) -> ObjectResult:
+async def _remove(change: PlannedChange, executor: ObjectExecutor, dry_run: bool) -> ObjectResult:
     async with asyncio.timeout(executor.act_s):
         there = executor.objects[change.key]
         gone = not await executor.clusters[change.cluster].delete(there, dry_run=dry_run)
@@ -247,7 +257,7 @@ async def _remove(change: Change, executor: ObjectExecutor, dry_run: bool) -> Ob
     )
 
 
-async def _apply(change: Change, executor: ObjectExecutor, *, dry_run: bool) -> Applied:
+async def _apply(change: PlannedChange, executor: ObjectExecutor, *, dry_run: bool) -> Applied:
     assert change.manifest is not None
     async with asyncio.timeout(executor.act_s):
         return await executor.clusters[change.cluster].apply(
@@ -258,19 +268,19 @@ async def _apply(change: Change, executor: ObjectExecutor, *, dry_run: bool) -> 
         )
 
 
-def _take(change: Change, executor: ObjectExecutor) -> Take:
+def _take(change: PlannedChange, executor: ObjectExecutor) -> Take:
     """Which fields may be taken: drift is put back, other managers' fields need consent."""
-    if change.verb is Verb.ADOPT:
+    if change.verb is ObjectAction.ADOPT:
         return Take.OVER
     return Take.BACK if change.drifted or executor.consent else Take.NOTHING
 
 
-def _foreseen(change: Change, applied: Applied, executor: ObjectExecutor) -> Change:
+def _foreseen(change: PlannedChange, applied: Applied, executor: ObjectExecutor) -> PlannedChange:
     """A change as the server would make it."""
     before = executor.objects.get(change.key)
     if before is None:
         return change
-    if applied.outcome is ServerOutcome.UNCHANGED and change.verb is Verb.CONFIGURE:
+    if applied.outcome is ServerOutcome.UNCHANGED and change.verb is ObjectAction.CONFIGURE:
         kept = (each for each in change.verdicts if each.reason is ObjectReason.ImageStays)
         return settled(change, next(kept, None))
     differs = differences(before.document, applied.object.document)
@@ -282,7 +292,7 @@ def _foreseen(change: Change, applied: Applied, executor: ObjectExecutor) -> Cha
     return msgspec.structs.replace(change, differences=differs, restarts=again, verdicts=verdicts)
 
 
-def _now(change: Change, verb: Verb, why: Verdict) -> Change:
+def _now(change: PlannedChange, verb: ObjectAction, why: Verdict) -> PlannedChange:
     return msgspec.structs.replace(change, verb=verb, verdicts=(*change.verdicts, why))
 
 
@@ -291,7 +301,7 @@ def _owned(error: ConflictError) -> Verdict:
     return verdict(ObjectReason.FieldsOwned, ", ".join(fields))
 
 
-def _refused(error: RefusedError) -> Verdict:
+def _refused(error: ObjectRefusedError) -> Verdict:
     return verdict(ObjectReason.ServerRefused, str(error))
 
 

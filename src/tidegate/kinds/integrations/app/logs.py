@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.kinds.integrations.app.estate import FindCluster, open_clusters
 from tidegate.kinds.integrations.app.shards import Units
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER, Pod
 from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshots, where_of
 from tidegate.model.errors import OutsideError
@@ -61,7 +61,7 @@ async def read_logs(
     return tuple(dict.fromkeys(troubles))
 
 
-async def _pods(snapshots: NamespaceSnapshots, place: Place, unit: Unit) -> list[Pod]:
+async def _pods(snapshots: NamespaceSnapshots, place: ManagedPlace, unit: Unit) -> list[Pod]:
     snapshot = await snapshots.of(where_of(place))
     every = (pod for shard in unit.shards for pod in snapshot.pods.get(shard.workload, ()))
     return [pod for pod in every if not pod.ending]

@@ -11,7 +11,13 @@ from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, open
 from tidegate.kinds.integrations.app.executor import ObjectExecutor, preview, to_ask
 from tidegate.kinds.integrations.app.survey import read_clusters
 from tidegate.kinds.integrations.core.workloads.brakes import braked
-from tidegate.kinds.integrations.core.workloads.change import ACTING, Change, Key, Seen, Verb
+from tidegate.kinds.integrations.core.workloads.change import (
+    ACTING,
+    ClusterReading,
+    Key,
+    ObjectAction,
+    PlannedChange,
+)
 from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
 from tidegate.kubernetes.port import Object
 from tidegate.model.document import Document, Part
@@ -42,7 +48,7 @@ class ChangePlan(msgspec.Struct, frozen=True, kw_only=True):
     """What would be done, and what could not be read."""
 
     view: EstateView
-    changes: tuple[Change, ...]
+    changes: tuple[PlannedChange, ...]
     # What could not be read or tried, a line each; the rest of the plan stands.
     failures: tuple[str, ...]
     notes: tuple[str, ...]
@@ -117,7 +123,7 @@ async def plan_changes(
         progress=phase("reading clusters", len(clusters)),
     )
     seen = {name: survey.seen for name, survey in surveys.items()}
-    seen |= {name: Seen(error=why) for name, why in shut.items()}
+    seen |= {name: ClusterReading(error=why) for name, why in shut.items()}
     wanted = ChangeRequest(
         selection=view.selection,
         adopt=request.adopt,
@@ -150,7 +156,9 @@ async def plan_changes(
 
 def plan_document(plan: ChangePlan, *, differing: bool = False) -> ObjectPlan:
     """A plan as programs read it: every object, or those that differ."""
-    chosen = (each for each in plan.changes if not differing or each.verb is not Verb.UNCHANGED)
+    chosen = (
+        each for each in plan.changes if not differing or each.verb is not ObjectAction.UNCHANGED
+    )
     return ObjectPlan(
         changes=tuple(map(change_part, chosen)),
         restarts=plan.restarts,
@@ -160,7 +168,7 @@ def plan_document(plan: ChangePlan, *, differing: bool = False) -> ObjectPlan:
     )
 
 
-def change_part(change: Change) -> ObjectChange:
+def change_part(change: PlannedChange) -> ObjectChange:
     """One change as programs read it."""
     return ObjectChange(
         action=change.verb.value,
@@ -194,7 +202,7 @@ def verdict_parts(verdicts: Iterable[Verdict]) -> tuple[ObjectVerdict, ...]:
     )
 
 
-def _failures(seen: Mapping[str, Seen]) -> list[str]:
+def _failures(seen: Mapping[str, ClusterReading]) -> list[str]:
     """What could not be read, once each."""
     found: dict[str, None] = {}
     for one in seen.values():

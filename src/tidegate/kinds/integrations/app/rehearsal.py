@@ -17,10 +17,10 @@ from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Settings, Worker
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.core.waves.declaration import declared_of
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
-    Place,
+    ManagedPlace,
     Site,
     Unit,
     manifest_of,
@@ -63,7 +63,7 @@ _ERROR = "[ERROR]"
 
 async def rehearse(
     loop: VirtualLoop,
-    place: Place,
+    place: ManagedPlace,
     image: str,
     behaviour: Behaviour | None,
     store: Archive,
@@ -80,7 +80,9 @@ def starts_at() -> Instant:
     return Instant(DEFAULT_START - SETTLED)
 
 
-def rehearsed_place(bundle: Bundle, integration: str | None, environment: str | None) -> Place:
+def rehearsed_place(
+    bundle: Bundle, integration: str | None, environment: str | None
+) -> ManagedPlace:
     """The place of an integration in an environment; UserError says which there are."""
     every = [each for each in estate_in(bundle, Site()).places if each.managed.rollout is not None]
     if not every:
@@ -113,7 +115,7 @@ def _wrong(what: str, remedy: str) -> UserError:
 class _Estates:
     """The estate with the new image."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ManagedPlace) -> None:
         self.place = place
 
     async def read(self) -> Estate:
@@ -125,8 +127,8 @@ class _Rehearsal:
     def __init__(
         self,
         loop: VirtualLoop,
-        place: Place,
-        rules: Rules,
+        place: ManagedPlace,
+        rules: ImageRules,
         image: str,
         behaviour: Behaviour | None,
         store: Archive,

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, open_clusters
-from tidegate.kinds.integrations.core.sharding.inventory import Past, Row, row_of
-from tidegate.kinds.integrations.core.waves.trial import Run
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, kind_of, pieces_of
+from tidegate.kinds.integrations.core.sharding.inventory import Past, ShardRow, row_of
+from tidegate.kinds.integrations.core.waves.trial import ShardRun
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit, kind_of, pieces_of
 from tidegate.kinds.integrations.fleet.snapshot import (
     NamespaceSnapshot,
     NamespaceSnapshots,
@@ -27,7 +27,7 @@ from tidegate.model.time import Instant, format_second
 from tidegate.store.port import Store
 
 # Units, each in its place.
-Units = list[tuple[Place, Unit]]
+Units = list[tuple[ManagedPlace, Unit]]
 # Of a shard whose cluster gives no answer.
 UNREAD = "unknown: its cluster cannot be read"
 
@@ -39,7 +39,7 @@ class LastRun(Part, frozen=True, kw_only=True):
     completed: int
 
 
-class Shard(Part, frozen=True, kw_only=True):
+class ShardReport(Part, frozen=True, kw_only=True):
     """One shard: what it wants, and what it runs."""
 
     shard: str
@@ -65,7 +65,7 @@ class Shard(Part, frozen=True, kw_only=True):
 class ShardList(Document, frozen=True, kw_only=True):
     """What `get shards` and `show shard/…` answer."""
 
-    items: tuple[Shard, ...]
+    items: tuple[ShardReport, ...]
     # What could not be read, a line each.
     troubles: tuple[str, ...] = ()
 
@@ -124,7 +124,7 @@ async def shard_rows(
     find: FindCluster,
     runs: Runs | None = None,
     pasts: Mapping[str, Past] | None = None,
-) -> tuple[list[Row], tuple[str, ...]]:
+) -> tuple[list[ShardRow], tuple[str, ...]]:
     """A row for each unit, and what could not be read."""
     readings = await read_namespaces(units, find)
     ended = await _runs(units, readings, runs) if runs is not None else {}
@@ -161,12 +161,12 @@ async def read_namespaces(units: Units, find: FindCluster) -> NamespaceReadings:
 
 
 def row_in(
-    place: Place,
+    place: ManagedPlace,
     unit: Unit,
     snapshot: NamespaceSnapshot | None,
-    runs: Mapping[str, Run] | None = None,
+    runs: Mapping[str, ShardRun] | None = None,
     past: Past | None = None,
-) -> Row:
+) -> ShardRow:
     """A shard as its namespace has it; without a snapshot, that it could not be read."""
     kind = kind_of(place.managed)
     if snapshot is None:
@@ -201,10 +201,10 @@ def pasts_in(store: Store, partitions: Iterable[str]) -> dict[str, Past]:
     return known
 
 
-def shard_part(row: Row) -> Shard:
+def shard_part(row: ShardRow) -> ShardReport:
     """A shard as programs read it."""
     run = row.last_run
-    return Shard(
+    return ShardReport(
         shard=row.shard,
         integration=row.integration,
         environment=row.environment,
@@ -229,9 +229,9 @@ def _text(at: Instant | None) -> str | None:
     return None if at is None else format_second(at)
 
 
-async def _runs(units: Units, readings: NamespaceReadings, source: Runs) -> dict[str, Run]:
+async def _runs(units: Units, readings: NamespaceReadings, source: Runs) -> dict[str, ShardRun]:
     names = {shard.workload for _, unit in units for shard in unit.shards}
-    found: dict[str, Run] = {}
+    found: dict[str, ShardRun] = {}
     for (cluster, _), snapshot in readings.snapshots.items():
         pods = [
             snapshot.objects[pod.uid]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from tidegate.kinds.integrations.core.workloads.change import Found, Key, Seen
+from tidegate.kinds.integrations.core.workloads.change import ClusterReading, FoundObject, Key
 from tidegate.kinds.integrations.core.workloads.estate import MANAGED_BY, US
 from tidegate.kinds.integrations.core.workloads.live import pod_of
 from tidegate.kubernetes.port import (
@@ -18,7 +18,7 @@ from tidegate.kubernetes.port import (
     Cluster,
     NotAllowedError,
     Object,
-    Reading,
+    ObjectReading,
 )
 from tidegate.model.errors import OutsideError
 from tidegate.registry.image import pulled_digest
@@ -35,7 +35,7 @@ EVERYWHERE = ""
 class ClusterSurvey(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of one cluster, and the objects themselves."""
 
-    seen: Seen
+    seen: ClusterReading
     objects: Mapping[Key, Object] = {}
 
 
@@ -62,7 +62,9 @@ async def read_clusters(
                     survey = await _read(name, clusters[name], spaces)
                     return await _with_pods(clusters[name], spaces, survey) if pods else survey
             except TimeoutError:
-                return ClusterSurvey(seen=Seen(error=f"{name}: no answer within {read_s:g} s"))
+                return ClusterSurvey(
+                    seen=ClusterReading(error=f"{name}: no answer within {read_s:g} s")
+                )
             finally:
                 progress(1)
 
@@ -91,9 +93,11 @@ async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> Clu
             gaps |= {where: "; ".join(answer.gaps)} if answer.gaps else {}
             objects |= _kept(name, answer, where, namespaces)
     if namespaces and all(each in gaps for each in namespaces) and not objects:
-        return ClusterSurvey(seen=Seen(error=gaps[namespaces[0]]))
+        return ClusterSurvey(seen=ClusterReading(error=gaps[namespaces[0]]))
     found = tuple(_found(key, each) for key, each in objects.items())
-    return ClusterSurvey(seen=Seen(found=found, gaps=gaps, notes=tuple(notes)), objects=objects)
+    return ClusterSurvey(
+        seen=ClusterReading(found=found, gaps=gaps, notes=tuple(notes)), objects=objects
+    )
 
 
 async def _with_pods(
@@ -124,7 +128,7 @@ async def _with_pods(
 
 
 def _kept(
-    name: str, reading: Reading, where: str, namespaces: tuple[str, ...]
+    name: str, reading: ObjectReading, where: str, namespaces: tuple[str, ...]
 ) -> dict[Key, Object]:
     """What a reading adds: of a namespace that is read by itself, that reading has the say."""
     return {
@@ -134,9 +138,9 @@ def _kept(
     }
 
 
-def _found(key: Key, each: Object) -> Found:
+def _found(key: Key, each: Object) -> FoundObject:
     cluster, namespace, kind, name = key
-    return Found(
+    return FoundObject(
         cluster=cluster,
         namespace=namespace,
         kind=kind,

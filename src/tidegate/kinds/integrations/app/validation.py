@@ -1,6 +1,6 @@
 """Everything that is wrong with a bundle, all at once; and the clusters that it names."""
 
-from tidegate.bundle.finding import Finding, in_order
+from tidegate.bundle.finding import BundleFinding, in_order
 from tidegate.bundle.section import Bundle
 from tidegate.kinds.integrations.app.estate import check_files
 from tidegate.kinds.integrations.bundle.lint import overdue
@@ -14,7 +14,7 @@ from tidegate.model.time import Instant
 class BundleFindings(Document, frozen=True, kw_only=True):
     """What `validate` answers."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[BundleFinding, ...]
     errors: int
     warnings: int
     files: int

@@ -8,35 +8,35 @@ from typing import Any
 
 import msgspec
 
-from tidegate.bundle.finding import Fault, Path, path_text
+from tidegate.bundle.finding import DocumentFault, Path, path_text
 from tidegate.bundle.leaf import Doc
-from tidegate.bundle.places import Place
+from tidegate.bundle.places import DocumentPlace
 from tidegate.bundle.section import Documents, Faults
-from tidegate.kinds.integrations.bundle.canonical import Spelt, spelt
+from tidegate.kinds.integrations.bundle.canonical import CanonicalManaged, spelt
 from tidegate.kinds.integrations.bundle.lint import linted
-from tidegate.kinds.integrations.bundle.rollouts import Rollouts
+from tidegate.kinds.integrations.bundle.rollouts import RolloutRulesReader
 from tidegate.kinds.integrations.bundle.stock import Stock
 from tidegate.kinds.integrations.core.sharding.model import (
     Check,
     Integration,
-    Key,
     Managed,
     Override,
     Sharding,
+    ShardKey,
 )
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC
 
 
-class Declared(msgspec.Struct, frozen=True, kw_only=True):
+class DeclaredIntegrations(msgspec.Struct, frozen=True, kw_only=True):
     """The integrations that a bundle declares."""
 
     # By name.
     integrations: tuple[Integration, ...]
     # What integrations can be split by, in order of the files.
-    inventories: dict[str, tuple[Key, ...]]
+    inventories: dict[str, tuple[ShardKey, ...]]
 
 
-def read_integrations(documents: Documents, faults: Faults) -> Declared:
+def read_integrations(documents: Documents, faults: Faults) -> DeclaredIntegrations:
     """The integrations of a bundle; what is wrong with them is added to the faults."""
     stock = Stock(documents)
     faults += stock.faults
@@ -45,7 +45,7 @@ def read_integrations(documents: Documents, faults: Faults) -> Declared:
     faults += builder.faults
     faults += builder.rollouts.faults
     faults += linted(integrations, stock.inventories, builder.stands)
-    return Declared(integrations=integrations, inventories=stock.inventories)
+    return DeclaredIntegrations(integrations=integrations, inventories=stock.inventories)
 
 
 class _Builder:
@@ -54,10 +54,10 @@ class _Builder:
     def __init__(self, documents: Documents, stock: Stock) -> None:
         self._documents = documents
         self._stock = stock
-        self.rollouts = Rollouts(documents)
+        self.rollouts = RolloutRulesReader(documents)
         self.faults: Faults = []
         # What the model calls `where`, as a place with a path.
-        self.stands: dict[str, tuple[Place, Path]] = {}
+        self.stands: dict[str, tuple[DocumentPlace, Path]] = {}
 
     def integrations(self) -> Iterator[Integration]:
         """Every integration that can be used."""
@@ -74,7 +74,7 @@ class _Builder:
             seen[name] = place.file
             yield self._integration(place, name, doc)
 
-    def _integration(self, place: Place, name: str, doc: Doc) -> Integration:
+    def _integration(self, place: DocumentPlace, name: str, doc: Doc) -> Integration:
         assert doc.data is not None
         managed = (
             self._managed(place, doc, ("managed", at), each)
@@ -90,7 +90,7 @@ class _Builder:
         )
 
     def _managed(
-        self, place: Place, doc: Doc, path: Path, written: dict[str, Any]
+        self, place: DocumentPlace, doc: Doc, path: Path, written: dict[str, Any]
     ) -> Managed | None:
         one = spelt(written, path)
         self.faults += ((place, fault) for fault in one.faults)
@@ -109,7 +109,7 @@ class _Builder:
             where=self._where(place, doc, path),
         )
 
-    def _sharding(self, place: Place, doc: Doc, one: Spelt) -> Sharding | None:
+    def _sharding(self, place: DocumentPlace, doc: Doc, one: CanonicalManaged) -> Sharding | None:
         written = one.managed.get("sharding") or {}
         strategy = written.get("strategy", STATIC)
         before = len(self.faults)
@@ -130,7 +130,7 @@ class _Builder:
         )
 
     def _override(
-        self, place: Place, doc: Doc, path: Path, written: dict[str, Any], strategy: str
+        self, place: DocumentPlace, doc: Doc, path: Path, written: dict[str, Any], strategy: str
     ) -> Override | None:
         shard = written["shard"]
         named = self._stock.shard(shard, strategy)
@@ -149,15 +149,15 @@ class _Builder:
             note=doc.notes.get(path_text((*path, "imageRef")), ""),
         )
 
-    def _where(self, place: Place, doc: Doc, path: Path) -> str:
+    def _where(self, place: DocumentPlace, doc: Doc, path: Path) -> str:
         where = place.where(doc, path)
         self.stands.setdefault(where, (place, path))
         return where
 
     def _wrong(
-        self, place: Place, path: Path, message: str, remedy: str, rule: str, value: str
+        self, place: DocumentPlace, path: Path, message: str, remedy: str, rule: str, value: str
     ) -> None:
-        fault = Fault(path=path, message=message, rule=rule, remedy=remedy, value=value)
+        fault = DocumentFault(path=path, message=message, rule=rule, remedy=remedy, value=value)
         self.faults.append((place, fault))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.bundle.finding import Fault, Path, path_text
+from tidegate.bundle.finding import DocumentFault, Path, path_text
 from tidegate.kinds.integrations.bundle.amounts import as_text, overrides_in
 from tidegate.kinds.integrations.core.sharding.strategies import ALIASES, STATIC
 from tidegate.model.problem import shown
@@ -28,19 +28,19 @@ _RESOURCES = ("resources", "fluentdResources")
 _SAME = ("imageRef", "disabled", "subSharding")
 
 
-class Spelt(msgspec.Struct, frozen=True, kw_only=True):
+class CanonicalManaged(msgspec.Struct, frozen=True, kw_only=True):
     """One place an integration runs in, as it is written once and for all."""
 
     managed: dict[str, Any]
     # Where its sharding, and each of its overrides, stands in the file.
     sharding_at: Path
     overrides_at: tuple[Path, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[DocumentFault, ...]
 
 
-def spelt(managed: Mapping[str, Any], path: Path) -> Spelt:
+def spelt(managed: Mapping[str, Any], path: Path) -> CanonicalManaged:
     """The one spelling of an entry of `managed` that stands at a path."""
-    faults: list[Fault] = []
+    faults: list[DocumentFault] = []
     spec = managed["spec"]
     strategy = _agreed(_strategies(managed, path), "strategy", faults)
     count = _agreed(_counts(managed, path), "number of shards", faults)
@@ -50,7 +50,9 @@ def spelt(managed: Mapping[str, Any], path: Path) -> Spelt:
         if others != overrides:
             message = f"says something else than {path_text(first)}"
             remedy = f"keep {path_text(first)}, drop {path_text(place)}"
-            faults.append(Fault(path=place, message=message, rule="spelling", remedy=remedy))
+            faults.append(
+                DocumentFault(path=place, message=message, rule="spelling", remedy=remedy)
+            )
     strategy = strategy or _of_overrides(managed, path, faults)
     _same_strategy(managed, path, strategy or STATIC, faults)
     sharding = {
@@ -68,7 +70,7 @@ def spelt(managed: Mapping[str, Any], path: Path) -> Spelt:
         one["sharding"] = sharding
     if managed.get("rollout") is not None:
         one["rollout"] = managed["rollout"]
-    return Spelt(
+    return CanonicalManaged(
         managed=one,
         sharding_at=_sharding_at(managed, path),
         overrides_at=tuple(places),
@@ -105,7 +107,7 @@ def _counts(managed: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]
             yield (*path, *place, "shards"), (holder or {})["shards"]
 
 
-def _agreed(written: Iterator[tuple[Path, Any]], noun: str, faults: list[Fault]) -> Any:
+def _agreed(written: Iterator[tuple[Path, Any]], noun: str, faults: list[DocumentFault]) -> Any:
     """What all places say; a fault for each that says something else than the first."""
     first = next(written, None)
     if first is None:
@@ -115,7 +117,7 @@ def _agreed(written: Iterator[tuple[Path, Any]], noun: str, faults: list[Fault])
             message = f"the {noun} is {shown(value)} here and {shown(first[1])} in "
             remedy = f"keep {path_text(first[0])}, drop this one"
             faults.append(
-                Fault(
+                DocumentFault(
                     path=place,
                     message=message + path_text(first[0]),
                     rule="spelling",
@@ -127,7 +129,7 @@ def _agreed(written: Iterator[tuple[Path, Any]], noun: str, faults: list[Fault])
 
 
 def _override_lists(
-    managed: Mapping[str, Any], path: Path, faults: list[Fault]
+    managed: Mapping[str, Any], path: Path, faults: list[DocumentFault]
 ) -> dict[Path, tuple[list[dict[str, Any]], list[Path]]]:
     """Every list of overrides by where it stands, in the one spelling, and where its items do."""
     found: dict[Path, tuple[list[dict[str, Any]], list[Path]]] = {}
@@ -139,7 +141,7 @@ def _override_lists(
     return found
 
 
-def _shards(override: Mapping[str, Any], place: Path, faults: list[Fault]) -> list[Any]:
+def _shards(override: Mapping[str, Any], place: Path, faults: list[DocumentFault]) -> list[Any]:
     """Whom an override is for."""
     named: dict[str, list[Any]] = {}
     for field in ("shard", "awsAccount", "awsAccounts"):
@@ -148,14 +150,18 @@ def _shards(override: Mapping[str, Any], place: Path, faults: list[Fault]) -> li
             named[field] = value if isinstance(value, list) else [value]
     if not named:
         remedy = "write shard: a name, a number, or {$ref: …}"
-        faults.append(Fault(path=place, message="for no shard", rule="schema", remedy=remedy))
+        faults.append(
+            DocumentFault(path=place, message="for no shard", rule="schema", remedy=remedy)
+        )
         return []
     (first, shards), *others = named.items()
     for field, value in others:
         if value != shards:
             message = f"{field} and {first} name different shards"
             faults.append(
-                Fault(path=(*place, field), message=message, rule="spelling", remedy="keep one")
+                DocumentFault(
+                    path=(*place, field), message=message, rule="spelling", remedy="keep one"
+                )
             )
     return shards
 
@@ -168,7 +174,9 @@ def _override(override: Mapping[str, Any], shard: Any) -> dict[str, Any]:
     return one
 
 
-def _of_overrides(managed: Mapping[str, Any], path: Path, faults: list[Fault]) -> str | None:
+def _of_overrides(
+    managed: Mapping[str, Any], path: Path, faults: list[DocumentFault]
+) -> str | None:
     """The strategy that only overrides name, as they once did."""
     written = (
         (
@@ -183,13 +191,13 @@ def _of_overrides(managed: Mapping[str, Any], path: Path, faults: list[Fault]) -
 
 
 def _same_strategy(
-    managed: Mapping[str, Any], path: Path, strategy: str, faults: list[Fault]
+    managed: Mapping[str, Any], path: Path, strategy: str, faults: list[DocumentFault]
 ) -> None:
     for place, override in overrides_in(managed, path):
         written = override.get("shardingStrategy")
         if written is not None and ALIASES.get(written, written) != strategy:
             faults.append(
-                Fault(
+                DocumentFault(
                     path=(*place, "shardingStrategy"),
                     message=f"{shown(written)} here, {shown(strategy)} for all shards",
                     rule="spelling",

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tidegate.bundle.leaf import Doc
-from tidegate.bundle.places import Place
+from tidegate.bundle.places import DocumentPlace
 
 # What the template of a manager is called, in whatever folder of its repository.
 TEMPLATE = "qontract-manager"
@@ -22,7 +22,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def managers(
-    documents: Iterable[tuple[Place, Doc]], data_of: Lookup
+    documents: Iterable[tuple[DocumentPlace, Doc]], data_of: Lookup
 ) -> tuple[tuple[str, str, str], ...]:
     """For each manager, the files of its environment and its cluster, and the tag it hands on."""
     kept = [doc for _, doc in documents if doc.data is not None]

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tidegate.bundle.section import DocumentType, Section
+from tidegate.bundle.section import BundleSection, DocumentType
 from tidegate.kinds.integrations.bundle.amounts import value_faults
-from tidegate.kinds.integrations.bundle.builder import Declared, read_integrations
+from tidegate.kinds.integrations.bundle.builder import DeclaredIntegrations, read_integrations
 from tidegate.kinds.integrations.core.review.notes import MARK
 
 INTEGRATION_SCHEMA = "/app-sre/integration-1.yml"
@@ -41,7 +41,7 @@ TYPES = (
     ),
 )
 
-INTEGRATIONS = Section(
+INTEGRATIONS = BundleSection(
     name="integrations",
     types=TYPES,
     schemas=_FOLDER / "schemas",
@@ -55,7 +55,7 @@ INTEGRATIONS = Section(
         "no-effect": "A field that has no effect beside the others",
         "long-name": "A name that is cut, with a hash at its end, to fit",
     },
-    value=Declared,
+    value=DeclaredIntegrations,
     read=read_integrations,
     programs=(
         *(_FOLDER.parent / name for name in ("bundle", "core", "wire")),

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from tidegate.bundle.finding import Fault
-from tidegate.bundle.places import Place
+from tidegate.bundle.finding import DocumentFault
+from tidegate.bundle.places import DocumentPlace
 from tidegate.bundle.section import Documents, Faults
 from tidegate.kinds.integrations.bundle.managers import managers
-from tidegate.kinds.integrations.core.sharding.model import Key, Namespace
+from tidegate.kinds.integrations.core.sharding.model import Namespace, ShardKey
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC, STRATEGIES, key_of
 from tidegate.model.problem import nearest, shown
 
@@ -26,7 +26,7 @@ class Named(msgspec.Struct, frozen=True):
     """The shard an override is for; None where it is for none, and why."""
 
     name: str | None
-    fault: Fault | None = None
+    fault: DocumentFault | None = None
 
 
 class Stock:
@@ -37,26 +37,26 @@ class Stock:
         self._files, self._data, self._types = documents.files, documents.data, documents.types
         self._managers = managers(documents.of("settings", "saas-file"), documents.data)
         # Items by the file they stand in.
-        self._items: dict[str, tuple[str, Key]] = {}
-        listed: dict[str, dict[str, Key]] = {strategy: {} for strategy in STRATEGIES}
+        self._items: dict[str, tuple[str, ShardKey]] = {}
+        listed: dict[str, dict[str, ShardKey]] = {strategy: {} for strategy in STRATEGIES}
         for place, doc in documents.of(*INVENTORY_OF):
             if doc.data is not None:
                 strategy = INVENTORY_OF[doc.kind]
                 self._list(place, doc.data, strategy, listed[strategy])
-        self.inventories: dict[str, tuple[Key, ...]] = {
+        self.inventories: dict[str, tuple[ShardKey, ...]] = {
             STRATEGIES[strategy].inventory: tuple(keys.values())
             for strategy, keys in listed.items()
         }
 
     def _list(
-        self, place: Place, data: dict[str, Any], strategy: str, into: dict[str, Key]
+        self, place: DocumentPlace, data: dict[str, Any], strategy: str, into: dict[str, ShardKey]
     ) -> None:
         row = STRATEGIES[strategy]
         alone = f"/{place.file}" in self._files
         made = key_of(row, self._resolved(data))
         key = msgspec.structs.replace(made, file=place.file, alone=alone)
         if key.name in into:
-            fault = Fault(
+            fault = DocumentFault(
                 path=("name",) if "name" in data else ("identifier",),
                 message=f"another {row.noun} is called {shown(key.name)}",
                 rule="duplicate",
@@ -128,7 +128,7 @@ class Stock:
             remedy = "write {$ref: …} of the one you mean"
             return Named(
                 None,
-                Fault(
+                DocumentFault(
                     path=("shard",),
                     message=message,
                     rule="spelling",
@@ -158,7 +158,7 @@ class Stock:
             is_a = self._types[doc.kind].noun if doc.kind else "no document we read"
             message = f"{shown(ref)} is {is_a}, and {strategy} splits by {self._types[wanted].noun}"
             remedy = f"name {self._types[wanted].noun}"
-        fault = Fault(
+        fault = DocumentFault(
             path=("shard",), message=message, rule="reference", remedy=remedy, value=shown(ref)
         )
         return Named(None, fault)

@@ -10,7 +10,7 @@ import click
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.cli.apply_text import result_line, result_lines, unchanged_lines
-from tidegate.kinds.integrations.cli.estate import Asked, Phases, confirm, estate_options
+from tidegate.kinds.integrations.cli.estate import EstateQuery, Phases, confirm, estate_options
 
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.apply import ApplyResult
@@ -44,7 +44,7 @@ DRY_RUNS = ("none", "client", "server")
 )
 @click.option("--reason", default="", help="Why; kept in the journal.")
 def apply(
-    asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
+    asked: EstateQuery, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
 ) -> None:
     """Apply the bundle to its clusters, many at once; a broken one stops no other.
 
@@ -58,7 +58,7 @@ def apply(
 
 
 async def _apply(
-    asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
+    asked: EstateQuery, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
 ) -> bool:
     """Whether everything succeeded."""
     from tidegate.kinds.integrations.app.apply import ApplyResult, ready
@@ -83,7 +83,7 @@ async def _apply(
     return result.ok
 
 
-def _show(asked: Asked, plan: "ChangePlan") -> None:
+def _show(asked: EstateQuery, plan: "ChangePlan") -> None:
     """The plan, on stderr."""
     from tidegate.cli.output import terminal_width, wants_colour
     from tidegate.kinds.integrations.cli.change_text import plan_lines
@@ -101,7 +101,9 @@ def _question(count: int, restarts: int) -> str:
     return f"Make {some}, with {again}?"
 
 
-async def _carry_out(asked: Asked, plan: "ChangePlan", dry_run: bool, reason: str) -> "ApplyResult":
+async def _carry_out(
+    asked: EstateQuery, plan: "ChangePlan", dry_run: bool, reason: str
+) -> "ApplyResult":
     """Apply, and print each result as it arrives."""
     from tidegate.cli.action_log import ActionLog
     from tidegate.cli.progress import Progress

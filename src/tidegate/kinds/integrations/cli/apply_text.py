@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tidegate.kinds.integrations.app.apply import ApplyResult
 from tidegate.kinds.integrations.app.executor import ObjectResult
 from tidegate.kinds.integrations.app.plan import ChangePlan
-from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 
 
 def result_line(result: ObjectResult, end: str = "") -> str:
@@ -19,7 +19,7 @@ def result_line(result: ObjectResult, end: str = "") -> str:
 def unchanged_lines(plan: ChangePlan) -> Iterator[str]:
     """Every object that is as declared."""
     for each in plan.changes:
-        if each.verb is Verb.UNCHANGED:
+        if each.verb is ObjectAction.UNCHANGED:
             yield f"{each.where} unchanged in {each.cluster}/{each.namespace}"
 
 
@@ -27,7 +27,7 @@ def result_lines(result: ApplyResult, dry_run: str, adopt: bool) -> Iterator[str
     """What was done, and what to do next."""
     counts = Counter(each.outcome.value for each in result.results)
     verbs = Counter(each.verb for each in result.plan.changes)
-    counts["unchanged"] += verbs[Verb.UNCHANGED]
+    counts["unchanged"] += verbs[ObjectAction.UNCHANGED]
     words = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
     mode = " (server dry run: nothing was changed)" if dry_run == "server" else ""
     if dry_run == "client":
@@ -36,14 +36,16 @@ def result_lines(result: ApplyResult, dry_run: str, adopt: bool) -> Iterator[str
         yield f"{words or 'nothing to do'}{mode}"
     if result.failed:
         yield "fix what failed and apply again; what is done stays done"
-    if verbs[Verb.ADOPT] and not adopt:
-        again = sum(each.restarts for each in result.plan.changes if each.verb is Verb.ADOPT)
+    if verbs[ObjectAction.ADOPT] and not adopt:
+        again = sum(
+            each.restarts for each in result.plan.changes if each.verb is ObjectAction.ADOPT
+        )
         restarts = f"{again:,} restart" + ("" if again == 1 else "s")
-        one = f"{verbs[Verb.ADOPT]:,} of other managers"
+        one = f"{verbs[ObjectAction.ADOPT]:,} of other managers"
         yield f"{one}: `tidegate apply --adopt` takes them over, with {restarts}"
-    if verbs[Verb.HELD]:
-        yield f"{verbs[Verb.HELD]:,} held by brakes: `tidegate plan` names them"
+    if verbs[ObjectAction.HELD]:
+        yield f"{verbs[ObjectAction.HELD]:,} held by brakes: `tidegate plan` names them"
     if any(each.held for each in result.plan.changes):
         yield "images wait for their rollout: `tidegate status` shows its progress"
-    if verbs[Verb.KEPT]:
-        yield f"{verbs[Verb.KEPT]:,} kept: `tidegate plan` says why"
+    if verbs[ObjectAction.KEPT]:
+        yield f"{verbs[ObjectAction.KEPT]:,} kept: `tidegate plan` says why"

@@ -7,37 +7,37 @@ from typing import Any
 
 import click
 
-from tidegate.kinds.integrations.core.workloads.change import Change, Verb
-from tidegate.kinds.integrations.core.workloads.difference import Difference, difference_text
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
+from tidegate.kinds.integrations.core.workloads.difference import ObjectDifference, difference_text
 from tidegate.registry.image import repository_of, revision_of
 
 COLOURS = {
-    Verb.CREATE: "green",
-    Verb.CONFIGURE: "yellow",
-    Verb.ADOPT: "cyan",
-    Verb.REMOVE: "red",
-    Verb.CONFLICT: "red",
-    Verb.REFUSED: "red",
-    Verb.UNREAD: "red",
-    Verb.RESHARD: "magenta",
-    Verb.HELD: "blue",
-    Verb.STAGED: "blue",
-    Verb.KEPT: "blue",
+    ObjectAction.CREATE: "green",
+    ObjectAction.CONFIGURE: "yellow",
+    ObjectAction.ADOPT: "cyan",
+    ObjectAction.REMOVE: "red",
+    ObjectAction.CONFLICT: "red",
+    ObjectAction.REFUSED: "red",
+    ObjectAction.UNREAD: "red",
+    ObjectAction.RESHARD: "magenta",
+    ObjectAction.HELD: "blue",
+    ObjectAction.STAGED: "blue",
+    ObjectAction.KEPT: "blue",
 }
 # What is counted in the last line, in this order and in these words.
 _SUMMARY = {
-    Verb.CREATE: "to create",
-    Verb.CONFIGURE: "to configure",
-    Verb.ADOPT: "to adopt",
-    Verb.REMOVE: "to remove",
-    Verb.HELD: "held",
-    Verb.STAGED: "staged",
-    Verb.RESHARD: "to reshard",
-    Verb.KEPT: "kept",
-    Verb.CONFLICT: "in conflict",
-    Verb.REFUSED: "refused",
-    Verb.UNREAD: "unread",
-    Verb.UNCHANGED: "unchanged",
+    ObjectAction.CREATE: "to create",
+    ObjectAction.CONFIGURE: "to configure",
+    ObjectAction.ADOPT: "to adopt",
+    ObjectAction.REMOVE: "to remove",
+    ObjectAction.HELD: "held",
+    ObjectAction.STAGED: "staged",
+    ObjectAction.RESHARD: "to reshard",
+    ObjectAction.KEPT: "kept",
+    ObjectAction.CONFLICT: "in conflict",
+    ObjectAction.REFUSED: "refused",
+    ObjectAction.UNREAD: "unread",
+    ObjectAction.UNCHANGED: "unchanged",
 }
 _WIDTH_MIN = 40
 # Of a Deployment with the longest name there can be; whatever is longer pushes its own line only.
@@ -45,10 +45,14 @@ _NAME_MAX = 75
 
 
 def plan_lines(
-    changes: Sequence[Change], *, wide: bool = False, width: int | None = None, colour: bool = False
+    changes: Sequence[PlannedChange],
+    *,
+    wide: bool = False,
+    width: int | None = None,
+    colour: bool = False,
 ) -> Iterator[str]:
     """A line each under its namespace, and what it comes to."""
-    listed = [each for each in changes if wide or each.verb is not Verb.UNCHANGED]
+    listed = [each for each in changes if wide or each.verb is not ObjectAction.UNCHANGED]
     for (cluster, namespace), some in groupby(listed, lambda each: (each.cluster, each.namespace)):
         mine = list(some)
         yield (
@@ -60,7 +64,7 @@ def plan_lines(
     yield summary(changes)
 
 
-def summary(changes: Sequence[Change]) -> str:
+def summary(changes: Sequence[PlannedChange]) -> str:
     """What everything comes to, on one line."""
     counts = Counter(each.verb for each in changes)
     parts = [f"{counts[verb]:,} {words}" for verb, words in _SUMMARY.items() if counts[verb]]
@@ -69,31 +73,33 @@ def summary(changes: Sequence[Change]) -> str:
     return f"{', '.join(parts) or 'nothing is declared'} · {again}"
 
 
-_RESTARTING = frozenset((Verb.CONFIGURE, Verb.ADOPT))
+_RESTARTING = frozenset((ObjectAction.CONFIGURE, ObjectAction.ADOPT))
 
 
-def diff_lines(changes: Iterable[Change], *, colour: bool = False) -> Iterator[str]:
+def diff_lines(changes: Iterable[PlannedChange], *, colour: bool = False) -> Iterator[str]:
     """Every object that differs, and in what."""
     for each in changes:
-        if each.verb is Verb.UNCHANGED:
+        if each.verb is ObjectAction.UNCHANGED:
             continue
         restarts = ", restarts" if each.restarts else ""
         head = f"{each.verb}{restarts} {each.where} in {each.cluster}/{each.namespace}"
         yield click.style(head, bold=True) if colour else head
-        if each.reason and each.verb is not Verb.CREATE:
+        if each.reason and each.verb is not ObjectAction.CREATE:
             yield f"  {each.reason}"
-        if each.verb is Verb.CREATE and each.manifest is not None:
+        if each.verb is ObjectAction.CREATE and each.manifest is not None:
             yield from (_paint(f"  + {line}", colour) for line in _yaml(each.manifest))
         else:
             yield from (_paint(f"  {difference_text(one)}", colour) for one in each.differences)
 
 
-def names(changes: Iterable[Change]) -> Iterator[str]:
+def names(changes: Iterable[PlannedChange]) -> Iterator[str]:
     """What each is called, for other commands."""
     return (f"{each.cluster}/{each.namespace}/{each.where}" for each in changes)
 
 
-def _lines(change: Change, name: int, width: int | None, wide: bool, colour: bool) -> Iterator[str]:
+def _lines(
+    change: PlannedChange, name: int, width: int | None, wide: bool, colour: bool
+) -> Iterator[str]:
     """What becomes of one object; why, on a line of its own where both do not fit."""
     verb = f"{change.verb:<9}"
     painted = click.style(verb, fg=COLOURS.get(change.verb)) if colour else verb
@@ -112,14 +118,18 @@ def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
-def _detail(change: Change, wide: bool) -> str:
+def _detail(change: PlannedChange, wide: bool) -> str:
     """Why, whether it restarts, and what differs first."""
     parts = [change.shard] if wide and change.shard else []
-    if change.restarts or change.verb is Verb.ADOPT:
+    if change.restarts or change.verb is ObjectAction.ADOPT:
         parts.append("restarts" if change.restarts else "no restart")
     differs = sorted(change.differences, key=lambda one: not one.field.endswith(".image"))
-    if change.verb in (Verb.CONFIGURE, Verb.ADOPT) and differs and not change.drifted:
-        parts += [change.reason] if change.held or change.verb is Verb.ADOPT else []
+    if (
+        change.verb in (ObjectAction.CONFIGURE, ObjectAction.ADOPT)
+        and differs
+        and not change.drifted
+    ):
+        parts += [change.reason] if change.held or change.verb is ObjectAction.ADOPT else []
         parts.append(_first(differs, wide))
     else:
         parts += [change.reason] if change.reason else []
@@ -127,14 +137,14 @@ def _detail(change: Change, wide: bool) -> str:
     return " · ".join(parts)
 
 
-def _first(differs: Sequence[Difference], wide: bool) -> str:
+def _first(differs: Sequence[ObjectDifference], wide: bool) -> str:
     if wide:
         return ", ".join(map(_briefly, differs))
     more = f", and {len(differs) - 1} more" if len(differs) > 1 else ""
     return _briefly(differs[0]) + more
 
 
-def _briefly(one: Difference) -> str:
+def _briefly(one: ObjectDifference) -> str:
     """A difference in a table: of two images of one repository, what tells them apart."""
     if one.field.endswith(".image") and one.before and one.after:
         repository = repository_of(str(one.before))

@@ -278,14 +278,14 @@ def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Itera
 
 def exit_code(results: "Sequence[CheckResult]") -> int:
     """By whose fault: who wrote the change first, then whoever set this up, then nobody."""
-    from tidegate.kinds.integrations.core.review.fault import Fault
+    from tidegate.kinds.integrations.core.review.fault import CheckFault
 
     faults = {each.judgement.fault for each in results}
-    if Fault.CHANGE in faults:
+    if CheckFault.CHANGE in faults:
         return FAILURE
-    if Fault.OURS in faults:
+    if CheckFault.OURS in faults:
         return OURS
-    return RETRY if faults & {Fault.FLAKE, Fault.OUTSIDE} else 0
+    return RETRY if faults & {CheckFault.FLAKE, CheckFault.OUTSIDE} else 0
 
 
 _BLAME = {
@@ -298,9 +298,9 @@ _BLAME = {
 def _end(results: "Sequence[CheckResult]", code: int) -> str:
     """What everything came to, told and in a sentence."""
     from tidegate.kinds.integrations.cli.check_text import summary
-    from tidegate.kinds.integrations.core.review.fault import Fault
+    from tidegate.kinds.integrations.core.review.fault import CheckFault
 
-    base = sum(each.judgement.fault is Fault.BASE for each in results)
+    base = sum(each.judgement.fault is CheckFault.BASE for each in results)
     if base:
         nothing = "; nothing was learnt about it" if base == len(results) else ""
         what = f"without the change, too: not its fault{nothing}"

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from tidegate.explain.table import layout
 from tidegate.kinds.integrations.app.check_runs import CheckResult
 from tidegate.kinds.integrations.core.review.affected import Affected, Case
-from tidegate.kinds.integrations.core.review.fault import Fault
-from tidegate.kinds.integrations.core.waves.rehearsal import Difference
+from tidegate.kinds.integrations.core.review.fault import CheckFault
+from tidegate.kinds.integrations.core.waves.rehearsal import LogDifference
 
 # So many shards are named in a row, and so many new lines shown; the rest is in data and logs.
 NAMED_MAX, LINES_SHOWN = 3, 20
 MARKS = {
-    Fault.NOBODY: "✓",
-    Fault.BASE: "…",
-    Fault.CHANGE: "✗",
-    Fault.FLAKE: "…",
-    Fault.OUTSIDE: "…",
-    Fault.OURS: "■",
+    CheckFault.NOBODY: "✓",
+    CheckFault.BASE: "…",
+    CheckFault.CHANGE: "✗",
+    CheckFault.FLAKE: "…",
+    CheckFault.OUTSIDE: "…",
+    CheckFault.OURS: "■",
 }
 # Where what a case says is kept.
 Log = Callable[[Case], str]
@@ -69,14 +69,14 @@ def detail_lines(results: Sequence[CheckResult], log: Log) -> Iterator[str]:
 
 
 def _judgements(results: Iterable[CheckResult]) -> Iterator[str]:
-    said: dict[tuple[Fault, str], list[str]] = {}
+    said: dict[tuple[CheckFault, str], list[str]] = {}
     for each in results:
         judgement = each.judgement
         if judgement.words:
             key = judgement.fault, judgement.words
             said.setdefault(key, []).append(_short(each.case.shard))
     for (fault, words), shards in said.items():
-        word = "" if fault is Fault.NOBODY else f"{fault.value}: "
+        word = "" if fault is CheckFault.NOBODY else f"{fault.value}: "
         yield f"{MARKS[fault]} {_named(shards)}: {word}{words}"
 
 
@@ -86,7 +86,7 @@ def _lines(results: Sequence[CheckResult]) -> Iterator[str]:
     A line that several say, each of itself, is one line with SHARD in the place of their names.
     """
     said: dict[str, dict[str, str]] = {}
-    for each in sorted(results, key=lambda each: each.judgement.fault is Fault.NOBODY):
+    for each in sorted(results, key=lambda each: each.judgement.fault is CheckFault.NOBODY):
         shard = _short(each.case.shard)
         for line in dict.fromkeys(each.judgement.difference.added):
             said.setdefault(line.replace(shard, "SHARD"), {}).setdefault(shard, line)
@@ -105,11 +105,11 @@ def summary(results: Sequence[CheckResult]) -> str:
 
 def _counted(results: Iterable[CheckResult]) -> str:
     counts = Counter(each.judgement.fault for each in results)
-    return ", ".join(f"{counts[fault]:,} {fault.value}" for fault in Fault if counts[fault])
+    return ", ".join(f"{counts[fault]:,} {fault.value}" for fault in CheckFault if counts[fault])
 
 
 def _new_lines(results: Iterable[CheckResult]) -> int:
-    found: list[Difference] = [each.judgement.difference for each in results]
+    found: list[LogDifference] = [each.judgement.difference for each in results]
     return len({line for each in found for line in each.added})
 
 

@@ -47,7 +47,7 @@ def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], F
         @functools.wraps(function)
         def command(*, merged: Merged, folder: Path | None = None, **kwargs: Any) -> Any:
             chosen = {field: kwargs.pop(field) for _, field, _ in _FILTERS}
-            return function(asked=Asked(folder, merged, chosen), **kwargs)
+            return function(asked=EstateQuery(folder, merged, chosen), **kwargs)
 
         flagged: Function = settings_options(*SETTINGS, *more)(command)
         for flag, field, text in reversed(_FILTERS):
@@ -61,7 +61,7 @@ def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], F
     return decorate
 
 
-class Asked:
+class EstateQuery:
     """A bundle, the part of it that is asked about, and settings."""
 
     def __init__(

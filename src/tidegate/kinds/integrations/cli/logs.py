@@ -7,7 +7,7 @@ import click
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.app.logs import LogRequest, read_logs
 from tidegate.kinds.integrations.app.shards import chosen_units, find_units
-from tidegate.kinds.integrations.cli.estate import Asked, end_with, estate_options
+from tidegate.kinds.integrations.cli.estate import EstateQuery, end_with, estate_options
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 
 
@@ -24,7 +24,9 @@ from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines are written.")
 @click.option("--tail", type=click.IntRange(min=0), default=None, help="Only the last lines.")
 @click.option("-c", "--container", default=CONTAINER, show_default=True, help="Of the pods.")
-def logs(asked: Asked, target: str | None, follow: bool, tail: int | None, container: str) -> None:
+def logs(
+    asked: EstateQuery, target: str | None, follow: bool, tail: int | None, container: str
+) -> None:
     """Print the log lines of shards, each with the shard and its image."""
     if target is None and asked.selection.is_everything:
         raise click.UsageError("name a shard, or write --integration, --environment or --cluster")

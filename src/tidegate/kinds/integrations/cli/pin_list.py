@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         PinFilter,
         PinList,
     )
-    from tidegate.kinds.integrations.cli.estate import Asked
+    from tidegate.kinds.integrations.cli.estate import EstateQuery
     from tidegate.kinds.integrations.core.review.aims import At
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
@@ -69,14 +69,14 @@ def _found(wanted: "PinFilter", merged: Merged, *, asks_git: bool) -> "PinList":
     return list_pins(wanted, written, journal)
 
 
-def bundle_if_any(merged: Merged) -> "Asked | None":
+def bundle_if_any(merged: Merged) -> "EstateQuery | None":
     """The bundle that settings name; None if there is none there."""
     from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-    from tidegate.kinds.integrations.cli.estate import Asked
+    from tidegate.kinds.integrations.cli.estate import EstateQuery
     from tidegate.model.errors import TidegateError
 
     try:
-        found = Asked(None, merged, {})
+        found = EstateQuery(None, merged, {})
     except (click.UsageError, TidegateError, OSError):
         return None
     return found if INTEGRATIONS.of(found.bundle).integrations else None
@@ -99,7 +99,7 @@ def _of_journal(merged: Merged, *, needed: bool) -> "list[JournalPin]":
     return [{**item, "source": "journal", "covers": covers(item.get("scope"))} for item in items]
 
 
-def _of_bundle(asked: "Asked", *, asks_git: bool) -> "tuple[BundlePin, ...]":
+def _of_bundle(asked: "EstateQuery", *, asks_git: bool) -> "tuple[BundlePin, ...]":
     from tidegate.kinds.integrations.app.pins.pin_list import bundle_pins, pinned_aims
     from tidegate.kinds.integrations.cli.shards import pasts
     from tidegate.wiring import clock
@@ -111,7 +111,7 @@ def _of_bundle(asked: "Asked", *, asks_git: bool) -> "tuple[BundlePin, ...]":
     return bundle_pins(asked.view, clock().now(), known, writers)
 
 
-def _writers(asked: "Asked") -> "dict[At, Commit]":
+def _writers(asked: "EstateQuery") -> "dict[At, Commit]":
     """The commit that wrote each image; none outside of Git, or before it is committed."""
     from tidegate import wiring
     from tidegate.kinds.integrations.app.pins.pin_list import pinned_aims, writers_of

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tidegate.git.port import Repository
-    from tidegate.kinds.integrations.cli.estate import Asked
+    from tidegate.kinds.integrations.cli.estate import EstateQuery
 
 
-def carry_out(asked: "Asked", plan: PinPlan, proposing: Proposing, verb: str, output: str) -> None:
+def carry_out(
+    asked: "EstateQuery", plan: PinPlan, proposing: Proposing, verb: str, output: str
+) -> None:
     """Write the files here, or offer them, as far as was asked for."""
     folder = bundle_folder(asked.settings)
     if proposing.write:
@@ -49,7 +51,7 @@ def carry_out(asked: "Asked", plan: PinPlan, proposing: Proposing, verb: str, ou
     proposing.carry_out(offer, folder, asked.settings, output)
 
 
-def _write(asked: "Asked", plan: PinPlan) -> None:
+def _write(asked: "EstateQuery", plan: PinPlan) -> None:
     if asked.settings.revision:
         what = f"--write cannot change revision {asked.settings.revision}"
         raise UserError((Problem("", what, "leave --revision out, or write --commit"),))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tidegate.app.reach import Reach
     from tidegate.kinds.integrations.app.pins.plan import PinPlan
     from tidegate.kinds.integrations.app.pins.planner import PinGround
-    from tidegate.kinds.integrations.cli.estate import Asked
+    from tidegate.kinds.integrations.cli.estate import EstateQuery
 
 FORMATS = ("table", "json", "yaml")
 SETTINGS = (
@@ -79,13 +79,13 @@ def pin(
         return
     from tidegate.cli.live import whoami
     from tidegate.kinds.integrations.app.pins.planner import PinRequest, plan_pin
-    from tidegate.kinds.integrations.core.review.notes import Note
+    from tidegate.kinds.integrations.core.review.notes import PinNote
     from tidegate.wiring import clock
 
     until = _until(asked["expires"], clock().now()) if asked["expires"] else ""
     if not asked["reason"].strip():
         raise click.UsageError("--reason: is empty; write why, it is shown to all who ask")
-    note = Note(by=asked["owner"] or whoami(), reason=asked["reason"], until=until)
+    note = PinNote(by=asked["owner"] or whoami(), reason=asked["reason"], until=until)
     request = PinRequest(
         shards=_split(asked["shards"]),
         but=_split(asked["but"]) or None,
@@ -101,7 +101,7 @@ def pin(
 
 
 def _planned(
-    asked: "Asked", work: "Callable[[PinGround], Coroutine[Any, Any, PinPlan]]"
+    asked: "EstateQuery", work: "Callable[[PinGround], Coroutine[Any, Any, PinPlan]]"
 ) -> "PinPlan":
     """A plan, with its warnings printed."""
     import asyncio
@@ -186,11 +186,11 @@ def _until(text: str, now: int) -> str:
     return moment[:10] if _WHOLE_DAYS.fullmatch(text) else moment
 
 
-def _bundle(integration: str, merged: Merged, environments: tuple[str, ...]) -> "Asked":
-    from tidegate.kinds.integrations.cli.estate import Asked
+def _bundle(integration: str, merged: Merged, environments: tuple[str, ...]) -> "EstateQuery":
+    from tidegate.kinds.integrations.cli.estate import EstateQuery
 
     chosen = {"integrations": (integration,), "environments": _split(environments)}
-    asked = Asked(None, merged, chosen)
+    asked = EstateQuery(None, merged, chosen)
     asked.tell_problems()
     return asked
 
@@ -202,7 +202,7 @@ def _no_files(proposing: Proposing) -> None:
 
 
 def _carry_out(
-    asked: "Asked", plan: "PinPlan", proposing: Proposing, verb: str, output: str
+    asked: "EstateQuery", plan: "PinPlan", proposing: Proposing, verb: str, output: str
 ) -> None:
     """Show what a change comes to, and go as far with it as was asked for."""
     if output != "table":

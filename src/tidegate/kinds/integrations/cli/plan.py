@@ -7,7 +7,7 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command, Worded
-from tidegate.kinds.integrations.cli.estate import FORMATS, Asked, Phases, estate_options
+from tidegate.kinds.integrations.cli.estate import FORMATS, EstateQuery, Phases, estate_options
 
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.plan import ChangePlan, PlanRequest
@@ -35,7 +35,7 @@ _MASS = "Plan with --allow-mass-delete."
 @click.option("--adopt", is_flag=True, help=_ADOPT)
 @click.option("--allow-mass-delete", is_flag=True, help=_MASS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-def plan(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> None:
+def plan(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) -> None:
     """List what `apply` would do on every cluster, object by object, and how many pods restart.
 
     The servers do a dry run of each change; nothing is written. Exits 1 if
@@ -44,13 +44,13 @@ def plan(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> Non
     from tidegate.cli.output import emit, terminal_width, wants_colour
     from tidegate.kinds.integrations.app.plan import plan_document
     from tidegate.kinds.integrations.cli.change_text import names, plan_lines
-    from tidegate.kinds.integrations.core.workloads.change import Verb
+    from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 
     found = planned(asked, adopt, allow_mass_delete)
     if output in ("json", "yaml"):
         emit(plan_document(found), output)
     elif output == "name":
-        for name in names(e for e in found.changes if e.verb is not Verb.UNCHANGED):
+        for name in names(e for e in found.changes if e.verb is not ObjectAction.UNCHANGED):
             click.echo(name)
     else:
         colour = wants_colour(asked.settings.color)
@@ -76,7 +76,7 @@ def plan(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> Non
 @click.option(
     "-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True
 )
-def diff(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> None:
+def diff(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) -> None:
     """Show how the clusters differ from the bundle, field by field.
 
     Exits 1 if something differs, could not be read, or the bundle has errors.
@@ -84,10 +84,10 @@ def diff(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> Non
     from tidegate.cli.output import emit, wants_colour
     from tidegate.kinds.integrations.app.plan import plan_document
     from tidegate.kinds.integrations.cli.change_text import diff_lines, summary
-    from tidegate.kinds.integrations.core.workloads.change import ACTING, Verb
+    from tidegate.kinds.integrations.core.workloads.change import ACTING, ObjectAction
 
     found = planned(asked, adopt, allow_mass_delete)
-    differing = [each for each in found.changes if each.verb is not Verb.UNCHANGED]
+    differing = [each for each in found.changes if each.verb is not ObjectAction.UNCHANGED]
     if output != "text":
         emit(plan_document(found, differing=True), output)
     else:
@@ -96,12 +96,12 @@ def diff(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> Non
             click.echo(line, color=colour)
     tell(asked, found)
     click.echo(summary(found.changes), err=True)
-    bad = ACTING | {Verb.CONFLICT, Verb.REFUSED}
+    bad = ACTING | {ObjectAction.CONFLICT, ObjectAction.REFUSED}
     if found.failures or not asked.sound or any(each.verb in bad for each in differing):
         raise click.exceptions.Exit(FAILURE)
 
 
-def planned(asked: Asked, adopt: bool, allow_mass_delete: bool) -> "ChangePlan":
+def planned(asked: EstateQuery, adopt: bool, allow_mass_delete: bool) -> "ChangePlan":
     """What would be done."""
     from tidegate.kinds.integrations.app.plan import plan_changes
 
@@ -115,7 +115,7 @@ def planned(asked: Asked, adopt: bool, allow_mass_delete: bool) -> "ChangePlan":
 
 
 def request_of(
-    asked: Asked, *, adopt: bool = False, allow_mass_delete: bool = False
+    asked: EstateQuery, *, adopt: bool = False, allow_mass_delete: bool = False
 ) -> "PlanRequest":
     """How to plan, as flags and settings say, under the brakes of this moment."""
     from tidegate.kinds.integrations.app.plan import PlanRequest
@@ -133,7 +133,7 @@ def request_of(
     )
 
 
-def tell(asked: Asked, plan: "ChangePlan") -> None:
+def tell(asked: EstateQuery, plan: "ChangePlan") -> None:
     """Print what is wrong with the bundle, what could not be read, and notes."""
     asked.tell_problems()
     for line in plan.failures:

@@ -7,7 +7,7 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.cli.estate import Asked, Phases, confirm, estate_options
+from tidegate.kinds.integrations.cli.estate import EstateQuery, Phases, confirm, estate_options
 
 
 @click.command(
@@ -20,7 +20,7 @@ from tidegate.kinds.integrations.cli.estate import Asked, Phases, confirm, estat
 @estate_options("log.format", "log.level")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--reason", default="", help="Why; kept in the journal.")
-def release(asked: Asked, yes: bool, reason: str) -> None:
+def release(asked: EstateQuery, yes: bool, reason: str) -> None:
     """Stop managing objects: they stay exactly as they are, and nothing restarts.
 
     From then on `apply` and rollouts do not change them until they are adopted again.
@@ -30,7 +30,7 @@ def release(asked: Asked, yes: bool, reason: str) -> None:
         raise click.exceptions.Exit(FAILURE)
 
 
-async def _release(asked: Asked, yes: bool, reason: str) -> bool:
+async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
     from tidegate.cli.action_log import ActionLog
     from tidegate.cli.progress import Progress
     from tidegate.kinds.integrations.app.apply import ours, release_objects

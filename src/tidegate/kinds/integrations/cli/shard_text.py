@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tidegate.explain.table import layout
-from tidegate.kinds.integrations.app.shards import LastRun, Shard, ShardList
+from tidegate.kinds.integrations.app.shards import LastRun, ShardList, ShardReport
 from tidegate.model.time import Instant, format_age, parse_instant
 
 # So much of a digest is shown.
@@ -44,7 +44,7 @@ def shard_lines(shards: ShardList, now: Instant) -> Iterator[str]:
         yield from (f"  {name:10} {value}" for name, value in facts)
 
 
-def _cells(shard: Shard, now: Instant) -> tuple[str, ...]:
+def _cells(shard: ShardReport, now: Instant) -> tuple[str, ...]:
     note = shard.note or (f"pinned by {shard.pinned_by}" if shard.pinned_by else "")
     return (
         shard.shard,
@@ -59,7 +59,7 @@ def _cells(shard: Shard, now: Instant) -> tuple[str, ...]:
     )
 
 
-def _wide(shard: Shard) -> tuple[str, ...]:
+def _wide(shard: ShardReport) -> tuple[str, ...]:
     digest = (shard.digest or "")[:DIGEST_SHOWN]
     return shard.cluster, shard.namespace, shard.kind, digest, shard.pinned_by or ""
 
@@ -74,7 +74,7 @@ def _ended(run: LastRun | None) -> str:
     return f"{'ok' if run.ok else 'failed'} (run {run.completed})"
 
 
-def _behind(shard: Shard, now: Instant) -> str:
+def _behind(shard: ShardReport, now: Instant) -> str:
     if not shard.behind:
         return "-"
     noun = "image" if shard.behind == 1 else "images"

@@ -18,7 +18,7 @@ from tidegate.kinds.integrations.app.shards import (
 )
 from tidegate.kinds.integrations.cli.estate import (
     FORMATS,
-    Asked,
+    EstateQuery,
     end_with,
     estate_options,
     tell_troubles,
@@ -50,7 +50,7 @@ WATCH_S = 2.0
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def get_shards(
-    asked: Asked, behind: bool, no_runs: bool, watch: bool, no_headers: bool, output: str
+    asked: EstateQuery, behind: bool, no_runs: bool, watch: bool, no_headers: bool, output: str
 ) -> None:
     """List every shard: declared and running image, since when, its pin, and its health.
 
@@ -69,7 +69,7 @@ def get_shards(
         raise click.exceptions.Exit(FAILURE)
 
 
-def show_shard(asked: Asked, target: str, output: str, colour: bool) -> None:
+def show_shard(asked: EstateQuery, target: str, output: str, colour: bool) -> None:
     """Everything known of one shard, wherever it runs."""
     found = _listed(asked, _named(asked, target))
     if output != "table":
@@ -80,7 +80,7 @@ def show_shard(asked: Asked, target: str, output: str, colour: bool) -> None:
     end_with(found.troubles)
 
 
-def _named(asked: Asked, target: str) -> Units:
+def _named(asked: EstateQuery, target: str) -> Units:
     from tidegate.model.errors import NotFoundError
 
     try:
@@ -91,7 +91,7 @@ def _named(asked: Asked, target: str) -> Units:
         raise
 
 
-def _print(asked: Asked, found: ShardList, output: str, no_headers: bool) -> None:
+def _print(asked: EstateQuery, found: ShardList, output: str, no_headers: bool) -> None:
     if output == "name":
         for each in found.items:
             click.echo(f"shard/{each.shard}")
@@ -104,7 +104,7 @@ def _print(asked: Asked, found: ShardList, output: str, no_headers: bool) -> Non
             say(line, colour)
 
 
-def _listed(asked: Asked, units: Units, *, ask_runs: bool = True) -> ShardList:
+def _listed(asked: EstateQuery, units: Units, *, ask_runs: bool = True) -> ShardList:
     known = pasts(asked.settings.database, {place.partition for place, _ in units})
 
     async def run() -> ShardList:

@@ -7,7 +7,7 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.cli.estate import Asked, estate_options, tell_troubles
+from tidegate.kinds.integrations.cli.estate import EstateQuery, estate_options, tell_troubles
 
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.shards import Units
@@ -30,7 +30,7 @@ TIMEOUT = "1h"
 @click.option("--wait", is_flag=True, help="Repeat until they agree.")
 @click.option("--timeout", metavar="DURATION", help=f"How long to wait.  [default: {TIMEOUT}]")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-def verify(asked: Asked, wait: bool, timeout: str | None, output: str) -> None:
+def verify(asked: EstateQuery, wait: bool, timeout: str | None, output: str) -> None:
     """Compare the image that the bundle declares for every shard with what its pods run.
 
     Pods are asked for their image and the digest they pulled, not only their workload. Shards that
@@ -67,7 +67,7 @@ def _seconds(text: str) -> float:
         raise click.UsageError(f'--timeout "{text}": {error}; like 30m') from None
 
 
-async def _verified(asked: Asked, units: "Units", wait_s: float | None) -> "Verification":
+async def _verified(asked: EstateQuery, units: "Units", wait_s: float | None) -> "Verification":
     """What runs, with a line whenever the progress changes."""
     from tidegate.kinds.integrations.app.verification import verify
     from tidegate.kinds.integrations.cli.verify_text import progress_line
@@ -85,7 +85,7 @@ async def _verified(asked: Asked, units: "Units", wait_s: float | None) -> "Veri
         return await verify(units, find, wait_s, progress=progress)
 
 
-def _show(asked: Asked, found: "Verification", output: str) -> None:
+def _show(asked: EstateQuery, found: "Verification", output: str) -> None:
     from tidegate.cli.output import emit, say, terminal_width, wants_colour
     from tidegate.kinds.integrations.cli.verify_text import lines, tag_lines
 
@@ -99,7 +99,7 @@ def _show(asked: Asked, found: "Verification", output: str) -> None:
         click.echo(f"warning: {line}", err=True)
 
 
-def _end(asked: Asked, found: "Verification", *, waited: bool) -> None:
+def _end(asked: EstateQuery, found: "Verification", *, waited: bool) -> None:
     if waited and (found.differs or found.troubles):
         click.echo("timed out: they do not agree", err=True)
         raise click.exceptions.Exit(TIMED_OUT)

@@ -5,7 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kinds.integrations.core.waves.trial import ShardRun
 from tidegate.kinds.integrations.wire.run_numbers import NAMES, run_of
 from tidegate.kubernetes.port import Cluster, Object
 from tidegate.model.errors import OutsideError
@@ -27,7 +27,7 @@ class PrometheusRuns:
         # Why there was no answer last; empty: there was one.
         self.trouble = ""
 
-    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, Run]:
+    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, ShardRun]:
         """By the pod's uid; pods whose numbers nobody has are left out."""
         namespaces = sorted({pod.namespace for pod in pods})
         told = await asyncio.gather(*(self._numbers(cluster.name, each) for each in namespaces))
@@ -40,7 +40,7 @@ class PrometheusRuns:
         """Close the connections."""
         await self._source.close()
 
-    async def _numbers(self, cluster: str, namespace: str) -> dict[str, Run]:
+    async def _numbers(self, cluster: str, namespace: str) -> dict[str, ShardRun]:
         space, pod = _LABELS
         # The name of a namespace has no character that means anything in a query.
         query = f'__name__=~"{NAMES}", {space}="{namespace}"'

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from tidegate.kinds.integrations.core.waves.rehearsal import job_of
 from tidegate.kinds.integrations.core.workloads.estate import Piece, Unit
-from tidegate.kinds.integrations.dry_runs_port import DryRun, Tell
+from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, Tell
 from tidegate.kinds.integrations.fleet.rehearsal import outcome_of
 from tidegate.kubernetes.port import JOB, Cluster, Take
 from tidegate.model.errors import OutsideError, StaleError
@@ -37,7 +37,7 @@ class JobRunner:
         self._close = close
         self._every_s = every_s
 
-    async def run(self, dry_run: DryRun, said: Tell, noted: Tell) -> int:
+    async def run(self, dry_run: DryRunRequest, said: Tell, noted: Tell) -> int:
         """Make a Job, wait for its end, and tell what it said."""
         piece = dry_run.input.piece
         if piece is None or piece.place is None or piece.shard is None:

@@ -15,12 +15,12 @@ from tidegate.kinds.integrations.core.waves.declaration import declared_of, last
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of as rehearsal_of
 from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
 from tidegate.kinds.integrations.core.waves.reshape import Reshape
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.waves.shard_state import revisions_in, standing_of
 from tidegate.kinds.integrations.core.waves.trial import Trial
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
-    Place,
+    ManagedPlace,
     Unit,
     kind_of,
 )
@@ -45,9 +45,9 @@ from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kubernetes.port import (
     DEPLOYMENT,
     STATEFUL_SET,
-    Kind,
+    ApplyOutcome,
     NotAllowedError,
-    Outcome,
+    ResourceKind,
 )
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
@@ -138,9 +138,9 @@ class IntegrationsFleet:
 
     def _standing(
         self,
-        place: Place,
+        place: ManagedPlace,
         unit: Unit,
-        rules: Rules,
+        rules: ImageRules,
         snapshot: NamespaceSnapshot,
         trials: Mapping[str, Trial],
     ) -> Target:
@@ -186,12 +186,12 @@ class IntegrationsFleet:
             ended = await self._unstick(place, unit, revision, snapshot)
         finally:
             self._snapshots.forget(where)
-        counts = {each: sum(one.outcome is each for one in done) for each in Outcome}
+        counts = {each: sum(one.outcome is each for one in done) for each in ApplyOutcome}
         parts = [f"{count} {each.value}" for each, count in counts.items() if count]
         return ", ".join(parts + ended)
 
     async def _unstick(
-        self, place: Place, unit: Unit, revision: str, snapshot: NamespaceSnapshot
+        self, place: ManagedPlace, unit: Unit, revision: str, snapshot: NamespaceSnapshot
     ) -> list[str]:
         """End pods that never got ready where their controller would leave them for ever."""
         if kind_of(place.managed) != "StatefulSet":
@@ -209,7 +209,7 @@ class IntegrationsFleet:
             return [f"{stuck[0].name} must be deleted by hand: Tidegate may not"]
         return [f"{sum(ended)} stuck pods ended"] if any(ended) else []
 
-    async def _remove(self, place: Place, target: str) -> str:
+    async def _remove(self, place: ManagedPlace, target: str) -> str:
         """Take away what a unit has that the bundle knows no more."""
         where = where_of(place)
         cluster = self._snapshots.find(where[0])
@@ -258,7 +258,9 @@ class IntegrationsFleet:
             await asyncio.sleep(self._look_s)
             self._snapshots.forget(where)
 
-    async def _watch(self, where: Where, kind: Kind, after: str, news: asyncio.Queue[str]) -> None:
+    async def _watch(
+        self, where: Where, kind: ResourceKind, after: str, news: asyncio.Queue[str]
+    ) -> None:
         events = self._snapshots.find(where[0]).watch(where[1], kind, after)
         async with aclosing(events):
             async for event in events:
@@ -269,7 +271,7 @@ class IntegrationsFleet:
                     if where_of(place) == where and place.integration.name == integration:
                         news.put_nowait(place.partition)
 
-    async def _place(self, partition: str) -> tuple[Estate, Place, Rules]:
+    async def _place(self, partition: str) -> tuple[Estate, ManagedPlace, ImageRules]:
         estate = await self._estates.read()
         place = estate.place(partition)
         if place is None or place.managed.rollout is None:
@@ -302,7 +304,7 @@ def _pods(unit: Unit, snapshot: NamespaceSnapshot) -> list[Pod]:
     return [pod for shard in unit.shards for pod in snapshot.pods.get(shard.workload, ())]
 
 
-def _running(place: Place, snapshot: NamespaceSnapshot) -> dict[str, str]:
+def _running(place: ManagedPlace, snapshot: NamespaceSnapshot) -> dict[str, str]:
     """The revision of every unit whose parts all have one and the same."""
     found: dict[str, str] = {}
     for unit in place.units:
@@ -313,7 +315,7 @@ def _running(place: Place, snapshot: NamespaceSnapshot) -> dict[str, str]:
     return found
 
 
-def _others(place: Place, snapshot: NamespaceSnapshot) -> dict[str, str]:
+def _others(place: ManagedPlace, snapshot: NamespaceSnapshot) -> dict[str, str]:
     """Units of which some part is there and is not ours."""
     return {
         unit.name: NOT_OURS

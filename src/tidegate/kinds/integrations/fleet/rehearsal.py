@@ -5,15 +5,19 @@ from contextlib import aclosing, suppress
 from tidegate.kinds.integrations.core.waves.rehearsal import (
     LINES_MAX,
     MARK,
-    Difference,
+    LogDifference,
     compare,
     job_of,
     mark_of,
     target_of,
     unit_of,
 )
-from tidegate.kinds.integrations.core.waves.rules import Rules
-from tidegate.kinds.integrations.core.workloads.estate import INTEGRATION_LABEL, Place, label_text
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.workloads.estate import (
+    INTEGRATION_LABEL,
+    ManagedPlace,
+    label_text,
+)
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshots
 from tidegate.kinds.rollouts.core.journal.facts import Task
@@ -32,11 +36,13 @@ class Rehearsing:
     def __init__(self, snapshots: NamespaceSnapshots) -> None:
         self._snapshots = snapshots
         # What a dry run showed, by place and the two revisions.
-        self._shown: dict[tuple[str, str, str], tuple[int, Difference]] = {}
+        self._shown: dict[tuple[str, str, str], tuple[int, LogDifference]] = {}
         # Dry runs whose rollout was taken back: there is nothing more to take back of them.
         self._returned: set[tuple[str, str]] = set()
 
-    async def report(self, place: Place, rules: Rules, old: str | None) -> tuple[Target, ...]:
+    async def report(
+        self, place: ManagedPlace, rules: ImageRules, old: str | None
+    ) -> tuple[Target, ...]:
         """Where the dry run of a place stands; none where the rules ask for none."""
         if rules.dry_run is None:
             return ()
@@ -56,7 +62,7 @@ class Rehearsing:
         status, detail = _judged(rules, *shown)
         return (Target(name, status, revision=revision, detail=detail),)
 
-    async def _look(self, place: Place, rules: Rules, old: str) -> tuple[Status, str]:
+    async def _look(self, place: ManagedPlace, rules: ImageRules, old: str) -> tuple[Status, str]:
         cluster = self._cluster(place)
         ended: list[Ended] = []
         for revision in (old, place.revision):
@@ -72,7 +78,7 @@ class Rehearsing:
         self._shown[place.name, old, place.revision] = code, compare(before, after)
         return Status.Succeeded, ""
 
-    async def act(self, place: Place, rules: Rules, task: Task, old: str | None) -> str:
+    async def act(self, place: ManagedPlace, rules: ImageRules, task: Task, old: str | None) -> str:
         """Begin the two jobs, anew if there were any; of a return there is nothing to do."""
         if task.change.kind is not ChangeKind.APPLY or old is None:
             self._returned.add((place.name, place.revision))
@@ -91,11 +97,11 @@ class Rehearsing:
                     await cluster.delete(each)
         return f"trying {place.revision} beside {old} on {unit.name}"
 
-    def _cluster(self, place: Place) -> Cluster:
+    def _cluster(self, place: ManagedPlace) -> Cluster:
         return self._snapshots.find(place.managed.namespace.cluster)
 
 
-async def _jobs(cluster: Cluster, place: Place, mark: str = "") -> list[Object]:
+async def _jobs(cluster: Cluster, place: ManagedPlace, mark: str = "") -> list[Object]:
     """The jobs of dry runs here, or of those of one mark; the youngest last."""
     selector = f"{INTEGRATION_LABEL}={label_text(place.integration.name)},"
     selector += f"{MARK}={mark}" if mark else MARK
@@ -107,7 +113,7 @@ async def _jobs(cluster: Cluster, place: Place, mark: str = "") -> list[Object]:
     return sorted(reading.objects, key=age)
 
 
-def _judged(rules: Rules, code: int, difference: Difference) -> tuple[Status, str]:
+def _judged(rules: ImageRules, code: int, difference: LogDifference) -> tuple[Status, str]:
     if code != 0:
         return Status.Failed, f"its dry run ended with exit code {code}"
     assert rules.dry_run is not None
@@ -119,7 +125,7 @@ def _judged(rules: Rules, code: int, difference: Difference) -> tuple[Status, st
     return Status.Failed, f"{_differ(difference)}: {difference.words}; {how}"
 
 
-def _differ(difference: Difference) -> str:
+def _differ(difference: LogDifference) -> str:
     return "1 line differs" if difference.count == 1 else f"{difference.count} lines differ"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from tidegate.kinds.integrations.core.waves.reshape import (
-    Owner,
+    KeyOwner,
     Reshape,
     declared_of,
     drain_target,
@@ -17,7 +17,7 @@ from tidegate.kinds.integrations.core.waves.reshape import (
     share_of_workload,
     still_there,
 )
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit
+from tidegate.kinds.integrations.core.workloads.estate import Estate, ManagedPlace, Unit
 from tidegate.kinds.integrations.fleet.snapshot import (
     NamespaceSnapshot,
     NamespaceSnapshots,
@@ -46,7 +46,7 @@ class Resharding:
         self._known: dict[str, Reshape] = {}
         self._over_at: dict[str, Instant] = {}
 
-    def see(self, place: Place, snapshot: NamespaceSnapshot) -> None:
+    def see(self, place: ManagedPlace, snapshot: NamespaceSnapshot) -> None:
         """Take note of what is split otherwise than it is to be."""
         wanted = {share_of(shard) for shard in place.shards}
         for partition, known in list(self._known.items()):
@@ -64,7 +64,7 @@ class Resharding:
             self._known[each.partition] = each
             self._over_at.pop(each.partition, None)
 
-    def under_way(self, place: Place) -> Iterator[Reshape]:
+    def under_way(self, place: ManagedPlace) -> Iterator[Reshape]:
         """Those of a place that are not over."""
         for partition, each in self._known.items():
             if each.place.name == place.name and partition not in self._over_at:
@@ -142,7 +142,7 @@ class Resharding:
         return f"{len(unit.shards)} started"
 
 
-def _owners(place: Place, snapshot: NamespaceSnapshot) -> Iterator[Owner]:
+def _owners(place: ManagedPlace, snapshot: NamespaceSnapshot) -> Iterator[KeyOwner]:
     """Whoever owns something of this integration here, as far as it is ours to end."""
     name = place.integration.name
     others = {

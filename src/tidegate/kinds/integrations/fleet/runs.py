@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kinds.integrations.core.waves.trial import ShardRun
 from tidegate.kinds.integrations.core.workloads.workloads import PORT
 from tidegate.kinds.integrations.wire.run_numbers import read_run
 from tidegate.kubernetes.port import Cluster, Object
@@ -20,7 +20,7 @@ class PodRuns:
         self._port = port
         self._slots = asyncio.Semaphore(ASKED_AT_ONCE_MAX)
 
-    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, Run]:
+    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, ShardRun]:
         """By the pod's uid."""
         found = await asyncio.gather(*(self._one(cluster, pod) for pod in pods))
         return {pod.uid: run for pod, run in zip(pods, found, strict=True) if run is not None}
@@ -28,7 +28,7 @@ class PodRuns:
     async def close(self) -> None:
         """Clusters are closed by whoever opened them."""
 
-    async def _one(self, cluster: Cluster, pod: Object) -> Run | None:
+    async def _one(self, cluster: Cluster, pod: Object) -> ShardRun | None:
         async with self._slots:
             try:
                 return read_run(await cluster.fetch(pod, self._port, PATH))

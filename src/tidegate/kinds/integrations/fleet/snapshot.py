@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from tidegate.kinds.integrations.core.workloads.estate import Place
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload, pod_of, workload_of
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod, pod_of, workload_of
 from tidegate.kubernetes.port import CRON_JOB, DEPLOYMENT, POD, STATEFUL_SET, Cluster, Object
 from tidegate.model.errors import OutsideError
 
@@ -23,7 +23,7 @@ Find = Callable[[str], Cluster]
 Where = tuple[str, str]
 
 
-def where_of(place: Place) -> Where:
+def where_of(place: ManagedPlace) -> Where:
     """Where a place is."""
     return place.managed.namespace.cluster, place.managed.namespace.name
 
@@ -31,7 +31,7 @@ def where_of(place: Place) -> Where:
 class NamespaceSnapshot(msgspec.Struct, frozen=True):
     """One reading of one namespace."""
 
-    workloads: dict[str, Workload]
+    workloads: dict[str, LiveWorkload]
     # By the workload they are of.
     pods: dict[str, list[Pod]]
     # The documents behind them: workloads by name, pods by uid.
@@ -91,7 +91,7 @@ class NamespaceSnapshots:
             # Without pods everybody would look as if nobody ran.
             raise OutsideError(f"{where[0]}: {where[1]}: pods cannot be read")
         pods: dict[str, list[Pod]] = defaultdict(list)
-        workloads: dict[str, Workload] = {}
+        workloads: dict[str, LiveWorkload] = {}
         objects: dict[str, Object] = {}
         for each in reading.objects:
             if each.kind == POD:

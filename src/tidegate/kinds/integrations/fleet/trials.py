@@ -5,9 +5,9 @@ Whoever has stood a trial is asked for a while yet, because an image may fail la
 
 from collections.abc import Iterable, Sequence
 
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.waves.trial import Trial, advanced, begun
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.integrations.core.workloads.live import Pod
 from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshot
 from tidegate.kinds.integrations.runs_port import Runs
@@ -37,7 +37,7 @@ class Trials:
         self.restarts: dict[str, int] = {}
         self._asked_at: dict[_Key, Instant] = {}
 
-    def begin(self, place: Place, unit: Unit, revision: str, pods: Iterable[Pod]) -> None:
+    def begin(self, place: ManagedPlace, unit: Unit, revision: str, pods: Iterable[Pod]) -> None:
         """A unit was given a revision: whatever it did before does not count."""
         self.restarts.update({pod.uid: pod.restarts for pod in pods})
         for shard in unit.shards:
@@ -46,7 +46,7 @@ class Trials:
             self._passed_at.pop(key, None)
 
     async def read(
-        self, place: Place, rules: Rules, snapshot: NamespaceSnapshot, cluster: Cluster
+        self, place: ManagedPlace, rules: ImageRules, snapshot: NamespaceSnapshot, cluster: Cluster
     ) -> dict[str, Trial]:
         """The trials of a place, by workload, after asking whoever is on trial.
 
@@ -65,7 +65,7 @@ class Trials:
         return {name: self._trials[key] for name, key in keys.items()}
 
     def _to_ask(
-        self, key: _Key, rules: Rules, snapshot: NamespaceSnapshot, image: str
+        self, key: _Key, rules: ImageRules, snapshot: NamespaceSnapshot, image: str
     ) -> Sequence[Pod]:
         self._trials.setdefault(key, Trial())
         passed, now = self._passed_at.get(key), self._clock.now()
@@ -79,7 +79,7 @@ class Trials:
     async def _ask(
         self,
         asked: Sequence[tuple[_Key, Pod]],
-        rules: Rules,
+        rules: ImageRules,
         snapshot: NamespaceSnapshot,
         cluster: Cluster,
     ) -> None:

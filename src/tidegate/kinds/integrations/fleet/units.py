@@ -3,7 +3,7 @@
 import asyncio
 
 from tidegate.kinds.integrations.core.workloads.estate import (
-    Place,
+    ManagedPlace,
     Site,
     Unit,
     manifest_of,
@@ -13,7 +13,7 @@ from tidegate.kubernetes.port import Applied, Cluster, Take
 
 
 async def give(
-    cluster: Cluster, site: Site, place: Place, unit: Unit, revision: str
+    cluster: Cluster, site: Site, place: ManagedPlace, unit: Unit, revision: str
 ) -> list[Applied]:
     """Apply all workloads of a unit at once; the first that failed is raised when all have ended.
 

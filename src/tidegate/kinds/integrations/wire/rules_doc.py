@@ -18,15 +18,15 @@ from tidegate.kinds.integrations.core.waves.rules import (
     REST,
     RUNS_DEFAULT,
     Cohort,
-    DryRun,
-    Rules,
+    DryRunRule,
+    ImageRules,
 )
 from tidegate.kinds.rollouts.core.strategy import StrategyType
 from tidegate.kinds.rollouts.wire.strategy_doc import read_strategy
 from tidegate.model.problem import shown
 
 
-def read_rules(reader: Reader, where: str) -> Rules:
+def read_rules(reader: Reader, where: str) -> ImageRules:
     """The rules; their problems are collected on the way."""
     groups = _groups(reader)
     runs = _runs(reader, "runs", RUNS_DEFAULT)
@@ -45,7 +45,7 @@ def read_rules(reader: Reader, where: str) -> Rules:
         reader.problems.add(
             reader.at("dryRun"), "not awaited under All", "write type: Progressive, or drop it"
         )
-    return Rules(
+    return ImageRules(
         strategy=strategy,
         groups=groups,
         runs=runs,
@@ -82,8 +82,8 @@ def _runs(reader: Reader, name: str, default: int) -> int:
     return default if count is None else count
 
 
-def _dry_run(reader: Reader) -> DryRun:
+def _dry_run(reader: Reader) -> DryRunRule:
     body = reader.child("dryRun")
-    found = DryRun(body.text("shard"), tuple(body.texts("accepts")))
+    found = DryRunRule(body.text("shard"), tuple(body.texts("accepts")))
     body.close()
     return found

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from tidegate.edit.edit import edit, found, located
-from tidegate.edit.edits import Edited, Found, Original, Replace
+from tidegate.edit.edits import Edited, FoundValue, Original, Replace
 from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.kinds.promotions.core.model import (
     COMMIT,
@@ -195,7 +195,7 @@ def _in_file(
         yield Spot(_held(environment, original.name, each, place), named)
 
 
-def _held(environment: str, file: str, each: Found, place: Declared, note: str = "") -> Held:
+def _held(environment: str, file: str, each: FoundValue, place: Declared, note: str = "") -> Held:
     return Held(
         environment=environment,
         file=file,

@@ -13,7 +13,7 @@ from tidegate.kubernetes.simulated.life.life import Life
 from tidegate.kubernetes.simulated.life.steps import (
     Birth,
     Scene,
-    Step,
+    WorkloadStep,
     condition,
     revision_of,
     without_zeros,
@@ -25,10 +25,10 @@ _DEADLINE_DEFAULT_S = 600
 _DONE, _LATE = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
 
 
-def next_step(scene: Scene) -> Step:
+def next_step(scene: Scene) -> WorkloadStep:
     """Which pods are made, and which are told to stop."""
     if scene.spec.get("paused"):
-        return Step()
+        return WorkloadStep()
     new, old = _parted(scene)
     if (scene.spec.get("strategy") or {}).get("type") == "Recreate":
         return _recreate(scene, new, old)
@@ -41,7 +41,7 @@ def next_step(scene: Scene) -> Step:
     # The youngest go first.
     stops += new[room:]
     births = max(0, min(scene.replicas, most - len(old)) - len(new))
-    return Step((Birth(),) * births, tuple(stops), _look_at(scene))
+    return WorkloadStep((Birth(),) * births, tuple(stops), _look_at(scene))
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
@@ -107,13 +107,13 @@ def _surplus_old(scene: Scene, new: list[Life], old: list[Life], least: int) -> 
     return useless + useful[: min(spare, len(useful))]
 
 
-def _recreate(scene: Scene, new: list[Life], old: list[Life]) -> Step:
+def _recreate(scene: Scene, new: list[Life], old: list[Life]) -> WorkloadStep:
     """Nothing new before everything old is gone."""
     going = any(each.gone_at is not None for each in scene.pods)
     if old or going:
-        return Step((), tuple(old + new[scene.replicas :]), _look_at(scene))
+        return WorkloadStep((), tuple(old + new[scene.replicas :]), _look_at(scene))
     births = max(0, scene.replicas - len(new))
-    return Step((Birth(),) * births, tuple(new[scene.replicas :]), _look_at(scene))
+    return WorkloadStep((Birth(),) * births, tuple(new[scene.replicas :]), _look_at(scene))
 
 
 def _look_at(scene: Scene) -> Instant | None:

@@ -7,11 +7,17 @@ change that would mend it; somebody has to delete that pod by hand.
 from typing import Any
 
 from tidegate.kubernetes.simulated.life.life import Life
-from tidegate.kubernetes.simulated.life.steps import Birth, Scene, Step, revision_of, without_zeros
+from tidegate.kubernetes.simulated.life.steps import (
+    Birth,
+    Scene,
+    WorkloadStep,
+    revision_of,
+    without_zeros,
+)
 from tidegate.model.time import Instant
 
 
-def next_step(scene: Scene) -> Step:
+def next_step(scene: Scene) -> WorkloadStep:
     """Which pod is made, or told to stop."""
     pods = {number_of(each): each for each in scene.pods}
     parallel = scene.spec.get("podManagementPolicy") == "Parallel"
@@ -21,10 +27,10 @@ def next_step(scene: Scene) -> Step:
         if pod is None:
             births.append(Birth(f"{scene.name}-{number}"))
         if not parallel and (pod is None or not scene.available(pod)):
-            return Step(tuple(births), (), _look_at(scene))
+            return WorkloadStep(tuple(births), (), _look_at(scene))
     if births:
-        return Step(tuple(births), (), _look_at(scene))
-    return Step((), _stops(scene, pods, parallel), _look_at(scene))
+        return WorkloadStep(tuple(births), (), _look_at(scene))
+    return WorkloadStep((), _stops(scene, pods, parallel), _look_at(scene))
 
 
 def status_of(scene: Scene) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Birth(msgspec.Struct, frozen=True):
     first_run: int = 1
 
 
-class Step(msgspec.Struct, frozen=True):
+class WorkloadStep(msgspec.Struct, frozen=True):
     """What to do about a workload now, and when to look again if nothing happens."""
 
     births: tuple[Birth, ...] = ()

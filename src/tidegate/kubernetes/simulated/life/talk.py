@@ -4,10 +4,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from tidegate.kubernetes.port import POD, RefusedError
+from tidegate.kubernetes.port import POD, ObjectRefusedError
 from tidegate.kubernetes.simulated.api import Key, LogLine, SimulatedApi
-from tidegate.kubernetes.simulated.life.life import Life, Phase
-from tidegate.kubernetes.simulated.life.words import Worker, first_kept, lines, numbers, worker_of
+from tidegate.kubernetes.simulated.life.life import Life, PodPhase
+from tidegate.kubernetes.simulated.life.words import (
+    ContainerIdentity,
+    first_kept,
+    lines,
+    numbers,
+    worker_of,
+)
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Instant
@@ -29,7 +35,7 @@ class Talk:
         """A pod's numbers, once it is ready and at its port."""
         life, spec = self._found(namespace, pod)
         worker, now = worker_of(spec), self._clock.now()
-        if life.at(now).phase is not Phase.READY or port not in worker.ports:
+        if life.at(now).phase is not PodPhase.READY or port not in worker.ports:
             raise OutsideError("it does not answer: connection refused")
         if f"/{path.lstrip('/')}" != METRICS:
             raise OutsideError("HTTP 404")
@@ -51,14 +57,14 @@ class Talk:
         now, worker = self._clock.now(), worker_of(spec)
         if life.at(now).started_at is None:
             waits = f'container "{name}" in pod "{pod}" is waiting to start: ContainerCreating'
-            raise RefusedError(waits)
+            raise ObjectRefusedError(waits)
         # Sidecars have nothing to say.
         return self._lines(life, worker if name == worker.container else None, follow, tail, since)
 
     async def _lines(
         self,
         life: Life,
-        worker: Worker | None,
+        worker: ContainerIdentity | None,
         follow: bool,
         tail: int | None,
         since: Instant | None,
@@ -85,7 +91,7 @@ class Talk:
             event.set()
 
     async def _further(
-        self, life: Life, worker: Worker, first: int, told: int
+        self, life: Life, worker: ContainerIdentity, first: int, told: int
     ) -> AsyncGenerator[LogLine, None]:
         """What is written from now on."""
         gone = self._gone.setdefault(life.key, asyncio.Event())
@@ -122,10 +128,10 @@ class Talk:
 def _container(pod: str, container: str, spec: Mapping[str, Any]) -> str:
     names = [str(each.get("name")) for each in spec.get("containers") or ()]
     if container and container not in names:
-        raise RefusedError(f"container {container} is not valid for pod {pod}")
+        raise ObjectRefusedError(f"container {container} is not valid for pod {pod}")
     if not container and len(names) != 1:
         choices = " ".join(names)
-        raise RefusedError(
+        raise ObjectRefusedError(
             f"a container name must be specified for pod {pod}, choose one of: [{choices}]"
         )
     return container or names[0]

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from tidegate.kubernetes.simulated.api import LogLine
-from tidegate.kubernetes.simulated.behaviour_doc import Start
-from tidegate.kubernetes.simulated.life.life import Life, Run
+from tidegate.kubernetes.simulated.behaviour_doc import ContainerStart
+from tidegate.kubernetes.simulated.life.life import Life, PodRun
 from tidegate.model.time import SECOND, Duration, Instant, format_second
 
 # The container that does the work, where there are several.
@@ -19,7 +19,7 @@ RUNS_KEPT_MAX = 200
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
-class Worker(msgspec.Struct, frozen=True):
+class ContainerIdentity(msgspec.Struct, frozen=True):
     """Who a pod's container is, by its own variables."""
 
     container: str
@@ -41,7 +41,7 @@ class Worker(msgspec.Struct, frozen=True):
         return tag or digest or "latest"
 
 
-def worker_of(spec: Mapping[str, Any]) -> Worker:
+def worker_of(spec: Mapping[str, Any]) -> ContainerIdentity:
     """The container of a pod that does the work."""
     containers = spec.get("containers") or [{"name": WORKER, "image": ""}]
     chosen = next((each for each in containers if each.get("name") == WORKER), containers[0])
@@ -49,7 +49,7 @@ def worker_of(spec: Mapping[str, Any]) -> Worker:
     key, number, count = env.get("SHARD_KEY", ""), env.get("SHARD_ID", ""), env.get("SHARDS", "")
     sleep = env.get("SLEEP_DURATION_SECS", "")
     ports = tuple(int(each["containerPort"]) for each in chosen.get("ports") or ())
-    return Worker(
+    return ContainerIdentity(
         container=str(chosen.get("name") or WORKER),
         image=str(chosen.get("image") or ""),
         integration=env.get("INTEGRATION_NAME", ""),
@@ -61,7 +61,7 @@ def worker_of(spec: Mapping[str, Any]) -> Worker:
     )
 
 
-def numbers(life: Life, worker: Worker, now: Instant) -> str:
+def numbers(life: Life, worker: ContainerIdentity, now: Instant) -> str:
     """What a loop exports; there is nothing to say before its first run has ended."""
     count = life.ended(now)
     last = life.run(count - 1) if count else None
@@ -87,9 +87,9 @@ def numbers(life: Life, worker: Worker, now: Instant) -> str:
     return "\n".join(lines) + "\n"
 
 
-def lines(life: Life, worker: Worker, first: int = 0) -> Iterator[tuple[int, LogLine]]:
+def lines(life: Life, worker: ContainerIdentity, first: int = 0) -> Iterator[tuple[int, LogLine]]:
     """The lines of all runs from one on, for good, each with the number of its run."""
-    crashes = life.manner.start is Start.CRASH_LOOP and not life.once
+    crashes = life.manner.start is ContainerStart.CRASH_LOOP and not life.once
     index = first
     while life.runs or crashes:
         run = life.crash(index) if crashes else life.run(index)
@@ -105,7 +105,7 @@ def first_kept(life: Life, now: Instant) -> int:
     return max(0, max(life.begun(now), life.crashes_begun(now)) - RUNS_KEPT_MAX)
 
 
-def _of_run(life: Life, worker: Worker, run: Run) -> Iterator[LogLine]:
+def _of_run(life: Life, worker: ContainerIdentity, run: PodRun) -> Iterator[LogLine]:
     said = life.manner.fail_log if run.exit_code else life.manner.log
     lasts = run.ends_at - run.begins_at
     for number, text in enumerate(said):
@@ -113,7 +113,7 @@ def _of_run(life: Life, worker: Worker, run: Run) -> Iterator[LogLine]:
         yield LogLine(at, _line(text, worker, run, at))
 
 
-def _line(text: str, worker: Worker, run: Run, at: Instant) -> str:
+def _line(text: str, worker: ContainerIdentity, run: PodRun, at: Instant) -> str:
     level, rest, _ = "ERROR" if run.exit_code else "INFO", text, ""
     for each in _LEVELS:
         if text.startswith(f"{each}: "):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tidegate.kubernetes.port import ConflictError, ExpiredError, RefusedError
+from tidegate.kubernetes.port import ConflictError, ExpiredError, ObjectRefusedError
 from tidegate.model.errors import OutsideError, StaleError, TidegateError, UserError
 
 _REASONS = {
@@ -69,7 +69,7 @@ def refusal_of(error: TidegateError, api_version: str = "v1") -> RefusalError:
         return RefusalError(410, "The provided resource version is too old")
     if isinstance(error, StaleError):
         return RefusalError(409, text)
-    if isinstance(error, RefusedError):
+    if isinstance(error, ObjectRefusedError):
         return _invalid(text)
     if isinstance(error, UserError):
         return RefusalError(400, text)

@@ -12,7 +12,13 @@ from contextlib import aclosing, suppress
 import msgspec
 from aiohttp import web
 
-from tidegate.kubernetes.port import POD, Change, ExpiredError, Kind, RefusedError
+from tidegate.kubernetes.port import (
+    POD,
+    ExpiredError,
+    ObjectEvent,
+    ObjectRefusedError,
+    ResourceKind,
+)
 from tidegate.kubernetes.simulated.api import Insides, LogLine, SimulatedApi
 from tidegate.kubernetes.simulated.cluster import chooser
 from tidegate.kubernetes.simulated.server.refusals import RefusalError, refusal_of
@@ -48,13 +54,13 @@ class Hosted(msgspec.Struct, frozen=True):
 class _Place(msgspec.Struct, frozen=True):
     """What a path leads to."""
 
-    kind: Kind
+    kind: ResourceKind
     namespace: str
     name: str = ""
     below: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[Kind, str, str]:
+    def key(self) -> tuple[ResourceKind, str, str]:
         """The object there."""
         return self.kind, self.namespace, self.name
 
@@ -208,7 +214,7 @@ class _Door:
                 tail=int(query["tailLines"]) if "tailLines" in query else None,
                 since=parse_instant(query["sinceTime"]) if "sinceTime" in query else None,
             )
-        except RefusedError as error:
+        except ObjectRefusedError as error:
             raise RefusalError(400, str(error)) from None
         except ValueError as error:
             raise RefusalError(400, f"{query}: {error}") from None
@@ -256,7 +262,7 @@ class _Watch:
         """What is there; and of which version that is."""
         version = self._api.version
         for key, record in list(self._api.listed(self._place.kind, self._place.namespace)):
-            await self._tell(response, Change.ADDED, self._resources.shown(key, record))
+            await self._tell(response, ObjectEvent.ADDED, self._resources.shown(key, record))
         return version
 
     async def tell(self, response: web.StreamResponse, after: int, lasts_s: float) -> None:
@@ -278,7 +284,9 @@ class _Watch:
             mark = {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata}
             await response.write(_encode({"type": "BOOKMARK", "object": mark}) + b"\n")
 
-    async def _tell(self, response: web.StreamResponse, change: Change, document: Json) -> None:
+    async def _tell(
+        self, response: web.StreamResponse, change: ObjectEvent, document: Json
+    ) -> None:
         if self._chosen(document):
             await response.write(_encode({"type": change.value, "object": document}) + b"\n")
 

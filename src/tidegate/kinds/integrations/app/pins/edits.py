@@ -19,7 +19,7 @@ from tidegate.edit.edits import (
     AddItem,
     Edit,
     Edited,
-    Note,
+    LineNote,
     Original,
     Remove,
     Replace,
@@ -31,7 +31,7 @@ from tidegate.kinds.integrations.bundle.section import INTEGRATION_SCHEMA
 from tidegate.kinds.integrations.core.review.notes import MARK
 from tidegate.kinds.integrations.core.sharding.model import Integration, Managed
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC
-from tidegate.kinds.integrations.core.workloads.estate import Place
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
 
@@ -44,7 +44,7 @@ _WHOM = ("shard", "awsAccount", "awsAccounts")
 _NAMING = frozenset((*_WHOM, "shardingStrategy"))
 
 
-class Pin(msgspec.Struct, frozen=True, kw_only=True):
+class ImagePin(msgspec.Struct, frozen=True, kw_only=True):
     """One shard to be pinned."""
 
     shard: str
@@ -55,17 +55,21 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-def pinned(read: Callable[[str], bytes], asked: Iterable[tuple[Place, Pin]]) -> list[Edited]:
+def pinned(
+    read: Callable[[str], bytes], asked: Iterable[tuple[ManagedPlace, ImagePin]]
+) -> list[Edited]:
     """The files in which these shards are pinned, as they should be written; unchanged ones not."""
-    by_place: dict[str, tuple[Place, list[Pin]]] = {}
+    by_place: dict[str, tuple[ManagedPlace, list[ImagePin]]] = {}
     for place, pin in asked:
         by_place.setdefault(place.name, (place, []))[1].append(pin)
     return _edited(read, by_place.values(), pin_edits)
 
 
-def unpinned(read: Callable[[str], bytes], asked: Iterable[tuple[Place, str]]) -> list[Edited]:
+def unpinned(
+    read: Callable[[str], bytes], asked: Iterable[tuple[ManagedPlace, str]]
+) -> list[Edited]:
     """The files in which these shards are pinned no more; unchanged ones not."""
-    by_place: dict[str, tuple[Place, list[str]]] = {}
+    by_place: dict[str, tuple[ManagedPlace, list[str]]] = {}
     for place, shard in asked:
         by_place.setdefault(place.name, (place, []))[1].append(shard)
     return _edited(read, by_place.values(), unpin_edits)
@@ -73,7 +77,7 @@ def unpinned(read: Callable[[str], bytes], asked: Iterable[tuple[Place, str]]) -
 
 def _edited(
     read: Callable[[str], bytes],
-    asked: Iterable[tuple[Place, list[T]]],
+    asked: Iterable[tuple[ManagedPlace, list[T]]],
     edits_of: Callable[[Original, Integration, Managed, Sequence[T]], list[Edit]],
 ) -> list[Edited]:
     """Every file once: edits in one entry of `managed` leave the numbers of the others alone."""
@@ -179,13 +183,13 @@ def _standing(
 
 
 def pin_edits(
-    original: Original, integration: Integration, managed: Managed, pins: Sequence[Pin]
+    original: Original, integration: Integration, managed: Managed, pins: Sequence[ImagePin]
 ) -> list[Edit]:
     """What makes shards of one place keep their images."""
     entry = _Entry(original, integration, managed)
     edits: list[Edit] = []
     notes: list[Edit] = []
-    fresh: list[Pin] = []
+    fresh: list[ImagePin] = []
     for pin in pins:
         item = entry.item(pin.shard)
         if item is None:
@@ -198,10 +202,10 @@ def pin_edits(
         elif item.written[IMAGE] != pin.image:
             edits.append(Replace(entry.place(image), pin.image))
         if pin.note is not None:
-            notes.append(Note(entry.place(image), MARK, pin.note))
+            notes.append(LineNote(entry.place(image), MARK, pin.note))
     added, at = _adding(entry, fresh)
     notes += (
-        Note(entry.place((*at, number, IMAGE)), MARK, pin.note)
+        LineNote(entry.place((*at, number, IMAGE)), MARK, pin.note)
         for number, pin in enumerate(fresh, start=len(entry.items))
         if pin.note is not None
     )
@@ -214,7 +218,7 @@ def _key(each: Edit) -> tuple[str, str, str]:
     return type(each).__name__, str(each.place), value
 
 
-def _adding(entry: _Entry, pins: Sequence[Pin]) -> tuple[list[Edit], Path]:
+def _adding(entry: _Entry, pins: Sequence[ImagePin]) -> tuple[list[Edit], Path]:
     """Overrides for those who have none, and the path of the list they stand in then."""
     way = _way(entry.items)
     items = [_item(pin, way, static=entry.static) for pin in pins]
@@ -246,7 +250,7 @@ def _way(items: Sequence[_Item]) -> _Way:
     return _Way()
 
 
-def _item(pin: Pin, way: _Way, *, static: bool) -> dict[str, Any]:
+def _item(pin: ImagePin, way: _Way, *, static: bool) -> dict[str, Any]:
     item: dict[str, Any] = {}
     if way.strategy is not None:
         item["shardingStrategy"] = way.strategy
@@ -279,7 +283,7 @@ def unpin_edits(
         entry.only_for(item, shards)
     kept = {entry.line((*item.path, IMAGE)) for item in pinned if item not in going}
     edits: list[Edit] = [
-        Note(entry.place(image), MARK, "")
+        LineNote(entry.place(image), MARK, "")
         for image in ((*item.path, IMAGE) for item in going)
         if entry.line(image) not in kept
     ]

@@ -13,8 +13,8 @@ from tidegate.kinds.integrations.app.pins.edits import image_lines
 from tidegate.kinds.integrations.app.pins.planner import reader
 from tidegate.kinds.integrations.app.shards import in_order
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.kinds.integrations.core.review.aims import Aim, At, aims_of
-from tidegate.kinds.integrations.core.review.notes import Note, read_note
+from tidegate.kinds.integrations.core.review.aims import At, PinTarget, aims_of
+from tidegate.kinds.integrations.core.review.notes import PinNote, read_note
 from tidegate.kinds.integrations.core.sharding.inventory import Past, behind
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
@@ -104,7 +104,7 @@ def _field(pin: BundlePin | JournalPin, name: str) -> object:
     return getattr(pin, name) if isinstance(pin, BundlePin) else pin.get(name)
 
 
-def pinned_aims(view: EstateView) -> list[Aim]:
+def pinned_aims(view: EstateView) -> list[PinTarget]:
     """Every shard with an image of its own, by environment and in natural order."""
     inventories = INTEGRATIONS.of(view.bundle).inventories
     aims = [aim for aim in aims_of(view.estate, inventories) if aim.image]
@@ -125,7 +125,9 @@ def bundle_pins(
     )
 
 
-def _pin(tree: Tree, aim: Aim, now: Instant, past: Past | None, writer: Commit | None) -> BundlePin:
+def _pin(
+    tree: Tree, aim: PinTarget, now: Instant, past: Past | None, writer: Commit | None
+) -> BundlePin:
     override, namespace = aim.override, aim.place.managed.namespace
     assert override is not None
     note = read_note(override.note)
@@ -157,7 +159,7 @@ def _pin(tree: Tree, aim: Aim, now: Instant, past: Past | None, writer: Commit |
     )
 
 
-def _remark(aim: Aim, note: Note | None, now: Instant) -> str | None:
+def _remark(aim: PinTarget, note: PinNote | None, now: Instant) -> str | None:
     """What to look at."""
     ends = note.expires_at if note is not None else None
     if ends is not None and ends <= now:
@@ -172,7 +174,7 @@ def _remark(aim: Aim, note: Note | None, now: Instant) -> str | None:
 
 def writers_of(
     view: EstateView,
-    aims: Sequence[Aim],
+    aims: Sequence[PinTarget],
     repository: Repository,
     commit: str,
     there: Tree,
@@ -188,12 +190,12 @@ def writers_of(
     return found
 
 
-def _lines(tree: Tree) -> Callable[[Aim], tuple[str, int]]:
+def _lines(tree: Tree) -> Callable[[PinTarget], tuple[str, int]]:
     """The file and line of each pinned image; every place is read once."""
     read = reader(tree)
     known: dict[str, dict[str, int]] = {}
 
-    def line_of(aim: Aim) -> tuple[str, int]:
+    def line_of(aim: PinTarget) -> tuple[str, int]:
         place, file = aim.place, aim.place.managed.where.rpartition(":")[0]
         if place.name not in known:
             original = read_original(file, read(file))

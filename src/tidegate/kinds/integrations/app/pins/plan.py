@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.edit.edits import Edited
 from tidegate.kinds.integrations.app.shards import in_order
-from tidegate.kinds.integrations.core.review.aims import Aim, At
+from tidegate.kinds.integrations.core.review.aims import At, PinTarget
 from tidegate.model.counted import counted
 from tidegate.model.document import Document, Part
 from tidegate.registry.image import is_same
@@ -20,7 +20,7 @@ NAMES_SHOWN = 5
 class ShardPin(msgspec.Struct, frozen=True, kw_only=True):
     """What is to become of one shard."""
 
-    aim: Aim
+    aim: PinTarget
     # What it runs, or what the bundle wants where clusters were not read.
     now: str
     # The image of its own it is to have; empty: none any more.

@@ -17,7 +17,7 @@ from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.comparison import new_errors
 from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, settled
 from tidegate.kinds.integrations.app.estates import estate_in
-from tidegate.kinds.integrations.app.pins.edits import Pin, pinned, unpinned
+from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
 from tidegate.kinds.integrations.app.pins.plan import (
     ChangedLine,
     PinEdits,
@@ -31,15 +31,15 @@ from tidegate.kinds.integrations.app.pins.plan import (
 from tidegate.kinds.integrations.app.shards import UNREAD, shard_rows
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.aims import (
-    Aim,
     At,
+    PinTarget,
     aims_of,
     chosen,
     image_to_keep,
     restarted,
     touched,
 )
-from tidegate.kinds.integrations.core.review.notes import Note
+from tidegate.kinds.integrations.core.review.notes import PinNote
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems
@@ -58,7 +58,7 @@ class PinRequest(msgspec.Struct, frozen=True, kw_only=True):
     but: tuple[str, ...] | None = None
     image: str = ""
     wanted: bool = False
-    note: Note
+    note: PinNote
 
 
 class PinGround(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ async def plan_unpin(ground: PinGround, integration: str, shards: tuple[str, ...
 
 def _aims(
     view: EstateView, integration: str, names: Sequence[str], but: Sequence[str] | None
-) -> list[Aim]:
+) -> list[PinTarget]:
     problems = Problems()
     every = aims_of(
         view.estate,
@@ -145,7 +145,7 @@ def _aims(
     return aims
 
 
-def _one_environment(aims: Iterable[Aim]) -> None:
+def _one_environment(aims: Iterable[PinTarget]) -> None:
     """UserError for one image in several environments at once, which is rarely intended."""
     names = sorted({aim.place.managed.namespace.environment for aim in aims})
     if len(names) > 1:
@@ -161,7 +161,7 @@ def _fits(image: str, repository: str) -> None:
         raise UserError((Problem("", f'"{image}" is neither a tag nor a digest', hint),))
 
 
-def _kept(aims: Iterable[Aim]) -> dict[At, str]:
+def _kept(aims: Iterable[PinTarget]) -> dict[At, str]:
     """What each is to run as the bundle has it."""
     problems = Problems()
     found = {aim.at: image_to_keep(aim, aim.place.wanted(aim.unit), problems) for aim in aims}
@@ -171,7 +171,7 @@ def _kept(aims: Iterable[Aim]) -> dict[At, str]:
 
 
 async def _running(
-    ground: PinGround, aims: Sequence[Aim], *, strict: bool
+    ground: PinGround, aims: Sequence[PinTarget], *, strict: bool
 ) -> tuple[dict[At, str], list[str]]:
     """What each runs, and the shards that run nothing yet: an error if they are named."""
     units = [(aim.place, aim.unit) for aim in aims]
@@ -220,9 +220,9 @@ def edits_on(tree: Tree, bundle: Bundle, estate: Estate, edits: PinEdits) -> lis
     return pinned(read, pins) if pins else unpinned(read, gone)
 
 
-def _pin(aim: Aim, said: PinnedImage) -> Pin:
+def _pin(aim: PinTarget, said: PinnedImage) -> ImagePin:
     note = None if said.as_it_is and aim.image == said.image else said.note
-    return Pin(shard=aim.shard, image=said.image, ref=aim.ref, note=note)
+    return ImagePin(shard=aim.shard, image=said.image, ref=aim.ref, note=note)
 
 
 def reader(tree: Tree) -> Callable[[str], bytes]:

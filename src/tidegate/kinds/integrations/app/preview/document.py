@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tidegate.bundle.finding import Finding
+from tidegate.bundle.finding import BundleFinding
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.integrations.app.plan import FieldDifference
 from tidegate.kinds.integrations.app.preview.prospect import Prospect
@@ -161,7 +161,7 @@ class Preview(Document, frozen=True, kw_only=True):
     applied: tuple[PreviewApplied, ...]
     pinned: tuple[PreviewPin, ...]
     warnings: tuple[PreviewNote, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[BundleFinding, ...]
 
 
 def preview_document(prospect: Prospect) -> Preview:

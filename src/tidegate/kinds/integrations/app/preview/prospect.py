@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.bundle.finding import Finding
+from tidegate.bundle.finding import BundleFinding
 from tidegate.kinds.integrations.app.comparison import Comparison
 from tidegate.kinds.integrations.app.preview.schedule import RolloutSchedule
 from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate
@@ -80,7 +80,7 @@ class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     schedules: tuple[RolloutSchedule, ...]
     pinned: tuple[KeptShard, ...]
     warnings: tuple[PreviewWarning, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[BundleFinding, ...]
     fixed: int
 
     @property

@@ -16,9 +16,9 @@ from tidegate.kinds.integrations.app.preview.schedule import (
 )
 from tidegate.kinds.integrations.core.review.effect import Effect, Fate
 from tidegate.kinds.integrations.core.waves.outset import Move
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.workloads.difference import difference_text
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.model.time import SECOND, Instant, format_age
 
 Mark = Callable[[str], str]
@@ -189,7 +189,7 @@ def _clash(one: BrakeMet, stage: ScheduledGroup, now: Instant, mark: Mark) -> st
     return f"{some}would start {date(one.at, now)}, {mark(sentence(one.verdict))}{end}"
 
 
-def rules(place_rules: Rules) -> str:
+def rules(place_rules: ImageRules) -> str:
     """Under which rules a place moves, in short."""
     strategy = place_rules.strategy
     said = [f"soak {format_age(strategy.soak)}"] if strategy.soak else []
@@ -202,7 +202,7 @@ def rules(place_rules: Rules) -> str:
     return ", ".join([strategy.type.value, *said])
 
 
-def where(place: Place) -> str:
+def where(place: ManagedPlace) -> str:
     """`production · cluster/namespace`."""
     space = place.managed.namespace
     return f"{space.environment} · {space.cluster}/{space.name}"

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from tidegate.kinds.integrations.client.runners.process import GRACE_S, run_process
-from tidegate.kinds.integrations.dry_runs_port import DryRun, Tell
+from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, Tell
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all
 
@@ -37,7 +37,7 @@ class CommandRunner:
         self._grace_s = grace_s
         self._environment = dict(os.environ if environment is None else environment)
 
-    async def run(self, dry_run: DryRun, said: Tell, noted: Tell) -> int:
+    async def run(self, dry_run: DryRunRequest, said: Tell, noted: Tell) -> int:
         """Run it; its output is what it says."""
         words = list(filled(self._words, dry_run))
         noted(f"+ {shlex.join(words)}")
@@ -50,7 +50,7 @@ class CommandRunner:
         """It holds nothing."""
 
 
-def filled(words: tuple[str, ...], dry_run: DryRun) -> Iterator[str]:
+def filled(words: tuple[str, ...], dry_run: DryRunRequest) -> Iterator[str]:
     """The words of a template for one run."""
     values = {
         "integration": dry_run.integration,

@@ -18,8 +18,8 @@ from tidegate.kinds.integrations.core.sharding.strategies import ALIASES, STRATE
 from tidegate.kinds.integrations.core.waves.rehearsal import dry_variables
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
+    ManagedPlace,
     Piece,
-    Place,
     manifest_of,
     pieces_of,
 )
@@ -115,7 +115,7 @@ def without_data(affected: Affected) -> Affected:
     return Affected(kept, (*affected.skipped, *away))
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedSide(msgspec.Struct, frozen=True, kw_only=True):
     """One side of a change, as far as it matters here."""
 
     estate: Estate
@@ -136,7 +136,7 @@ def tag_in(text: str) -> str:
     return str(found[-1][1]) if found else ""
 
 
-def affected_by(base: View, head: View, effects: Effects, changed: Files) -> Affected:
+def affected_by(base: CheckedSide, head: CheckedSide, effects: Effects, changed: Files) -> Affected:
     """Every shard a change affects; `changed` has the schemas of each file, before and after."""
     cases: list[Case] = []
     skipped: list[Skipped] = []
@@ -171,8 +171,8 @@ class _Grounds:
         self,
         integration: Integration,
         prior: Integration | None,
-        base: View,
-        head: View,
+        base: CheckedSide,
+        head: CheckedSide,
         changed: Files,
     ) -> None:
         self.base, self.head, self.prior = base, head, prior
@@ -185,7 +185,7 @@ class _Grounds:
         if _takes_tag(integration) and not self.check.image_ref and head.tag != base.tag:
             self.all.append(f".env: {base.tag or 'no tag'} → {head.tag or 'no tag'}")
 
-    def of_place(self, place: Place) -> dict[str, list[str]]:
+    def of_place(self, place: ManagedPlace) -> dict[str, list[str]]:
         """The files that matter to each shard, by its key; those under "" matter to all."""
         strategy = place.managed.sharding.strategy
         row = STRATEGIES.get(ALIASES.get(strategy, strategy))
@@ -282,7 +282,7 @@ def _unmanaged(integration: Integration, grounds: _Grounds) -> Iterator[Case | S
     )
 
 
-def _command(check: Check, view: View) -> Input:
+def _command(check: Check, view: CheckedSide) -> Input:
     name, _, arguments = check.command.strip().partition(" ")
     revision = check.image_ref or view.tag or DEFAULTS["IMAGE_TAG"]
     variables = {"INTEGRATION_NAME": name, "DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
@@ -296,7 +296,7 @@ def _command(check: Check, view: View) -> Input:
     )
 
 
-def _input(piece: Piece, integration: Integration, view: View) -> Input:
+def _input(piece: Piece, integration: Integration, view: CheckedSide) -> Input:
     assert piece.place is not None
     assert piece.shard is not None
     image = _image(piece, integration, view.tag)

@@ -17,8 +17,8 @@ from tidegate.kinds.integrations.core.sharding.strategies import ALIASES, STRATE
 from tidegate.kinds.integrations.core.workloads.difference import differences, restarts
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
+    ManagedPlace,
     Piece,
-    Place,
     Unit,
     manifest_of,
     pieces_of,
@@ -31,10 +31,10 @@ At = tuple[str, str]
 _OTHERWISE = "write --image REF, or --wanted for what the bundle wants"
 
 
-class Aim(msgspec.Struct, frozen=True):
+class PinTarget(msgspec.Struct, frozen=True):
     """One shard that is meant, where it runs."""
 
-    place: Place
+    place: ManagedPlace
     unit: Unit
     # What overrides call it: an item of an inventory, or a number.
     shard: str
@@ -62,10 +62,10 @@ def aims_of(
     inventories: Inventories,
     integration: str = "",
     environments: Sequence[str] = (),
-) -> list[Aim]:
+) -> list[PinTarget]:
     """Every shard of an integration, or of all, in some environments, or in all."""
     return [
-        Aim(place, unit, *_called(place, unit, inventories))
+        PinTarget(place, unit, *_called(place, unit, inventories))
         for place in estate.places
         if integration in ("", place.integration.name)
         and (not environments or place.managed.namespace.environment in environments)
@@ -73,7 +73,7 @@ def aims_of(
     ]
 
 
-def _called(place: Place, unit: Unit, inventories: Inventories) -> tuple[str, str]:
+def _called(place: ManagedPlace, unit: Unit, inventories: Inventories) -> tuple[str, str]:
     """What overrides call a shard, and its file."""
     first = unit.shards[0]
     if not first.key:
@@ -84,7 +84,9 @@ def _called(place: Place, unit: Unit, inventories: Inventories) -> tuple[str, st
     return key.name, f"/{key.file}" if key.file and key.alone else ""
 
 
-def chosen(aims: Sequence[Aim], names: Sequence[str], problems: Problems, flag: str) -> list[Aim]:
+def chosen(
+    aims: Sequence[PinTarget], names: Sequence[str], problems: Problems, flag: str
+) -> list[PinTarget]:
     """Those of some names; a problem for each name that nobody has."""
     known = {name: aim for aim in aims for name in _names(aim)}
     for name in names:
@@ -94,13 +96,13 @@ def chosen(aims: Sequence[Aim], names: Sequence[str], problems: Problems, flag: 
     return [aim for aim in aims if any(name in names for name in _names(aim))]
 
 
-def _names(aim: Aim) -> Iterator[str]:
+def _names(aim: PinTarget) -> Iterator[str]:
     yield aim.shard
     for piece in pieces_of(aim.place, aim.unit):
         yield from names_of(piece)
 
 
-def image_to_keep(aim: Aim, runs: str, problems: Problems) -> str:
+def image_to_keep(aim: PinTarget, runs: str, problems: Problems) -> str:
     """What to write for a shard that runs something; empty, and a problem, if nothing can be."""
     if runs == MIXED:
         problems.add(aim.unit.name, "its sub-shards run different images", _OTHERWISE)

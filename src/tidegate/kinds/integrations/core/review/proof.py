@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.inventory import Row
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.integrations.core.sharding.inventory import ShardRow
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
 from tidegate.registry.image import (
     digest_of,
     image_named,
@@ -26,7 +26,7 @@ NOTHING = "nothing"
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """One shard: what is promised, and what runs."""
 
-    row: Row
+    row: ShardRow
     # What its pods run, each once, as people speak of it; empty: it has none.
     running: tuple[str, ...] = ()
     pods: int = 0
@@ -44,10 +44,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def proof_of(
-    place: Place,
+    place: ManagedPlace,
     unit: Unit,
-    row: Row,
-    workloads: Mapping[str, Workload],
+    row: ShardRow,
+    workloads: Mapping[str, LiveWorkload],
     pods: Mapping[str, Sequence[Pod]],
 ) -> Proof:
     """What became of the promise to one unit; workloads and pods by the name of the workload."""
@@ -80,9 +80,9 @@ def _called(pod: Pod, promised: str, repository: str) -> str:
 
 def _why(
     unit: Unit,
-    row: Row,
+    row: ShardRow,
     promised: str,
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, LiveWorkload],
     pods: Mapping[str, Sequence[Pod]],
 ) -> str:
     """Why it is not as promised: the first thing that is wrong with any part of it."""
@@ -98,7 +98,7 @@ def _why(
 
 
 def _why_workload(
-    unit: Unit, row: Row, promised: str, workload: Workload, pods: Sequence[Pod]
+    unit: Unit, row: ShardRow, promised: str, workload: LiveWorkload, pods: Sequence[Pod]
 ) -> str:
     given = is_same(promised, workload.image, _pulled(pods))
     if row.kind == "CronJob":
@@ -116,7 +116,7 @@ def _why_workload(
     return _why_not_ready(workload, pods)
 
 
-def _why_not_ready(workload: Workload, pods: Sequence[Pod]) -> str:
+def _why_not_ready(workload: LiveWorkload, pods: Sequence[Pod]) -> str:
     """What keeps pods that have the right image from running it."""
     for pod in pods:
         if pod.cannot_pull:

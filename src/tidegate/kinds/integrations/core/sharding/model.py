@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 
 
 class Override(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     spec: dict[str, Any]
     sharding: Sharding = Sharding()
     # How new images move through its shards; None: all at once, when somebody applies them.
-    rollout: Rules | None = None
+    rollout: ImageRules | None = None
     where: str = ""
 
 
@@ -91,7 +91,7 @@ class Integration(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class ShardKey(msgspec.Struct, frozen=True, kw_only=True):
     """One item of an inventory: an account, a cluster, a zone, an organisation."""
 
     name: str  # what people call it
@@ -106,7 +106,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = True
 
 
-class Shard(msgspec.Struct, frozen=True, kw_only=True):
+class WorkloadShard(msgspec.Struct, frozen=True, kw_only=True):
     """One workload to be: a shard, or a sub-shard of one."""
 
     integration: str

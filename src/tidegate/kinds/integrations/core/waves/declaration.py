@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from tidegate.kinds.integrations.core.waves.rules import REST, Rules
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
+from tidegate.kinds.integrations.core.waves.rules import REST, ImageRules
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.rollouts.core.journal.facts import Declared
 from tidegate.kinds.rollouts.core.world import Membership
 
 
 def declared_of(
-    place: Place, rules: Rules, running: Mapping[str, str], others: Mapping[str, str]
+    place: ManagedPlace, rules: ImageRules, running: Mapping[str, str], others: Mapping[str, str]
 ) -> Declared:
     """The rollout of a place.
 
@@ -29,7 +29,7 @@ def declared_of(
     )
 
 
-def _groups(units: Iterable[Unit], rules: Rules) -> tuple[Membership, ...]:
+def _groups(units: Iterable[Unit], rules: ImageRules) -> tuple[Membership, ...]:
     """Every unit in the first group that chooses it; the others together, last."""
     members: list[list[str]] = [[] for _ in (*rules.groups, REST)]
     for unit in units:
@@ -45,7 +45,7 @@ def _groups(units: Iterable[Unit], rules: Rules) -> tuple[Membership, ...]:
     )
 
 
-def last_good_of(place: Place, running: Mapping[str, str]) -> str | None:
+def last_good_of(place: ManagedPlace, running: Mapping[str, str]) -> str | None:
     """What most ran of those who do not have the revision yet; None: everybody has it.
 
     Whoever has an image of its own says nothing about the others.

@@ -8,8 +8,8 @@ import msgspec
 
 from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
-from tidegate.kinds.integrations.core.waves.reshape import Owner, Reshape, reshapes_of, share_of
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit, kind_of
+from tidegate.kinds.integrations.core.waves.reshape import KeyOwner, Reshape, reshapes_of, share_of
+from tidegate.kinds.integrations.core.workloads.estate import Estate, ManagedPlace, Unit, kind_of
 from tidegate.kinds.integrations.core.workloads.workloads import image_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import Rollout
@@ -23,9 +23,9 @@ LONG_AGO = Instant(0)
 class Move(msgspec.Struct, frozen=True, kw_only=True):
     """What a change does to the images of one place."""
 
-    place: Place
+    place: ManagedPlace
     # As it was; None: it is new.
-    old: Place | None
+    old: ManagedPlace | None
     # Who gets another image, or a first one, because of what the place says for all.
     units: tuple[Unit, ...] = ()
     # Who gets another one because of what is written for it alone.
@@ -56,7 +56,7 @@ def moves_of(base: Estate, head: Estate) -> tuple[Move, ...]:
     return tuple(each for each in found if each.units or each.alone or each.kept)
 
 
-def _move(old: Place | None, place: Place) -> Move:
+def _move(old: ManagedPlace | None, place: ManagedPlace) -> Move:
     was = {unit.name: old.wanted(unit) for unit in old.units} if old is not None else {}
     moved = [unit for unit in place.units if was.get(unit.name) != place.wanted(unit)]
     default_moves = old is not None and old.revision != place.revision
@@ -103,7 +103,7 @@ def _settled(move: Move) -> RolloutState:
     )
 
 
-def _others(old: Place | None, state: RolloutState) -> dict[str, str]:
+def _others(old: ManagedPlace | None, state: RolloutState) -> dict[str, str]:
     """Units that are not ours to move, as the journal has it; not those with a pin in the base."""
     pinned = {unit.name for unit in old.units if unit.pinned_by} if old is not None else set()
     declared = state.declared
@@ -122,9 +122,9 @@ def reshapes_between(base: Estate, head: Estate) -> tuple[Reshape, ...]:
     return tuple(found)
 
 
-def _owners(place: Place) -> list[Owner]:
+def _owners(place: ManagedPlace) -> list[KeyOwner]:
     """Everybody who would own something, if what is declared ran."""
     return [
-        Owner(shard.workload, *share_of(shard), image_of(shard, place.managed, place.ground))
+        KeyOwner(shard.workload, *share_of(shard), image_of(shard, place.managed, place.ground))
         for shard in place.shards
     ]

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import (
     INTEGRATION_LABEL,
     MANAGED_BY,
     US,
-    Place,
+    ManagedPlace,
     Unit,
     label_text,
 )
@@ -44,7 +44,7 @@ _TIMES = re.compile(
 )
 
 
-class Difference(msgspec.Struct, frozen=True):
+class LogDifference(msgspec.Struct, frozen=True):
     """What only one of two outputs says."""
 
     added: tuple[str, ...] = ()
@@ -69,12 +69,12 @@ class Difference(msgspec.Struct, frozen=True):
         return "; ".join(lines[:SHOWN_MAX]) + more
 
 
-def compare(old: Iterable[str], new: Iterable[str]) -> Difference:
+def compare(old: Iterable[str], new: Iterable[str]) -> LogDifference:
     """What two outputs do not share; how often a line is said counts, where it stands does not."""
     before, after = Counter(map(_plain, old)), Counter(map(_plain, new))
     before.pop("", None)
     after.pop("", None)
-    return Difference(
+    return LogDifference(
         tuple(sorted((after - before).elements())), tuple(sorted((before - after).elements()))
     )
 
@@ -83,12 +83,12 @@ def _plain(line: str) -> str:
     return _TIMES.sub("", line).strip()
 
 
-def target_of(place: Place) -> str:
+def target_of(place: ManagedPlace) -> str:
     """What the dry run of a place is called."""
     return f"{place.integration.name}/dry-run"
 
 
-def unit_of(place: Place, rules: Rules) -> Unit:
+def unit_of(place: ManagedPlace, rules: ImageRules) -> Unit:
     """Whose data it is tried on: the shard that is named, or the first of the first group."""
     wanted = rules.dry_run.shard if rules.dry_run is not None else None
     for unit in place.units:
@@ -101,7 +101,7 @@ def unit_of(place: Place, rules: Rules) -> Unit:
     return place.units[0]
 
 
-def with_dry_run(place: Place, rules: Rules, declared: Declared) -> Declared:
+def with_dry_run(place: ManagedPlace, rules: ImageRules, declared: Declared) -> Declared:
     """A rollout with a dry run before everybody, where the rules ask for one."""
     if rules.dry_run is None:
         return declared
@@ -122,7 +122,7 @@ def mark_of(unit: Unit, revision: str) -> str:
     return blake2b(f"{unit.name}\0{revision}".encode(), digest_size=8).hexdigest()
 
 
-def job_of(place: Place, unit: Unit, revision: str, key: str) -> Manifest:
+def job_of(place: ManagedPlace, unit: Unit, revision: str, key: str) -> Manifest:
     """A job that runs an image once on the data of a unit, and changes nothing.
 
     Under one key it is one job, however often it is asked for; under another one it is tried anew.

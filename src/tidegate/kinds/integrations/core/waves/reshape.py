@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.model import Shard
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.integrations.core.sharding.model import WorkloadShard
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
 from tidegate.kinds.rollouts.core.journal.facts import Declared
 from tidegate.kinds.rollouts.core.strategy import GroupRef, OnNewRevision, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership
@@ -32,7 +32,7 @@ Share = tuple[str, str]
 class Reshape(msgspec.Struct, frozen=True, kw_only=True):
     """One set of shards that is to become another."""
 
-    place: Place
+    place: ManagedPlace
     # What both sets are shards of; empty: of everything.
     key: str
     was: str
@@ -64,17 +64,17 @@ def image_in(revision: str) -> str:
     return revision.partition("/")[2]
 
 
-def share_of(shard: Shard) -> Share:
+def share_of(shard: WorkloadShard) -> Share:
     """What a shard is to own a share of."""
     return shard.key, "" if shard.index is None else str(shard.count)
 
 
-def share_of_workload(workload: Workload | Pod) -> Share:
+def share_of_workload(workload: LiveWorkload | Pod) -> Share:
     """The same of what runs."""
     return workload.env.get("SHARD_KEY", ""), workload.env.get("SHARDS", "")
 
 
-class Owner(msgspec.Struct, frozen=True, order=True):
+class KeyOwner(msgspec.Struct, frozen=True, order=True):
     """Whoever owns a share: a workload, or a pod of one that may be gone already."""
 
     workload: str
@@ -83,17 +83,17 @@ class Owner(msgspec.Struct, frozen=True, order=True):
     image: str
 
 
-def owners_of(workloads: Iterable[Workload], pods: Iterable[Pod]) -> Iterator[Owner]:
+def owners_of(workloads: Iterable[LiveWorkload], pods: Iterable[Pod]) -> Iterator[KeyOwner]:
     """Everybody who owns something; jobs and what runs by the clock own nothing for long."""
     for workload in workloads:
         if workload.kind != "CronJob":
-            yield Owner(workload.name, *share_of_workload(workload), workload.image)
+            yield KeyOwner(workload.name, *share_of_workload(workload), workload.image)
     for pod in pods:
         if "RUN_ONCE" not in pod.env:
-            yield Owner(pod.workload, *share_of_workload(pod), pod.image)
+            yield KeyOwner(pod.workload, *share_of_workload(pod), pod.image)
 
 
-def reshapes_of(place: Place, owners: Iterable[Owner]) -> list[Reshape]:
+def reshapes_of(place: ManagedPlace, owners: Iterable[KeyOwner]) -> list[Reshape]:
     """The sets that are split otherwise than they are to be; owners of this place alone."""
     if place.managed.sharding.overlap:
         return []
@@ -112,7 +112,7 @@ def clash(key: str, keys: Iterable[str]) -> bool:
     return not key or any(key == each or not each for each in keys)
 
 
-def _reshape(place: Place, domain: str, old: list[Owner]) -> Reshape:
+def _reshape(place: ManagedPlace, domain: str, old: list[KeyOwner]) -> Reshape:
     mine = [each for each in old if not domain or each.key == domain]
     keys = {each.key for each in mine}
     units = tuple(unit for unit in place.units if clash(unit.shards[0].key, keys))
@@ -164,7 +164,7 @@ def drained_workload(target: str) -> str | None:
 
 
 def still_there(
-    reshape: Reshape, workloads: Mapping[str, Workload], pods: Mapping[str, Iterable[Pod]]
+    reshape: Reshape, workloads: Mapping[str, LiveWorkload], pods: Mapping[str, Iterable[Pod]]
 ) -> dict[str, str]:
     """Whoever of the old set is not gone, and how far it is; by the name of the workload."""
     wanted = {share_of(shard) for unit in reshape.units for shard in unit.shards}

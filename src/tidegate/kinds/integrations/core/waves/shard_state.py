@@ -7,10 +7,10 @@ what it is busy.
 
 from collections.abc import Mapping, Sequence
 
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.waves.trial import Trial
 from tidegate.kinds.integrations.core.workloads.estate import Unit
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
 from tidegate.model.target import Status, Target
 from tidegate.registry.image import image_named, is_same, pulled_digest, revision_of
 
@@ -20,9 +20,9 @@ RESTARTS_MAX = 3
 
 def standing_of(
     unit: Unit,
-    rules: Rules,
+    rules: ImageRules,
     repository: str,
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, LiveWorkload],
     pods: Mapping[str, Sequence[Pod]],
     trials: Mapping[str, Trial],
     restarts_before: Mapping[str, int],
@@ -49,7 +49,7 @@ def standing_of(
 
 def revisions_in(
     unit: Unit,
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, LiveWorkload],
     pods: Mapping[str, Sequence[Pod]],
     wanted: str,
     repository: str,
@@ -62,7 +62,7 @@ def revisions_in(
     }
 
 
-def revision_in(workload: Workload, pods: Sequence[Pod], wanted: str, repository: str) -> str:
+def revision_in(workload: LiveWorkload, pods: Sequence[Pod], wanted: str, repository: str) -> str:
     """What a workload runs, by the name of what is wanted if it is the same in other words.
 
     Else the same image would go out again, and restart everybody, as soon as a registry is asked.
@@ -74,7 +74,7 @@ def revision_in(workload: Workload, pods: Sequence[Pod], wanted: str, repository
     return revision_of(workload.image, repository)
 
 
-def _pulled(workload: Workload, pods: Sequence[Pod]) -> str:
+def _pulled(workload: LiveWorkload, pods: Sequence[Pod]) -> str:
     """The digest all pods of a workload run; empty where they differ or do not say."""
     its = [pod for pod in pods if pod.image == workload.image and not pod.ending]
     told = {pulled_digest(pod.image_id) for pod in its}
@@ -86,8 +86,8 @@ _RANK = {Status.Succeeded: 0, Status.Progressing: 1, Status.Failed: 2}
 
 
 def _said(
-    workload: Workload,
-    rules: Rules,
+    workload: LiveWorkload,
+    rules: ImageRules,
     pods: Sequence[Pod],
     trials: Mapping[str, Trial],
     restarts_before: Mapping[str, int],

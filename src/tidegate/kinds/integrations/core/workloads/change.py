@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.integrations.core.reasons import ObjectReason
-from tidegate.kinds.integrations.core.workloads.difference import Difference
+from tidegate.kinds.integrations.core.workloads.difference import ObjectDifference
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.model.verdict import Verdict
 
@@ -16,7 +16,7 @@ Key = tuple[str, str, str, str]
 _IMAGE = (ObjectReason.StartsAsOthers, ObjectReason.ImageStays, ObjectReason.ImageLeftToRollout)
 
 
-class Verb(StrEnum):
+class ObjectAction(StrEnum):
     """What becomes of an object."""
 
     CREATE = "create"
@@ -34,10 +34,12 @@ class Verb(StrEnum):
 
 
 # What a cluster is told; whatever else is only said.
-ACTING = frozenset((Verb.CREATE, Verb.CONFIGURE, Verb.ADOPT, Verb.REMOVE))
+ACTING = frozenset(
+    (ObjectAction.CREATE, ObjectAction.CONFIGURE, ObjectAction.ADOPT, ObjectAction.REMOVE)
+)
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundObject(msgspec.Struct, frozen=True, kw_only=True):
     """One object as it was read."""
 
     cluster: str
@@ -54,10 +56,10 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return self.cluster, self.namespace, self.kind, self.name
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterReading(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of one cluster."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundObject, ...] = ()
     # What could not be read, in words, by namespace; "" is everywhere else.
     gaps: Mapping[str, str] = {}
     # Why nothing could be read; empty: something was.
@@ -68,10 +70,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one object, and why."""
 
-    verb: Verb
+    verb: ObjectAction
     cluster: str
     namespace: str
     kind: str
@@ -83,7 +85,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     shard: str = ""
     # What it is to be; None: nothing.
     manifest: Manifest | None = None
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ObjectDifference, ...] = ()
     restarts: bool = False
     # It was made from this very manifest and changed since: what is put back was ours.
     drifted: bool = False
@@ -91,14 +93,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reason(self) -> str:
         """Why, as a sentence; empty where nothing is to be done."""
-        if self.verb is Verb.UNCHANGED or not self.verdicts:
+        if self.verb is ObjectAction.UNCHANGED or not self.verdicts:
             return ""
         return sentence(self.verdicts[-1])
 
     @property
     def held(self) -> str:
         """Which image it keeps although another is wanted, and why; empty: it has the wanted."""
-        if self.verb is Verb.HELD:
+        if self.verb is ObjectAction.HELD:
             return ""
         kept = (each for each in self.verdicts if each.reason in _IMAGE)
         return next(map(sentence, kept), "")
@@ -118,7 +120,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 _RANK = {"Service": 0}
 
 
-def rank(change: Change) -> tuple[int, str, str]:
+def rank(change: PlannedChange) -> tuple[int, str, str]:
     """Where a change comes in its namespace."""
-    last = 2 if change.verb in (Verb.REMOVE, Verb.KEPT) else _RANK.get(change.kind, 1)
+    last = (
+        2 if change.verb in (ObjectAction.REMOVE, ObjectAction.KEPT) else _RANK.get(change.kind, 1)
+    )
     return last, change.kind, change.name

@@ -13,7 +13,14 @@ import msgspec
 
 from tidegate.kinds.integrations.core.reasons import ObjectReason
 from tidegate.kinds.integrations.core.sharding.selection import Left, Selection
-from tidegate.kinds.integrations.core.workloads.change import Change, Found, Key, Seen, Verb, rank
+from tidegate.kinds.integrations.core.workloads.change import (
+    ClusterReading,
+    FoundObject,
+    Key,
+    ObjectAction,
+    PlannedChange,
+    rank,
+)
 from tidegate.kinds.integrations.core.workloads.difference import (
     differences,
     is_unchanged,
@@ -26,8 +33,8 @@ from tidegate.kinds.integrations.core.workloads.estate import (
     ADOPTED,
     INTEGRATION_LABEL,
     Estate,
+    ManagedPlace,
     Piece,
-    Place,
     kind_of,
     label_text,
     manifest_of,
@@ -58,15 +65,15 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A piece, what is there of it, and what it is to be."""
 
     piece: Piece
-    found: Found | None
+    found: FoundObject | None
     manifest: Manifest
     # Which image it gets instead of the wanted one; None: the wanted one.
     image: Verdict | None
 
 
 def changes_of(
-    estate: Estate, seen: Mapping[str, Seen], request: ChangeRequest | None = None
-) -> tuple[Change, ...]:
+    estate: Estate, seen: Mapping[str, ClusterReading], request: ChangeRequest | None = None
+) -> tuple[PlannedChange, ...]:
     """What becomes of every object that is declared, and of ours that no longer are."""
     planner = _Planner(estate, seen, request or ChangeRequest())
     made = planner.changes()
@@ -76,7 +83,9 @@ def changes_of(
 class _Planner:
     """Puts everything that is known together."""
 
-    def __init__(self, estate: Estate, seen: Mapping[str, Seen], request: ChangeRequest) -> None:
+    def __init__(
+        self, estate: Estate, seen: Mapping[str, ClusterReading], request: ChangeRequest
+    ) -> None:
         self._estate = estate
         self._seen = seen
         self._request = request
@@ -96,7 +105,7 @@ class _Planner:
             if place.managed.rollout is not None
         }
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[PlannedChange]:
         """All of them."""
         drafts = [self._draft(piece) for piece in self._pieces]
         wanted = {each.piece.key: each.manifest for each in drafts}
@@ -133,7 +142,7 @@ class _Planner:
         manifest = manifest_of(piece, self._estate.site, revision=revision, adopted=adopted)
         return _Draft(piece=piece, found=found, manifest=manifest, image=image)
 
-    def _image(self, piece: Piece, found: Found | None) -> tuple[str | None, Verdict | None]:
+    def _image(self, piece: Piece, found: FoundObject | None) -> tuple[str | None, Verdict | None]:
         """Which image a piece gets if not the one it wants, and why it does not."""
         place, shard = piece.place, piece.shard
         if place is None or shard is None:
@@ -158,7 +167,7 @@ class _Planner:
         stays = verdict(ObjectReason.ImageStays, wanted, keeps)
         return (keeps, stays) if staged else (None, None)
 
-    def _run_by_others(self, place: Place) -> str:
+    def _run_by_others(self, place: ManagedPlace) -> str:
         """What most of a place run that is not what they should: where a rollout comes from."""
         counts: Counter[str] = Counter()
         kinds = ("Deployment", "StatefulSet", "CronJob")
@@ -173,11 +182,11 @@ class _Planner:
                         counts[revision_of(runs, place.repository)] += 1
         return min(counts, key=lambda each: (-counts[each], each), default="")
 
-    def _change(self, draft: _Draft) -> Change:
+    def _change(self, draft: _Draft) -> PlannedChange:
         """What becomes of a piece."""
         piece, found = draft.piece, draft.found
-        change = Change(
-            verb=Verb.CREATE,
+        change = PlannedChange(
+            verb=ObjectAction.CREATE,
             cluster=piece.cluster,
             namespace=piece.namespace,
             kind=piece.kind,
@@ -189,13 +198,13 @@ class _Planner:
         )
         unread = self._unread(piece)
         if unread and (found is None or self._seen[piece.cluster].error):
-            return _now(change, Verb.UNREAD, verdict(ObjectReason.ObjectsUnread, unread))
+            return _now(change, ObjectAction.UNREAD, verdict(ObjectReason.ObjectsUnread, unread))
         moving = self._moving.get(piece.key)
         if moving is not None:
-            return _now(change, Verb.RESHARD, moving)
+            return _now(change, ObjectAction.RESHARD, moving)
         return change if found is None else self._existing(change, found, draft)
 
-    def _existing(self, change: Change, found: Found, draft: _Draft) -> Change:
+    def _existing(self, change: PlannedChange, found: FoundObject, draft: _Draft) -> PlannedChange:
         """What becomes of something that is there."""
         if found.ours and is_unchanged(found.document, draft.manifest):
             return settled(change, draft.image)
@@ -206,15 +215,15 @@ class _Planner:
         owner = ((found.document.get("metadata") or {}).get("ownerReferences") or [None])[0]
         if not found.ours and owner is not None:
             whose = f"{owner.get('kind', '')}/{owner.get('name', '')}".lower()
-            return _now(change, Verb.CONFLICT, verdict(ObjectReason.PartOfAnother, whose))
+            return _now(change, ObjectAction.CONFLICT, verdict(ObjectReason.PartOfAnother, whose))
         image = (draft.image,) if draft.image is not None else ()
         if not found.ours:
             reason = ObjectReason.ObjectAdopted if self._request.adopt else ObjectReason.NotOurs
-            return _now(change, Verb.ADOPT, *image, verdict(reason))
+            return _now(change, ObjectAction.ADOPT, *image, verdict(reason))
         if made_from(found.document) != made_from(draft.manifest):
-            return _now(change, Verb.CONFIGURE, verdict(ObjectReason.ObjectDiffers), *image)
+            return _now(change, ObjectAction.CONFIGURE, verdict(ObjectReason.ObjectDiffers), *image)
         change = msgspec.structs.replace(change, drifted=True)
-        return _now(change, Verb.CONFIGURE, *image, verdict(ObjectReason.ObjectDrifted))
+        return _now(change, ObjectAction.CONFIGURE, *image, verdict(ObjectReason.ObjectDrifted))
 
     def _unread(self, piece: Piece) -> str:
         """Why it is not known what is there of a piece; empty: it is known."""
@@ -223,7 +232,7 @@ class _Planner:
             return "this cluster was not read"
         return one.error or one.gaps.get(piece.namespace, "")
 
-    def _left(self, wanted: Iterable[Key]) -> Iterator[Change]:
+    def _left(self, wanted: Iterable[Key]) -> Iterator[PlannedChange]:
         """What becomes of ours that is declared no more."""
         gone = set(wanted)
         left = [
@@ -239,11 +248,11 @@ class _Planner:
         for found in left:
             why = kept[found.key] or withheld
             if why is None:
-                verb, why = Verb.REMOVE, verdict(ObjectReason.DeclaredNoMore)
+                verb, why = ObjectAction.REMOVE, verdict(ObjectReason.DeclaredNoMore)
             else:
                 owned = why.reason is ObjectReason.KeyOwnedTwice
-                verb = Verb.RESHARD if owned else Verb.KEPT
-            yield Change(
+                verb = ObjectAction.RESHARD if owned else ObjectAction.KEPT
+            yield PlannedChange(
                 verb=verb,
                 cluster=found.cluster,
                 namespace=found.namespace,
@@ -265,7 +274,7 @@ class _Planner:
             return verdict(ObjectReason.MassDeletion, removing, managed, most)
         return None
 
-    def _why_kept(self, found: Found) -> Verdict | None:
+    def _why_kept(self, found: FoundObject) -> Verdict | None:
         """Why one object is not removed, whatever becomes of the others; None: it may be."""
         one = self._seen[found.cluster]
         moving = self._moving.get(found.key)
@@ -278,7 +287,7 @@ class _Planner:
             return verdict(ObjectReason.ClusterPartlyRead, gap)
         return self._why_emptied(found)
 
-    def _why_emptied(self, found: Found) -> Verdict | None:
+    def _why_emptied(self, found: FoundObject) -> Verdict | None:
         end = f"@{found.cluster}.{found.namespace}"
         for name in self._estate.emptied:
             integration = name.removesuffix(end)
@@ -286,19 +295,19 @@ class _Planner:
                 return verdict(ObjectReason.InventoryEmptied, integration)
         return None
 
-    def _left_of(self, found: Found) -> Left:
+    def _left_of(self, found: FoundObject) -> Left:
         environment = self._environments.get((found.cluster, found.namespace), "")
         return Left(found.cluster, environment, _label(found), found.name)
 
 
-def settled(change: Change, image: Verdict | None) -> Change:
+def settled(change: PlannedChange, image: Verdict | None) -> PlannedChange:
     """Nothing is to be done; an image that is not the wanted one is left to its rollout."""
     if image is None:
-        return _now(change, Verb.UNCHANGED, verdict(ObjectReason.ObjectAsDeclared))
-    return _now(change, Verb.STAGED, verdict(ObjectReason.ImageLeftToRollout, *image.facts))
+        return _now(change, ObjectAction.UNCHANGED, verdict(ObjectReason.ObjectAsDeclared))
+    return _now(change, ObjectAction.STAGED, verdict(ObjectReason.ImageLeftToRollout, *image.facts))
 
 
-def _now(change: Change, verb: Verb, *verdicts: Verdict) -> Change:
+def _now(change: PlannedChange, verb: ObjectAction, *verdicts: Verdict) -> PlannedChange:
     return msgspec.structs.replace(change, verb=verb, verdicts=verdicts)
 
 
@@ -306,7 +315,7 @@ def _and(one: Verdict, other: Verdict | None) -> tuple[Verdict, ...]:
     return (one,) if other is None else (one, other)
 
 
-def _who_ends(place: Place, by_engine: bool) -> str:
+def _who_ends(place: ManagedPlace, by_engine: bool) -> str:
     """How to end the workloads that own a key already, so that no key has two owners."""
     if by_engine and kind_of(place.managed) != "CronJob":
         return "`tidegate serve --fleet bundle` lets the old ones end first"
@@ -315,13 +324,13 @@ def _who_ends(place: Place, by_engine: bool) -> str:
     return "scale that to 0 first, so that no key has two owners"
 
 
-def _label(found: Found) -> str:
+def _label(found: FoundObject) -> str:
     """The label of the integration an object is for."""
     labels = (found.document.get("metadata") or {}).get("labels") or {}
     return str(labels.get(INTEGRATION_LABEL, ""))
 
 
-def _stays_adopted(found: Found, piece: Piece, revision: str | None) -> bool:
+def _stays_adopted(found: FoundObject, piece: Piece, revision: str | None) -> bool:
     """Whether something is left as the predecessor made it, so that its pods stay.
 
     What is ours and gets another image now restarts anyway, and is ours in full from then on.

@@ -45,7 +45,7 @@ _RESTARTING = frozenset(("Deployment", "StatefulSet"))
 _TEMPLATE = "spec.template."
 
 
-class Difference(msgspec.Struct, frozen=True):
+class ObjectDifference(msgspec.Struct, frozen=True):
     """One field that differs."""
 
     field: str
@@ -54,12 +54,12 @@ class Difference(msgspec.Struct, frozen=True):
     after: Any
 
 
-def differences(before: Document, after: Document) -> tuple[Difference, ...]:
+def differences(before: Document, after: Document) -> tuple[ObjectDifference, ...]:
     """What differs, in the order of the fields."""
     return tuple(_differing(_plain(before), _plain(after), "", ""))
 
 
-def restarts(before: Document, found: tuple[Difference, ...]) -> bool:
+def restarts(before: Document, found: tuple[ObjectDifference, ...]) -> bool:
     """Whether pods that run now are replaced because of these."""
     if before.get("kind") not in _RESTARTING or (before.get("spec") or {}).get("replicas") == 0:
         return False
@@ -114,7 +114,7 @@ def _has(live: Any, wanted: Any, field: str) -> bool:
     return _same(live, wanted, field)
 
 
-def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[Difference]:
+def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[ObjectDifference]:
     """Every field in which two values differ; what is on one side only is told as a whole."""
     if _same(before, after, field):
         return
@@ -127,7 +127,7 @@ def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[Diffe
         for name in dict.fromkeys((*old, *new)):
             yield from _differing(old.get(name), new.get(name), f"{path}[{name}]", "")
     else:
-        yield Difference(path, before, after)
+        yield ObjectDifference(path, before, after)
 
 
 def _merged(base: Any, patch: Any, field: str) -> Any:
@@ -188,7 +188,7 @@ def _amount(value: Any) -> Fraction | None:
         return None
 
 
-def difference_text(one: Difference, cut: bool = False) -> str:
+def difference_text(one: ObjectDifference, cut: bool = False) -> str:
     """A difference on one line: what is there, and what will be."""
     text = shown if cut else _whole
     if one.before is None:

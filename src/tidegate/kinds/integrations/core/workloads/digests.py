@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit
+from tidegate.kinds.integrations.core.workloads.estate import Estate, ManagedPlace, Unit
 from tidegate.kinds.integrations.core.workloads.workloads import image_as_written
 from tidegate.registry.image import digest_of
 
@@ -41,7 +41,7 @@ def without(estate: Estate, images: Collection[str]) -> Estate:
     """The estate without whoever wants one of these images."""
     if not images:
         return estate
-    places: list[Place] = []
+    places: list[ManagedPlace] = []
     for place in estate.places:
         units = tuple(unit for unit in place.units if _written(place, unit) not in images)
         if units and _default(place) not in images:
@@ -49,17 +49,17 @@ def without(estate: Estate, images: Collection[str]) -> Estate:
     return msgspec.structs.replace(estate, places=tuple(places), complete=False)
 
 
-def _written(place: Place, unit: Unit) -> str:
+def _written(place: ManagedPlace, unit: Unit) -> str:
     return image_as_written(unit.shards[0], place.managed, place.ground)
 
 
-def _default(place: Place) -> str:
+def _default(place: ManagedPlace) -> str:
     """What whoever has no image of their own is to run."""
     plain = msgspec.structs.replace(place.units[0].shards[0], override=None)
     return image_as_written(plain, place.managed, place.ground)
 
 
-def _where(place: Place, unit: Unit | None) -> str:
+def _where(place: ManagedPlace, unit: Unit | None) -> str:
     if unit is not None and unit.pinned_by:
         return unit.pinned_by
     managed = place.managed

@@ -50,7 +50,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
         return self.waiting in _PULLS
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True):
+class LiveWorkload(msgspec.Struct, frozen=True, kw_only=True):
     """A Deployment, StatefulSet or CronJob as it is."""
 
     kind: str
@@ -89,7 +89,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
         return self.env.get("SHARD_KEY", "")
 
 
-def workload_of(document: Document) -> Workload:
+def workload_of(document: Document) -> LiveWorkload:
     """A workload as its document tells it."""
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     status, kind = document.get("status") or {}, str(document.get("kind"))
@@ -97,7 +97,7 @@ def workload_of(document: Document) -> Workload:
     notes = metadata.get("annotations") or {}
     container = _container(_pod_spec(kind, spec))
     replicas = spec.get("replicas")
-    return Workload(
+    return LiveWorkload(
         kind=kind,
         name=str(metadata.get("name")),
         image=str(container.get("image", "")),

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidegate.kinds.integrations.core.waves.reshape import WHOLE, Share, clash, share_of_workload
-from tidegate.kinds.integrations.core.workloads.change import Found, Key
-from tidegate.kinds.integrations.core.workloads.live import Workload, workload_of
+from tidegate.kinds.integrations.core.workloads.change import FoundObject, Key
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, workload_of
 
 # The cluster, the namespace and the integration.
 Owners = tuple[str, str, str]
 
 
 def moving(
-    wanted: Mapping[Key, Mapping[str, Any]], found: Mapping[Key, Found]
+    wanted: Mapping[Key, Mapping[str, Any]], found: Mapping[Key, FoundObject]
 ) -> tuple[dict[Key, str], dict[Key, str]]:
     """Objects that are to be split another way, and those that own what another one owns: why."""
     asked = _shares(wanted)
@@ -74,7 +74,7 @@ def _shares(documents: Mapping[Key, Mapping[str, Any]]) -> dict[Owners, dict[Key
     return found
 
 
-def _is_stopped(workload: Workload, document: Mapping[str, Any]) -> bool:
+def _is_stopped(workload: LiveWorkload, document: Mapping[str, Any]) -> bool:
     """Whether a workload has no pods, and none that still end."""
     if workload.kind == "CronJob":
         busy = (document.get("status") or {}).get("active")
