@@ -117,7 +117,7 @@ def test_no_more_run_at_once_than_may_and_each_case_runs_on_both_sides() -> None
     results, runner, log = _checked(_fine, parallel=2)
     assert runner.most == 2
     assert len(runner.began) == len({each.key for each in runner.began}) == 6
-    assert {each.judgement.fault for each in results.values()} == {CheckFault.NOBODY}
+    assert {each.judgement.fault for each in results.values()} == {CheckFault.OK}
     # What a shard says of its own image is no difference.
     assert {each.judgement.difference.count for each in results.values()} == {0}
     assert ("tf/one", BASE, "begun") in log
@@ -165,7 +165,7 @@ def test_what_works_the_second_time_is_a_flake_and_is_not_tried_a_third_time() -
 
     results, _, _ = _checked(flaky, retries=3)
     assert results["tf/two"].judgement.fault is CheckFault.FLAKE
-    assert results["tf/one"].judgement.fault is CheckFault.NOBODY
+    assert results["tf/one"].judgement.fault is CheckFault.OK
     assert tries == {
         f"tf/{shard} {image}": 2 if (shard, image) == ("two", "bbbbbbb") else 1
         for shard in ("one", "two", "three")
@@ -270,7 +270,7 @@ def test_jobs_run_where_the_shards_do_and_are_gone_afterwards() -> None:
 
     run_virtually(main, START)
     told = {each.case.shard: each for each in results}
-    assert told["tf/one"].judgement.fault is CheckFault.NOBODY
+    assert told["tf/one"].judgement.fault is CheckFault.OK
     assert told["tf/one"].judgement.difference.added == ("[INFO] a new word about one",)
     assert told["tf/two"].judgement.words == "exit code 3; without the change it works"
     assert told["tf/three"].judgement.words == "not done after 300 s; without the change it works"

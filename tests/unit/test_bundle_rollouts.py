@@ -85,9 +85,9 @@ WRONG = [
     ("type: Progresive", "Progresive", 'did you mean "Progressive"?'),
     ("type: Progressive\nprogressive: {maxConcurrency: many}", '"many"', "write"),
     ("type: Progressive\nrun: 5", "unknown field", 'did you mean "runs"?'),
-    ("type: Progressive\nfailingRuns: 0", "0 would fail everybody", "1 or more"),
+    ("type: Progressive\nfailingRuns: 0", "0 would fail all shards", "1 or more"),
     ("type: Progressive\nruns: -1", "-1 is not a whole number", "write 0"),
-    ("type: Progressive\ngroups: [{name: a}]", "chooses everybody", "matchLabels"),
+    ("type: Progressive\ngroups: [{name: a}]", "chooses all shards", "matchLabels"),
     ("type: Progressive\ngroups: [{matchLabels: {a: b}}]", "missing", "name the group"),
     ("type: Progressive\ndryRun: {shards: a}", "unknown field", 'did you mean "shard"?'),
 ]

@@ -17,14 +17,14 @@ NONE = Attempt(end=End.MISSING, words="docker: no such program")
 @pytest.mark.parametrize(
     "head, base, fault, words",
     [
-        ((OK,), (OK,), CheckFault.NOBODY, ""),
-        ((SAYS,), (OK,), CheckFault.NOBODY, ""),
-        ((OK,), (BAD, BAD), CheckFault.NOBODY, "mended: exit code 1 without the change"),
-        ((OK,), (), CheckFault.NOBODY, "new: nothing to compare it with"),
+        ((OK,), (OK,), CheckFault.OK, ""),
+        ((SAYS,), (OK,), CheckFault.OK, ""),
+        ((OK,), (BAD, BAD), CheckFault.OK, "fixed: exit code 1 without the change"),
+        ((OK,), (), CheckFault.OK, "new: nothing to compare it with"),
         (
             (OK,),
             (AWAY, AWAY),
-            CheckFault.NOBODY,
+            CheckFault.OK,
             "nothing to compare it with: without the change, no such image",
         ),
         ((BAD, OK), (OK,), CheckFault.FLAKE, "exit code 1 at first, then it worked"),
@@ -67,7 +67,7 @@ NONE = Attempt(end=End.MISSING, words="docker: no such program")
             (BAD, BAD),
             (AWAY, AWAY),
             CheckFault.OUTSIDE,
-            "exit code 1; nobody knows whether it is the change: no such image",
+            "exit code 1; whether it is the change is not known: no such image",
         ),
         ((AWAY, AWAY), (OK,), CheckFault.OUTSIDE, "no such image"),
         ((NONE,), (NONE,), CheckFault.OURS, "docker: no such program"),

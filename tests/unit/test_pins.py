@@ -248,7 +248,7 @@ def test_a_pin_equal_to_the_default_is_told_unless_it_says_why() -> None:
     assert bundle_of(files(noted)).findings == ()
     odd = after_pin(BLOCK, "app-sre", note="for now")
     (found,) = bundle_of(files(odd)).findings
-    assert "does not say by whom" in found.message
+    assert "does not name its author" in found.message
     assert found.remedy.startswith("write # tidegate: pinned by NAME")
 
 
@@ -284,7 +284,7 @@ def test_shards_are_found_by_any_of_their_names() -> None:
     "runs, words",
     [
         ("mixed", "its sub-shards run different images"),
-        ("", "nobody knows what it runs"),
+        ("", "what it runs is not known"),
         ("quay.io/me/fork:1", "which is not of quay.io/app-sre/qontract-reconcile"),
     ],
 )

@@ -37,7 +37,7 @@ def link_faults(
 
 
 def _kind(leaf: Leaf) -> str:
-    """What a file is; `?` where that cannot be told because of what is wrong in it."""
+    """What a file is; `?` where that is not known because of errors in it."""
     if len(leaf.docs) == 1:
         return leaf.docs[0].kind or _ANYTHING
     return "?" if any(each.severity == "error" for each in leaf.findings) else _ANYTHING

@@ -2,8 +2,8 @@
 
 `edit` takes a file as it was read and some edits, and returns the file as it should be written. The
 edits are made one after the other, all or none. After each the text is read again and must be the
-old data with just that change: whatever was misjudged on the way, no other text comes out. Whoever
-writes asks `Edited.onto`, which refuses if the file changed since it was read.
+old data with just that change, so that a wrong edit is refused. To write the file, use
+`Edited.onto`, which refuses if the file changed since it was read.
 
     original = read_original("saas.yml", path.read_bytes())
     edited = edit(original, [Replace(YamlPlace("managed[0].spec.imageRef"), "1234567")])
@@ -73,7 +73,7 @@ def found(original: Original, place: Place) -> tuple[FoundValue, ...]:
 def located(
     original: Original, place: YamlPlace | KeyPlace
 ) -> tuple[tuple[YamlPlace, FoundValue], ...]:
-    """The same, each with a place that names it alone; for whoever means only some of them."""
+    """The same, each with a place that names it alone; for edits of only some of them."""
     if isinstance(place, KeyPlace) and place.key not in original.text:
         return ()
     roots = documents(original.name, original.text)
@@ -81,8 +81,8 @@ def located(
     for trail in find(original.name, roots, place):
         node = chain(roots, trail)[-1]
         value = (node.target or node).value
-        told = FoundValue(node.line, value, written(original.text, node))
-        each_found.append((exact(roots, trail), told))
+        stated = FoundValue(node.line, value, written(original.text, node))
+        each_found.append((exact(roots, trail), stated))
     return tuple(each_found)
 
 

@@ -14,8 +14,8 @@ class Replace(msgspec.Struct, frozen=True):
 
     place: Place
     value: Scalar
-    # How exactly to write it, as `Found` told, to set it back to the byte, even where readers
-    # disagree about what it means; None is in the quotes that are there.
+    # How exactly to write it, as `FoundValue` has it, to restore it to the byte, even where
+    # readers disagree about what it means; None is in the quotes that are there.
     written: str | None = None
 
 

@@ -48,7 +48,7 @@ def exact(roots: list[Node], trail: Trail) -> YamlPlace:
 def find(name: str, roots: list[Node], place: YamlPlace | KeyPlace) -> list[Trail]:
     """The trails to everything a place names, in the order of the file.
 
-    A path that leads nowhere is a UserError; a key that stands nowhere is found nowhere.
+    A path that does not exist is a UserError; a key that does not exist is found at no place.
     """
     if isinstance(place, KeyPlace):
         found = [t for at, root in enumerate(roots) for t in _keys(root, place.key, (at,))]
@@ -81,9 +81,9 @@ class _Search:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # Why the path ended without a find; told if it ended so everywhere.
+        # Why the path ended without a find; reported if it ended so everywhere.
         self.missing: list[Problem] = []
-        # What the path meets that cannot be edited in place; always told.
+        # What the path meets that cannot be edited in place; always reported.
         self.refused: list[Problem] = []
 
     def follow(self, node: Node, steps: tuple[Step, ...], trail: Trail) -> list[Trail]:

@@ -81,7 +81,7 @@ def adding_item(text: str, node: Node, data: Data, step: int) -> Splice | Splice
     last = len(node.children) - 1
     dash = _dash(text, node, last)
     if dash is None:
-        return SpliceRefusal("a list whose dashes cannot be told", "write one item a line")
+        return SpliceRefusal("a list whose dashes cannot be found", "write one item a line")
     between = text[dash + 1 : node.children[last].start]
     gap = len(between) if between and not between.strip(" ") else 1
     lines = writer.item(data, gap, step)
@@ -97,7 +97,7 @@ def removing(text: str, parent: Node, index: int) -> Splice | SpliceRefusal:
     entry, child = parent.entry(index), parent.children[index]
     start = entry.start if parent.keys else _dash(text, parent, index)
     if start is None:
-        return SpliceRefusal("an item whose dash cannot be told", "write one item a line")
+        return SpliceRefusal("an item whose dash cannot be found", "write one item a line")
     begin, end = line_start(text, start), lines_end(text, child)
     if text[begin:start].strip(" "):
         return _first_on_line(text, parent, index, start)
@@ -180,7 +180,7 @@ def _out_of_brackets(text: str, parent: Node, index: int) -> Splice | SpliceRefu
 
 
 def _dash(text: str, node: Node, index: int) -> int | None:
-    """Where the dash of an item stands; None if it cannot be told."""
+    """Where the dash of an item stands; None if it cannot be found."""
     if index == 0:
         start = content_start(text, node)
         return start if text[start : start + 1] == "-" else None

@@ -1,8 +1,8 @@
 """A Kubernetes cluster as Tidegate sees it: what is there, and a way to change it object by object.
 
 Every implementation keeps the same contract (tests/contract/test_cluster.py). *Ours* is an object
-that Tidegate applied and nobody took over since, by the server's own book of who owns which field:
-a label can be copied, an entry there cannot. Nothing else is ever deleted.
+that Tidegate applied and no other manager took over since, by the server's own record of which
+manager owns which field: a label can be copied, an entry there cannot. Nothing else is deleted.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -62,7 +62,7 @@ class Object(msgspec.Struct, frozen=True):
     name: str
     # Another object of the same name has another one.
     uid: str
-    # The server's, and of no meaning to anybody else: it differs once anything does. Empty for one
+    # The server's, and of no meaning elsewhere: it differs once anything does. Empty for one
     # that a dry run would have made.
     version: str
     # Tidegate applied it, and still owns some of its fields.
@@ -82,7 +82,7 @@ class ObjectReading(msgspec.Struct, frozen=True):
     objects: tuple[Object, ...]
     # Where to watch from, by the name of the kind.
     versions: Mapping[str, str]
-    # What could not be read, in words: whoever has gaps concludes nothing from absence.
+    # What could not be read, in words: with gaps nothing is concluded from absence.
     gaps: tuple[str, ...] = ()
 
     @property
@@ -92,7 +92,7 @@ class ObjectReading(msgspec.Struct, frozen=True):
 
 
 class Take(StrEnum):
-    """What to do about fields that belong to somebody else and have another value."""
+    """What to do about fields of other managers that have another value."""
 
     NOTHING = "nothing"  # ConflictError
     BACK = "back"  # in an object that is ours, they are set again; elsewhere ConflictError
@@ -108,7 +108,7 @@ class ApplyOutcome(StrEnum):
 
 
 class FieldConflict(msgspec.Struct, frozen=True):
-    """A field that somebody else owns, as the server writes both."""
+    """A field that another manager owns, as the server writes both."""
 
     field: str
     manager: str
@@ -119,7 +119,7 @@ class Applied(msgspec.Struct, frozen=True):
 
     outcome: ApplyOutcome
     object: Object
-    # Fields that were somebody else's.
+    # Fields that belonged to other managers.
     taken: tuple[FieldConflict, ...] = ()
 
 
@@ -139,12 +139,12 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 
 class ConflictError(StaleError):
-    """Fields belong to somebody else."""
+    """Fields belong to other managers."""
 
     def __init__(self, where: str, conflicts: tuple[FieldConflict, ...]) -> None:
         self.conflicts = conflicts
-        told = ", ".join(f"{each.field} belongs to {each.manager}" for each in conflicts)
-        super().__init__(f"{where}: {told}; leave it out, or take it back")
+        stated = ", ".join(f"{each.field} belongs to {each.manager}" for each in conflicts)
+        super().__init__(f"{where}: {stated}; leave it out, or take it back")
 
 
 class ExpiredError(StaleError):
@@ -152,11 +152,11 @@ class ExpiredError(StaleError):
 
 
 class ObjectRefusedError(OutsideError):
-    """The server will not have this document, however often it is told."""
+    """The server does not accept this document, however often it is sent."""
 
 
 class NotAllowedError(OutsideError):
-    """Whoever we are to the server may not do this."""
+    """Our account may not do this."""
 
 
 class Cluster(Protocol):
@@ -188,7 +188,7 @@ class Cluster(Protocol):
         take: Take = Take.NOTHING,
         dry_run: bool = False,
     ) -> Applied:
-        """Make the fields of a document so; told twice, it changes nothing the second time.
+        """Apply the fields of a document; the second time, it changes nothing.
 
         A field that was in the document we applied before and is in this one no more is removed.
         `before` is the object the caller saw, if any: StaleError if it is there no more, or another
@@ -204,7 +204,7 @@ class Cluster(Protocol):
         ...
 
     async def end(self, pod: Object) -> bool:
-        """End a pod, so that whoever made it makes another; False if it is already gone.
+        """End a pod, so that its controller makes another; False if it is already gone.
 
         For what its controller will not do by itself: a StatefulSet leaves a pod that never got
         ready as it is, whatever is wished by then.
@@ -220,8 +220,8 @@ class Cluster(Protocol):
     ) -> AsyncGenerator[WatchEvent, None]:
         """What happens after a reading, in order, through broken connections.
 
-        In all namespaces if it is empty. ExpiredError once that cannot be told without a gap;
-        OutsideError if nobody answers. Whoever stops listening closes it (`aclosing`).
+        In all namespaces if it is empty. ExpiredError once there would be a gap;
+        OutsideError if there is no answer. Close it when done (`aclosing`).
         """
         ...
 
@@ -244,7 +244,7 @@ class Cluster(Protocol):
         """The lines of a pod's log, of its only container if none is named; the last few: `tail`.
 
         Following, it goes on through broken connections and restarts, until the pod has ended or is
-        gone. OutsideError if there is none. Whoever stops reading closes it (`aclosing`).
+        gone. OutsideError if there is none. Close it when done (`aclosing`).
         """
         ...
 

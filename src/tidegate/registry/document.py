@@ -1,4 +1,4 @@
-"""What is written about registries: images, hosts, challenges, and who we are to whom.
+"""What is written about registries: images, hosts, challenges, and logins.
 
 The OCI distribution API names an image by a repository and a tag below a host. A host that wants to
 know who asks answers 401 with a *challenge*: where to fetch a token, for which service and scope.
@@ -45,7 +45,7 @@ class RegistryServer(msgspec.Struct, frozen=True):
 
 
 class Challenge(msgspec.Struct, frozen=True):
-    """How a registry wants to be told who asks."""
+    """How a registry asks for authentication."""
 
     scheme: str  # bearer or basic
     realm: str = ""
@@ -96,7 +96,7 @@ def reference(image: str) -> Reference:
 def server(written: str) -> RegistryServer:
     """A registry as it is written in the settings; UserError says how to write it.
 
-    Plain HTTP is for this machine, or where `http://` says so: whoever sits in between could
+    Plain HTTP is for this machine, or where `http://` says so: a party in between could
     otherwise say which image runs.
     """
     scheme, mark, host = written.rpartition("://")
@@ -128,7 +128,7 @@ def is_digest(text: str) -> bool:
 
 
 def login_for(config: DockerConfig, host: str, name: str) -> RegistryLogin | None:
-    """Who we are to a repository: the entry that names it most closely; None: nobody."""
+    """The login for a repository: the entry that names it most closely; None: none."""
     places = {_plain(key): entry for key, entry in config.auths.items()}
     path = f"{host}/{name}"
     while path:

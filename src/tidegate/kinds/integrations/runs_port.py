@@ -8,7 +8,7 @@ from tidegate.kubernetes.port import Cluster, Object
 
 
 class Runs(Protocol):
-    """Whoever can tell how the runs of pods ended."""
+    """A source of the results of runs of pods."""
 
     async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, ShardRun]:
         """By the pod's uid; one that gives no answer is left out. Never raises OutsideError."""

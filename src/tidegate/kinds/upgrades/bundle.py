@@ -188,7 +188,7 @@ class _Reader:
         return tuple(each for each in found if each)
 
     def _named(self, reference: Data | None, field: str) -> str:
-        """A field of the file that is named; empty: it is not there, which is told elsewhere."""
+        """A field of the file that is named; empty: there is none, which is reported elsewhere."""
         return str(self._data(reference or {}).get(field) or "")
 
 

@@ -1,8 +1,8 @@
-"""How to reach a cluster and who we are there: a context of a kubeconfig, or the pod's own account.
+"""Access to a cluster: a context of a kubeconfig, or the pod's own account.
 
 As kubectl does: `KUBECONFIG` may name several files; of what is in two of them the first counts.
-What Tidegate does not do for a login is refused by name, never passed over: whoever is somebody
-else than they believe changes the wrong cluster.
+What Tidegate does not do for a login is refused by name and never ignored: with another
+identity than expected, the wrong cluster would be changed.
 """
 
 import base64
@@ -29,10 +29,10 @@ _LOGINS = {
     "exec": "it starts a program to log in, which Tidegate does not",
     "auth-provider": "Kubernetes itself no longer has this login",
     "username": "Kubernetes itself no longer has this login",
-    "as": "it acts as somebody else, which Tidegate does not",
-    "as-groups": "it acts as somebody else, which Tidegate does not",
-    "as-uid": "it acts as somebody else, which Tidegate does not",
-    "as-user-extra": "it acts as somebody else, which Tidegate does not",
+    "as": "it impersonates another user, which Tidegate does not",
+    "as-groups": "it impersonates another user, which Tidegate does not",
+    "as-uid": "it impersonates another user, which Tidegate does not",
+    "as-user-extra": "it impersonates another user, which Tidegate does not",
 }
 _REMEDY = "use a token, a tokenFile or a client certificate"
 
@@ -52,7 +52,7 @@ class ClusterAccess(msgspec.Struct, frozen=True):
     server_name: str | None = None
     proxy: str | None = None
     token: str | None = None
-    # Read anew now and then: whoever mounts it also renews it.
+    # Read anew now and then: the kubelet renews it.
     token_file: str | None = None
     # PEM, both or none.
     certificate: str | None = None
@@ -169,7 +169,7 @@ def _keep(
     table: dict[str, tuple[Path, Mapping[str, Any]]], entry: object, singular: str, path: Path
 ) -> None:
     if not isinstance(entry, dict) or not isinstance(entry.get(singular) or {}, dict):
-        raise _wrong(str(path), f"a {singular} is no mapping: {shown(entry)}", "mend the file")
+        raise _wrong(str(path), f"a {singular} is no mapping: {shown(entry)}", "fix the file")
     table.setdefault(str(entry.get("name", "")), (path, entry.get(singular) or {}))
 
 
@@ -180,9 +180,9 @@ def _load(path: Path) -> Mapping[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise _wrong(where, "it is no YAML", "mend the file") from None
+        raise _wrong(where, "it is no YAML", "fix the file") from None
     if not isinstance(document, dict):
-        raise _wrong(str(path), "it is no kubeconfig", "mend the file")
+        raise _wrong(str(path), "it is no kubeconfig", "fix the file")
     return document
 
 
@@ -195,7 +195,7 @@ def _read(path: Path, told_in: Path) -> str:
         return found.decode()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
-        raise _wrong(str(told_in), f"{path} cannot be read: {why}", "mend the path") from None
+        raise _wrong(str(told_in), f"{path} cannot be read: {why}", "fix the path") from None
 
 
 def _pem(at: Path, entry: Mapping[str, Any], field: str) -> str | None:

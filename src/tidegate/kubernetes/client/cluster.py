@@ -162,7 +162,7 @@ class KubernetesCluster:
             try:
                 return await self._release(found)
             except ObjectRefusedError as error:
-                # Somebody, its controller mostly, wrote to it in between.
+                # Another client, its controller mostly, wrote to it in between.
                 refused = error
         raise refused
 
@@ -219,7 +219,7 @@ class KubernetesCluster:
     async def _list(
         self, namespace: str, kind: ResourceKind, selector: str
     ) -> tuple[str, list[Object]]:
-        """All pages of one kind, from one moment; ExpiredError if it never comes to its end."""
+        """All pages of one kind, from one moment; ExpiredError if it never ends."""
         for _ in range(READINGS_MAX):
             try:
                 return await self._pages(namespace, kind, selector)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from tidegate.kubernetes.port import ApplyOutcome, Document, Object, ResourceKind
 
-# The server writes these by itself; a difference in them is nobody's wish.
+# The server writes these by itself; a difference in them is not declared.
 _BOOKKEEPING = frozenset({"resourceVersion", "generation", "managedFields"})
 # And its controllers these.
 _NOTES = frozenset({"deployment.kubernetes.io/revision"})
@@ -62,7 +62,7 @@ def outcome_of(created: bool, before: Object | None, after: Object) -> ApplyOutc
 
 
 def alike(one: Object, other: Object) -> bool:
-    """Whether nobody's wish differs: status and bookkeeping move by themselves and do not count."""
+    """Whether nothing declared differs: status and bookkeeping do not count."""
     return one.ours == other.ours and _wishes(one.document) == _wishes(other.document)
 
 

@@ -79,7 +79,7 @@ def _tls(access: ClusterAccess) -> ssl.SSLContext:
 
 
 def _present(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """The ssl module takes a certificate from a file only; nobody else may read it meanwhile."""
+    """The ssl module takes a certificate from a file only; it is readable for its owner only."""
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
         file.write(f"{certificate}\n{key}\n")
         file.flush()

@@ -1,8 +1,8 @@
-"""Asks one API server: what is under way, how often, how long and how much, all bounded.
+"""Requests to one API server: their number at once, tries, time and size are bounded.
 
 What fails in passing (no connection, 429, 500, 502, 503, 504) is tried again, after as long as the
-server asks for or after pauses that grow; a server that stays away is not pressed by everybody who
-waits for it. What it refuses is an error that says who must act (`answers.py`).
+server asks for or after pauses that grow; while a server does not answer, waiting requests fail at
+once. What it refuses is an error that says who must act (`answers.py`).
 """
 
 import asyncio
@@ -28,7 +28,7 @@ JSON = "application/json"
 
 
 class ServerLimits(msgspec.Struct, frozen=True):
-    """How hard one server may be pressed, and how long anybody waits for it."""
+    """How many requests one server gets at once, and how long each may take."""
 
     # About as many as keep a server busy; more would only queue there.
     concurrency_max: int = 10
@@ -43,7 +43,7 @@ class ServerLimits(msgspec.Struct, frozen=True):
     # The first pause between two tries, made longer and less regular by chance.
     pause_s: float = 0.2
     pause_max_s: float = 3.0
-    # After it could not be reached in all tries, nobody tries for so long.
+    # After it could not be reached in all tries, there are no requests for so long.
     rest_s: float = 5.0
     # A page of 500 Deployments is some 3 MB.
     bytes_max: int = 64 * 1024 * 1024
@@ -142,7 +142,7 @@ class ApiServer:
     ) -> AsyncIterator[aiohttp.StreamReader]:
         """An answer as it comes; OutsideError if it cannot be had, or when it breaks.
 
-        It takes no slot: it lasts, and nobody else would get one.
+        It takes no slot: it lasts, and would block others.
         """
         where = f"{self.name}: {where}"
         timeout = aiohttp.ClientTimeout(
@@ -242,11 +242,11 @@ class ApiServer:
         status = read_status(answer.body)
         if status.misfit:
             return answer
-        told = f"HTTP {answer.code}: {shorten(status.message) or 'no reason given'}"
+        stated = f"HTTP {answer.code}: {shorten(status.message) or 'no reason given'}"
         pause_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
         if pause_s is not None:
             pause_s = min(pause_s, self.limits.total_s)
-        raise _PassingError(told, pause_s, unsent=answer.code == 429)
+        raise _PassingError(stated, pause_s, unsent=answer.code == 429)
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         most = self.limits.bytes_max
@@ -275,7 +275,7 @@ class ApiServer:
         return self._session
 
     def _look_out(self, where: str) -> None:
-        """Whoever waited for a slot need not find out again that nobody is there."""
+        """A request that waited for a slot need not find out again that the server is down."""
         if monotonic() < self._rests_until:
             raise OutsideError(f"{where}: {self._resting}")
 

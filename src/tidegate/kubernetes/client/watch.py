@@ -1,7 +1,7 @@
 """Watches one kind in a namespace, through broken connections, and never past a gap.
 
 Three things a server does look like peace: it tells in the middle of a good answer that its history
-is gone (410); it says nothing at all to whoever knows a version it has not reached, as after a
+is gone (410); it sends nothing for a version it has not reached, as after a
 backup was restored; its machine goes away without a word. So every watch has an end, a bookmark is
 expected before it, and a watch that heard nothing from beginning to end is as good as expired.
 """
@@ -33,7 +33,7 @@ class Watching(msgspec.Struct, frozen=True):
 
     # The server ends it then. It sends a bookmark a minute.
     period_s: int = 180
-    # Longer than that after its end nobody is there.
+    # Longer than that after its end the server is gone.
     grace_s: float = 15.0
     # In a row, without a word in between: a server that is started anew takes some 10 s.
     failures_max: int = 10
@@ -63,7 +63,7 @@ async def watch(
     after: str,
     selector: str,
 ) -> AsyncGenerator[WatchEvent, None]:
-    """What happens after a version, in order; ExpiredError where that cannot be told."""
+    """What happens after a version, in order; ExpiredError where that is not known."""
     failures, where = 0, where_of(kind, namespace)
     while True:
         heard = False
@@ -131,13 +131,13 @@ def _event(
 ) -> tuple[WatchEvent | None, str]:
     """The event of a line, None for a bookmark; and the version after it."""
     try:
-        told = _DECODER.decode(line)
+        stated = _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise OutsideError(f"{where}: a line that is no event") from None
-    if told.type == "ERROR":
-        status = msgspec.convert(told.object, ApiStatus)
+    if stated.type == "ERROR":
+        status = msgspec.convert(stated.object, ApiStatus)
         raise error_of(where, status.code, status)
-    if told.type == "BOOKMARK":
-        return None, told.object["metadata"]["resourceVersion"]
-    found = object_of(kind, told.object, manager)
-    return WatchEvent(ObjectEvent(told.type), found), found.version
+    if stated.type == "BOOKMARK":
+        return None, stated.object["metadata"]["resourceVersion"]
+    found = object_of(kind, stated.object, manager)
+    return WatchEvent(ObjectEvent(stated.type), found), found.version

@@ -1,7 +1,7 @@
 """What all who talk to one simulated cluster share: objects, who owns their fields, a history.
 
 An object is its fields by path (`fields.py`), so that it is known of each whose it is. Controllers
-and nodes write beside that book: what they write (a status, a pod) is nobody's to apply.
+and nodes write beside that book: what they write (a status, a pod) is not applied.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from tidegate.model.time import Instant, format_second
 # Asked before every call with its name (`read Deployment`, `apply`, …): it may raise.
 Fault = Callable[[str], None]
 Key = tuple[ResourceKind, str, str]
-# As many changes are remembered at least; whoever asks for older ones must read anew.
+# As many changes are remembered at least; for older ones the client must read anew.
 HISTORY_MIN = 10_000
 _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.Decoder(dict[str, Any]).decode
 # What a server counts the wishes of.
@@ -33,7 +33,7 @@ class StoredObject(msgspec.Struct, frozen=True):
     version: int
     fields: dict[Path, Any]
     owners: dict[str, frozenset[Path]]
-    # How often somebody wished something else of it; 0: its kind is not counted.
+    # How often its declaration changed; 0: its kind is not counted.
     generation: int = 0
     # None: the cluster has no clock.
     created_at: Instant | None = None
@@ -83,7 +83,7 @@ class SimulatedApi:
         self._history: list[tuple[Key, ObjectEvent, StoredObject]] = []
         self.oldest = self.version
         self._listeners: list[asyncio.Event] = []
-        # The document of the latest record of each object that somebody read.
+        # The document of the latest record of each object that was read.
         self._packed: dict[str, tuple[StoredObject | None, bytes]] = {}
 
     def forget(self) -> None:
@@ -120,13 +120,13 @@ class SimulatedApi:
         )
 
     def keep(self, key: Key, record: StoredObject) -> None:
-        """Write an object; whoever watches is told."""
+        """Write an object; watchers get an event."""
         change = ObjectEvent.MODIFIED if key in self.records else ObjectEvent.ADDED
         self.records[key] = record
         self._happen(key, change, record)
 
     def remove(self, key: Key) -> None:
-        """Delete an object; whoever watches is told."""
+        """Delete an object; watchers get an event."""
         gone = self.records.pop(key)
         self._packed.pop(gone.uid, None)
         self._happen(
@@ -134,7 +134,7 @@ class SimulatedApi:
         )
 
     def put(self, key: Key, document: Document) -> StoredObject:
-        """Write an object as a controller does: whole, and owned by nobody."""
+        """Write an object as a controller does: whole, and without an owner."""
         fields, old = dict(flatten(deepcopy(dict(document)))), self.records.get(key)
         if old is None:
             record = self.made(key, fields, {})
@@ -146,7 +146,7 @@ class SimulatedApi:
         return record
 
     def put_status(self, key: Key, status: Mapping[str, Any]) -> None:
-        """Write how an object fares; nothing happens if it fares as before, or is gone."""
+        """Write the status of an object, unless it is unchanged or the object is gone."""
         old = self.records.get(key)
         if old is None:
             return
@@ -156,7 +156,7 @@ class SimulatedApi:
             self.keep(key, self.changed(old, fields, old.owners))
 
     def document(self, record: StoredObject) -> dict[str, Any]:
-        """An object as everybody reads it, without the book of owners; each reader gets a copy."""
+        """An object as clients read it, without the book of owners; each reader gets a copy."""
         # A record never changes: it is put together once for as long as it is the latest.
         known, packed = self._packed.get(record.uid, (None, b""))
         if known is not record:
@@ -182,9 +182,9 @@ class SimulatedApi:
             while True:
                 if after < self.oldest:
                     raise ExpiredError(f"{self.name}: its history is gone: read anew")
-                for told in self._history[after - self.oldest :]:
+                for stated in self._history[after - self.oldest :]:
                     after += 1
-                    yield told
+                    yield stated
                     if after < self.oldest:
                         break
                 else:

@@ -22,14 +22,14 @@ from tidegate.model.time import SECOND, Duration
 
 
 class ContainerPurpose(enum.Enum):
-    """How a container comes to run: for good, or once, as in a dry run of a new image."""
+    """How a container runs: for good, or once, as in a dry run of a new image."""
 
     LOOP = "loop"
     JOB = "job"
 
 
 class ContainerStart(enum.Enum):
-    """How a container fares once it is started."""
+    """What happens to a container once it is started."""
 
     READY = "ready"
     NEVER_READY = "never-ready"
@@ -42,7 +42,7 @@ class ContainerBehaviour(msgspec.Struct, frozen=True):
 
     start: ContainerStart = ContainerStart.READY
     ready_after: Duration = Duration(20 * SECOND)
-    # How long it takes to stop when it is told to; its grace period at most.
+    # How long it takes to stop when it is asked to; its grace period at most.
     stops_after: Duration = Duration(5 * SECOND)
     # Between the end of a run and the next; None: as long as its own variables say.
     every: Duration | None = None
@@ -62,7 +62,7 @@ class ContainerBehaviour(msgspec.Struct, frozen=True):
 
 
 class BehaviourRule(msgspec.Struct, frozen=True):
-    """Whom something is said of, and what: the fields of a manner that are said."""
+    """Containers, and the fields of their behaviour that are given."""
 
     says: dict[str, Any]
     tag: str = "*"

@@ -1,7 +1,7 @@
 """A simulated cluster behind the port: an API server in memory that knows who owns which field.
 
 It keeps the contract the real one keeps: versions, owners, conflicts, preconditions, an end of its
-history. It fills in no defaults, runs nothing by itself, and believes what it is told, but for what
+history. It fills in no defaults, runs nothing by itself, and accepts what it gets, but for what
 a rehearsal needs to see refused.
 """
 
@@ -34,12 +34,12 @@ from tidegate.kubernetes.simulated.shapes import check_shape
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.problem import Problems
 
-# Who an object is; nobody owns that.
+# The identity of an object; no manager owns it.
 _IDENTITY: frozenset[Path] = frozenset(
     [("apiVersion",), ("kind",), *(("metadata", x) for x in ("name", "namespace", "uid"))]
 )
 _VERSION: Path = ("metadata", "resourceVersion")
-# What the server writes by itself; a difference in it is nobody's wish.
+# What the server writes by itself; a difference in it is not declared.
 _BOOKKEEPING = frozenset({"resourceVersion", "generation"})
 # What cannot be changed once it is there.
 _FIXED: Mapping[str, tuple[str, ...]] = {
@@ -122,7 +122,7 @@ class SimulatedCluster:
         return Applied(outcome, self._object(key, old if unchanged and old else new), taken)
 
     async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
-        """Delete what is ours and as it was read; how it fares may have changed."""
+        """Delete what is ours and as it was read; its status may have changed."""
         self._api.fault("delete")
         key = (found.kind, found.namespace, found.name)
         record = self._api.records.get(key)
@@ -214,7 +214,7 @@ class SimulatedCluster:
     def _conflicts(
         self, old: StoredObject | None, wanted: dict[Path, Any]
     ) -> tuple[FieldConflict, ...]:
-        """Fields that somebody else owns and that would get another value."""
+        """Fields that another manager owns and that would get another value."""
         if old is None:
             return ()
         return tuple(
@@ -274,7 +274,7 @@ def _refuse_changes(where: str, kind: ResourceKind, old: StoredObject, new: Stor
 
 
 def _alike(one: Object, other: Object) -> bool:
-    """Whether nobody's wish differs: status and bookkeeping move by themselves."""
+    """Whether nothing declared differs: status and bookkeeping move by themselves."""
     return one.ours == other.ours and _wishes(one.document) == _wishes(other.document)
 
 

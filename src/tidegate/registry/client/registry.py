@@ -20,7 +20,7 @@ from tidegate.registry.document import MANIFESTS, RegistryServer, is_digest, ref
 from tidegate.registry.image import digest_of, is_one_build
 
 _ACCEPT = {"Accept": ", ".join(MANIFESTS)}
-# Of the tags of a repository, for whoever mistyped one.
+# Of the tags of a repository, to suggest one for a mistyped tag.
 PAGE, PAGES_MAX = 1000, 5
 
 

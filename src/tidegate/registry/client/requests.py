@@ -1,7 +1,7 @@
 """One request to a registry, with all its tries and its signature; everything about it is bounded.
 
-A registry that could not be reached in all tries is left alone for a while: whoever asks meanwhile
-is told so at once.
+A registry that could not be reached in all tries is not called for a while: requests meanwhile
+fail at once.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _REFUSED = (401, 403)
 
 
 class RegistryLimits(msgspec.Struct, frozen=True):
-    """How hard one registry may be pressed, and how long anybody waits for it."""
+    """How many requests one registry gets at once, and how long each may take."""
 
     concurrency_max: int = 8
     # One try.
@@ -38,7 +38,7 @@ class RegistryLimits(msgspec.Struct, frozen=True):
     tries_max: int = 3
     # The first pause between two tries, made longer and less regular by chance.
     pause_s: float = 0.2
-    # After it could not be asked in all tries, nobody tries for so long.
+    # After it could not be reached in all tries, there are no requests for so long.
     rest_s: float = 15.0
     # What the protocol allows a manifest to be; a page of 1,000 tags is some 50 kB.
     bytes_max: int = 4 * 1024 * 1024
@@ -64,7 +64,7 @@ class RegistryRequests:
         self._limits = limits
         self._now_s = now_s
         self._session: aiohttp.ClientSession | None = None
-        # By address: a registry that is slow keeps nobody from asking another.
+        # By address: a slow registry does not delay requests to another.
         self._slots: dict[str, asyncio.Semaphore] = {}
         self._rests: dict[str, tuple[float, str]] = {}
         self._tokens: dict[tuple[str, str], Token] = {}
@@ -72,7 +72,7 @@ class RegistryRequests:
     async def ask(
         self, server: RegistryServer, method: str, path: str, name: str, head: Mapping[str, str]
     ) -> RegistryAnswer:
-        """One request about a repository with all its tries; OutsideError if it came to nothing."""
+        """One request about a repository with all its tries; OutsideError if all failed."""
         limits = self._limits
         slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
         try:

@@ -1,6 +1,6 @@
 """Who we are to a registry: a login from a docker config file, and tokens fetched with it.
 
-The file is read whenever a token is fetched, so that a secret that was exchanged is heeded; what is
+The file is read whenever a token is fetched, so that a new secret is used; what is
 in it appears in no error.
 """
 
@@ -80,7 +80,7 @@ async def sign(
     fetch: Fetch,
     now_s: float,
 ) -> Token:
-    """What to show a registry that asks who we are; OutsideError says why it would not help."""
+    """The token for a registry that requires one; OutsideError if there is none."""
     login = login_for(config, server.host, name)
     if asked.scheme == "basic":
         if login is None:
@@ -106,8 +106,8 @@ def refused(config: DockerConfig, server: RegistryServer, name: str, status: int
 
 def _remedy(config: DockerConfig, server: RegistryServer) -> str:
     helper = helper_for(config, server.host)
-    told = f"the helper {helper} is not run; " if helper else ""
-    return f"{told}name a docker config file with a login for {server.host} (registryAuth)"
+    stated = f"the helper {helper} is not run; " if helper else ""
+    return f"{stated}name a docker config file with a login for {server.host} (registryAuth)"
 
 
 def _check_realm(realm: str, server: RegistryServer) -> None:

@@ -17,14 +17,11 @@ from tidegate.kinds.integrations.core.review.affected import (
     tag_in,
     without_data,
 )
-from tidegate.kinds.integrations.core.review.fault import CheckFault
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 
 ENV_FILE = ".env"
-# The result of a run that is nobody's fault.
-_OK = {CheckFault.NOBODY: "ok"}
 # Where the log of a case is.
 LogPath = Callable[[Case], str]
 
@@ -148,7 +145,7 @@ def _run(case: Case, result: CheckResult | None, log: LogPath | None) -> Checked
     judgement = result.judgement
     return msgspec.structs.replace(
         run,
-        result=_OK.get(judgement.fault, judgement.fault.name.lower()),
+        result=judgement.fault.name.lower(),
         words=judgement.words,
         log=log(case) if log is not None else None,
         tries=len(result.head),

@@ -33,7 +33,7 @@ class CheckLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckData(msgspec.Struct, frozen=True):
-    """Where the bundle is, before and after; empty: nobody has it on disk."""
+    """Where the bundle is, before and after; empty: it is not on disk."""
 
     base: str = ""
     head: str = ""
@@ -49,7 +49,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckRuns:
-    """One check: a runner, its limits, and who is told."""
+    """One check: a runner, its limits, and callbacks."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class CheckRuns:
             if attempts[-1].passed or attempts[-1].end is End.MISSING:
                 break
             if number < self._limits.retries:
-                self._log(case, side, f"# {attempts[-1].told}; once more")
+                self._log(case, side, f"# {attempts[-1].text}; once more")
         return tuple(attempts)
 
     async def _attempt(self, case: Case, side: str, given: Input, number: int) -> Attempt:

@@ -1,4 +1,4 @@
-"""A bundle before and after a change: what both revisions come to, and what is newly wrong.
+"""A bundle before and after a change: the estates of both revisions, and new findings.
 
 The base is the commit where the head left it, so that what others merged meanwhile is not part of
 the change; a working tree left it where its own commit did.

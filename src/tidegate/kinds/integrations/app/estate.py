@@ -1,4 +1,4 @@
-"""What a bundle comes to for integrations, and the part of it that is asked about."""
+"""The estate of a bundle, and the part of it that is asked about."""
 
 from collections.abc import Callable, Iterable
 
@@ -21,7 +21,7 @@ FindCluster = Callable[[str], Cluster]
 
 
 class EstateView(msgspec.Struct, frozen=True, kw_only=True):
-    """A bundle as it was read, what it comes to, and the part that is asked about."""
+    """A bundle as it was read, its estate, and the part that is asked about."""
 
     tree: Tree
     bundle: Bundle

@@ -1,4 +1,4 @@
-"""The estate of a bundle, read again when somebody asks, and worked out again when it changed."""
+"""The estate of a bundle, read again when asked for, and worked out again when it changed."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ FRESH_S = 2.0
 
 
 class BundleEstates:
-    """What a directory, or a revision of a repository, comes to."""
+    """The estate of a directory, or of a revision of a repository."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class BundleEstates:
         self._lock = asyncio.Lock()
 
     async def read(self) -> Estate:
-        """Everything the bundle comes to now."""
+        """The estate as it is now."""
         loop = asyncio.get_running_loop()
         async with self._lock:
             if self._read_at is None or loop.time() - self._read_at >= self._fresh_s:
@@ -54,7 +54,7 @@ class BundleEstates:
 
 
 def estate_in(bundle: Bundle, site: Site) -> Estate:
-    """What a bundle comes to; incomplete where anything in it is wrong."""
+    """The estate of a bundle; incomplete where anything in it is wrong."""
     problems = Problems()
     for finding in bundle.findings:
         if finding.severity == "error":

@@ -168,7 +168,7 @@ class _Rehearsal:
             await asyncio.gather(working, *self._asking)
             nodes.cancel()
             await asyncio.gather(nodes, return_exceptions=True)
-        return self._scenario(), self._told()
+        return self._scenario(), self._stated()
 
     def _worker(self) -> Worker:
         fleet = IntegrationsFleet(
@@ -230,7 +230,7 @@ class _Rehearsal:
                 return errors[0].partition(_ERROR)[2].strip()
         return ""
 
-    def _told(self) -> list[Step]:
+    def _stated(self) -> list[Step]:
         said = {name: text.removeprefix("!") for name, text in self._said.items()}
         return [msgspec.structs.replace(step, said=said) for step in self._steps]
 

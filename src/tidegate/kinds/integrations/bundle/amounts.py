@@ -67,7 +67,7 @@ def as_text(amount: str | int | float) -> str:
 
 
 def _fractions(node: Any, path: Path) -> list[DocumentFault]:
-    """To a schema 3.0 is a whole number; whoever writes it does not mean a count."""
+    """To a schema 3.0 is a whole number; it is not a count as people write it."""
     if isinstance(node, dict):
         steps: Any = ((name, each) for name, each in node.items() if name not in _RESOURCES)
     else:

@@ -2,8 +2,8 @@
 
 `sharding` may stand under `managed[]` or under its `spec`; the strategy and the count may stand in
 `spec` alone; overrides may be `shardSpecOverrides` or `shardSpecOverride`, in any of those places;
-and the shard an override is for may be called `shard`, `awsAccount` or `awsAccounts`. Whoever says
-a thing twice must mean it twice: what disagrees is a fault. What comes out, put in again, comes out
+and the shard an override is for may be called `shard`, `awsAccount` or `awsAccounts`. What is
+written twice must agree. What comes out, put in again, comes out
 as it is.
 """
 
@@ -142,7 +142,7 @@ def _override_lists(
 
 
 def _shards(override: Mapping[str, Any], place: Path, faults: list[DocumentFault]) -> list[Any]:
-    """Whom an override is for."""
+    """The shards an override is for."""
     named: dict[str, list[Any]] = {}
     for field in ("shard", "awsAccount", "awsAccounts"):
         value = override.get(field)

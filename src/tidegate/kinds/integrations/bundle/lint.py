@@ -1,7 +1,8 @@
-"""What has one meaning and is probably not meant: shards, overrides, images and names.
+"""What has one meaning and is probably not intended: shards, overrides, images and names.
 
-An override that reaches nobody, or changes nothing, looks like protection and is none. A tag like
-`latest` in production changes what runs without a change here. A field that nobody reads is a wish.
+An override that applies to no shard, or changes nothing, looks like protection and is none. A tag
+like `latest` in production changes what runs without a change here. A field that is not read has no
+effect.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,17 +41,17 @@ def linted(
         for managed in integration.managed:
             problems = Problems()
             shards = shards_of(integration, managed, inventories, None, problems)
-            found += _told(problems, "sharding", stands)
+            found += _stated(problems, "sharding", stands)
             every += shards
             found += _images(managed, stands)
             found += _idle(managed, stands)
             found += _names(integration, managed, shards, stands)
     problems = Problems()
     collisions(every, problems)
-    return found + list(_told(problems, "duplicate", stands))
+    return found + list(_stated(problems, "duplicate", stands))
 
 
-def _told(
+def _stated(
     problems: Problems, rule: str, stands: Stands
 ) -> Iterator[tuple[DocumentPlace, DocumentFault]]:
     for problem in problems.errors:
@@ -85,7 +86,7 @@ def _images(managed: Managed, stands: Stands) -> Iterator[tuple[DocumentPlace, D
         note = read_note(override.note)
         if override.note and note is None:
             yield place, _unreadable((*path, "imageRef"), override.note)
-        # Whoever says why keeps it for the day the default moves on.
+        # With a note it is kept for the day the default moves on.
         if override.image_ref == default and note is None:
             yield (
                 place,
@@ -105,7 +106,7 @@ def _images(managed: Managed, stands: Stands) -> Iterator[tuple[DocumentPlace, D
 def _unreadable(path: Path, note: str) -> DocumentFault:
     return DocumentFault(
         path=path,
-        message=f"the note {shown(note)} does not say by whom, until when and why",
+        message=f"the note {shown(note)} does not name its author, expiry and reason",
         rule="override",
         remedy=f"write {FORM}",
         value=shown(note),

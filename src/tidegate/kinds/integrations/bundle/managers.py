@@ -1,6 +1,6 @@
 """Which image the manager of an environment hands on: the commit its saas target is deployed at.
 
-The existing manager is told the tag of its own image and gives it to every integration without an
+The predecessor knows the tag of its own image and gives it to every integration without an
 `imageRef`. So the `ref` of the target that deploys the manager is where that image is written; one
 that follows a branch names no image.
 """

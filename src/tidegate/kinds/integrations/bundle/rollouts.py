@@ -1,7 +1,7 @@
 """How images move, as a bundle says it: for one place, for an integration, or once for all.
 
 The nearest one counts: that of the place, then the integration's, then the settings'. One that
-cannot be read leaves whoever would follow it without any place to run in, instead of without rules.
+cannot be read leaves its integrations without any place to run in, instead of without rules.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from tidegate.model.problem import Problems
 
 
 class Ruled(msgspec.Struct, frozen=True):
-    """What somebody is to follow; unsound: nobody can tell."""
+    """The rules to follow; unsound: they are not known."""
 
     rules: ImageRules | None = None
     sound: bool = True
@@ -53,7 +53,7 @@ class RolloutRulesReader:
             ref = str(written["$ref"])
             place, doc = DocumentPlace(ref[1:]), self._files.get(ref, Doc(""))
             if doc.kind != "rollout" or doc.data is None:
-                # Told where names of files are looked up, or in that file.
+                # Reported where names of files are looked up, or in that file.
                 return Ruled(sound=False)
             path, written = (), doc.data
         if (place, path) not in self._known:

@@ -89,7 +89,7 @@ class Stock:
             return None
         data = doc.data
         cluster, environment = (self._data(data[name]) for name in ("cluster", "environment"))
-        # Without them it is told that they are missing, and nothing can run there.
+        # Without them a finding says so, and nothing can run there.
         if "name" not in cluster or "name" not in environment:
             return None
         return Namespace(
@@ -106,7 +106,7 @@ class Stock:
         )
 
     def _tag(self, environment: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, str]:
-        """The image that whoever manages an environment hands on to all that runs there."""
+        """The image that the manager of an environment hands on to all that runs there."""
         here, there = str(environment.get("$ref")), str(cluster.get("$ref"))
         on_cluster = {tag for at, of, tag in self._managers if (at, of) == (here, there)}
         tags = on_cluster or {tag for at, _, tag in self._managers if at == here}
@@ -137,7 +137,7 @@ class Stock:
                 ),
             )
         found = named or keyed
-        # One that is not there is told when the shards are worked out.
+        # One that does not exist is reported when the shards are worked out.
         return Named(found[0].name if found else text)
 
     def _by_file(self, ref: str, strategy: str) -> Named:
@@ -146,7 +146,7 @@ class Stock:
             return Named(item[1].name)
         doc = self._files.get(ref)
         if doc is None or (doc.kind and doc.data is None):
-            # Not there, or unusable: told where names of files are looked up, or in that file.
+            # Reported where names of files are looked up, or in that file.
             return Named(None)
         wanted = next((k for k, of in INVENTORY_OF.items() if of == strategy), None)
         if wanted is None:

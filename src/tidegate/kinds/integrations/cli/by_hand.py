@@ -32,7 +32,7 @@ def any_store(database: str) -> Iterator[Store]:
 def write_down(
     settings: Settings, partition: str, objects: Iterable[HandledObject], reason: str
 ) -> None:
-    """Record what was done by hand, by whom, and why."""
+    """Record what was done by hand, with actor and reason."""
     with opened(settings.database, writes=True) as store:
         fact = Handled(objects=tuple(objects), reason=reason)
         store.append(partition, [signed(fact, clock().now())])

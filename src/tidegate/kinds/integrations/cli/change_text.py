@@ -51,7 +51,7 @@ def plan_lines(
     width: int | None = None,
     colour: bool = False,
 ) -> Iterator[str]:
-    """A line each under its namespace, and what it comes to."""
+    """A line each under its namespace, and a summary."""
     listed = [each for each in changes if wide or each.verb is not ObjectAction.UNCHANGED]
     for (cluster, namespace), some in groupby(listed, lambda each: (each.cluster, each.namespace)):
         mine = list(some)
@@ -65,7 +65,7 @@ def plan_lines(
 
 
 def summary(changes: Sequence[PlannedChange]) -> str:
-    """What everything comes to, on one line."""
+    """The summary, on one line."""
     counts = Counter(each.verb for each in changes)
     parts = [f"{counts[verb]:,} {words}" for verb, words in _SUMMARY.items() if counts[verb]]
     restarts = sum(each.restarts for each in changes if each.verb in _RESTARTING)

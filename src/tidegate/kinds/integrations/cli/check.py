@@ -1,4 +1,4 @@
-"""`tidegate check`: what a change does to integrations, tried before anybody merges it."""
+"""`tidegate check`: what a change does to integrations, tried before it is merged."""
 
 import asyncio
 import secrets
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # As sysexits.h has them: a fault of ours, and one that may be gone next time.
 OURS, RETRY = 70, 75
 JOB = "job"
-NOBODY = "no integration is affected"
+NOTHING = "no integration is affected"
 _SETTINGS = (
     "check.runner", "check.command", "check.containerArguments", "check.parallel",
     "check.timeLimit", "check.retries", "check.logs", "kubeconfig", "contexts", "pods",
@@ -87,10 +87,10 @@ def check(
             return
         from tidegate.kinds.integrations.cli.check_status import CommitStatus
 
-        with CommitStatus(compared) as told:
+        with CommitStatus(compared) as stated:
             code, words = _check(compared, scope, plan, output)
-            told.end(code, words)
-        _exit(code or (RETRY if told.lost else 0))
+            stated.end(code, words)
+        _exit(code or (RETRY if stated.lost else 0))
 
 
 def _exit(code: int) -> None:
@@ -99,7 +99,7 @@ def _exit(code: int) -> None:
 
 
 def _check(compared: Revisions, scope: "CheckScope", plan: bool, output: str) -> tuple[int, str]:
-    """The exit code, and what it comes to in a sentence."""
+    """The exit code, and the result in a sentence."""
     from tidegate.kinds.integrations.app.check import affected_in
 
     on_clusters = compared.settings.check_runner == JOB
@@ -117,7 +117,7 @@ def _check(compared: Revisions, scope: "CheckScope", plan: bool, output: str) ->
         return FAILURE, wrong
     if plan or not affected.cases:
         _show(compared, affected, None, 0, output)
-        return 0, NOBODY
+        return 0, NOTHING
     results, logs = asyncio.run(_run(compared, affected))
     code = exit_code(results)
     _show(compared, affected, results, code, output, logs)
@@ -151,7 +151,7 @@ def _faults() -> Iterator[None]:
 
 
 def _tell(compared: Revisions, output: str) -> None:
-    """What is newly wrong, before anything else; and what nobody could tell."""
+    """What is newly wrong, before anything else; and what is not known."""
     from tidegate.cli import findings
 
     new = compared.comparison.new_findings
@@ -186,7 +186,7 @@ def _show(
         return
     width, colour = terminal_width(), wants_colour(compared.settings.color)
     if not affected.cases:
-        lines = [NOBODY, *check_text.skipped_lines(affected)]
+        lines = [NOTHING, *check_text.skipped_lines(affected)]
     elif results is None:
         lines = check_text.plan_table(affected, width)
     else:
@@ -234,7 +234,7 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckR
 
 
 def end_on_term() -> None:
-    """Told to end, we end what we began before we go."""
+    """On SIGTERM, end the runs before we exit."""
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -256,7 +256,7 @@ def _runner(compared: Revisions) -> "Runner":
 
 @contextmanager
 def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Iterator[CheckData]":
-    """The bundle on disk, on each side that somebody reads."""
+    """The bundle on disk, on each side that is read."""
     from tidegate import wiring
     from tidegate.kinds.integrations.app.check_runs import CheckData
 
@@ -277,7 +277,7 @@ def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Itera
 
 
 def exit_code(results: "Sequence[CheckResult]") -> int:
-    """By whose fault: who wrote the change first, then whoever set this up, then nobody."""
+    """By whose fault: the author of the change first, then the setup, then none."""
     from tidegate.kinds.integrations.core.review.fault import CheckFault
 
     faults = {each.judgement.fault for each in results}
@@ -296,7 +296,7 @@ _BLAME = {
 
 
 def _end(results: "Sequence[CheckResult]", code: int) -> str:
-    """What everything came to, told and in a sentence."""
+    """The result of everything, printed and as a sentence."""
     from tidegate.kinds.integrations.cli.check_text import summary
     from tidegate.kinds.integrations.core.review.fault import CheckFault
 

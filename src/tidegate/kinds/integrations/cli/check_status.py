@@ -16,7 +16,7 @@ _STATES = {0: StatusState.SUCCESS, 1: StatusState.FAILURE}
 
 
 class CommitStatus:
-    """The status of the commit a check looks at; an end that nobody told is an error."""
+    """The status of the commit a check looks at; an end without a result is an error."""
 
     def __init__(self, compared: Revisions) -> None:
         from tidegate import wiring
@@ -41,7 +41,7 @@ class CommitStatus:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Nobody waits for what will not come."""
+        """Report an error if the check did not end."""
         if not self._ended:
             self._set(StatusState.ERROR, f"could not be tried: {str(error) or 'interrupted'}")
 

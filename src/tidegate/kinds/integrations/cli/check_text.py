@@ -12,7 +12,7 @@ from tidegate.kinds.integrations.core.waves.rehearsal import LogDifference
 # So many shards are named in a row, and so many new lines shown; the rest is in data and logs.
 NAMED_MAX, LINES_SHOWN = 3, 20
 MARKS = {
-    CheckFault.NOBODY: "✓",
+    CheckFault.OK: "✓",
     CheckFault.BASE: "…",
     CheckFault.CHANGE: "✗",
     CheckFault.FLAKE: "…",
@@ -40,8 +40,8 @@ def result_table(
     rows = []
     for group, cases in _groups(affected.cases).items():
         found = [by_case[id(case)] for case in cases]
-        told = _counted(found)
-        rows.append((*_start(group, cases), told, str(_new_lines(found)), _reasons(cases)))
+        stated = _counted(found)
+        rows.append((*_start(group, cases), stated, str(_new_lines(found)), _reasons(cases)))
     head = (*HEAD, "RESULT", "NEW LINES", "WHY")
     return [*layout(head, rows, width), *skipped_lines(affected)]
 
@@ -61,10 +61,10 @@ def detail_lines(results: Sequence[CheckResult], log: Log) -> Iterator[str]:
     for each in results:
         found.setdefault((each.case.integration, each.case.head.revision), []).append(each)
     for (integration, image), some in found.items():
-        told = [*_judgements(some), *_lines(some)]
-        if told:
+        stated = [*_judgements(some), *_lines(some)]
+        if stated:
             yield f"{integration} {image}"
-            yield from (f"  {line}" for line in told)
+            yield from (f"  {line}" for line in stated)
             yield f"  log: {log(some[0].case)}"
 
 
@@ -76,7 +76,7 @@ def _judgements(results: Iterable[CheckResult]) -> Iterator[str]:
             key = judgement.fault, judgement.words
             said.setdefault(key, []).append(_short(each.case.shard))
     for (fault, words), shards in said.items():
-        word = "" if fault is CheckFault.NOBODY else f"{fault.value}: "
+        word = "" if fault is CheckFault.OK else f"{fault.value}: "
         yield f"{MARKS[fault]} {_named(shards)}: {word}{words}"
 
 
@@ -86,7 +86,7 @@ def _lines(results: Sequence[CheckResult]) -> Iterator[str]:
     A line that several say, each of itself, is one line with SHARD in the place of their names.
     """
     said: dict[str, dict[str, str]] = {}
-    for each in sorted(results, key=lambda each: each.judgement.fault is CheckFault.NOBODY):
+    for each in sorted(results, key=lambda each: each.judgement.fault is CheckFault.OK):
         shard = _short(each.case.shard)
         for line in dict.fromkeys(each.judgement.difference.added):
             said.setdefault(line.replace(shard, "SHARD"), {}).setdefault(shard, line)
@@ -99,7 +99,7 @@ def _lines(results: Sequence[CheckResult]) -> Iterator[str]:
 
 
 def summary(results: Sequence[CheckResult]) -> str:
-    """What everything came to, on one line."""
+    """The summary, on one line."""
     return f"{len(results):,} tried: {_counted(results)}"
 
 

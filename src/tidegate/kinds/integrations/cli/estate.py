@@ -107,7 +107,7 @@ class EstateQuery:
 
     @property
     def estate(self) -> "Estate":
-        """What the bundle comes to."""
+        """The estate of the bundle."""
         return self.view.estate
 
     @property

@@ -204,7 +204,7 @@ def _no_files(proposing: Proposing) -> None:
 def _carry_out(
     asked: "EstateQuery", plan: "PinPlan", proposing: Proposing, verb: str, output: str
 ) -> None:
-    """Show what a change comes to, and go as far with it as was asked for."""
+    """Show what changes, and write or propose it as asked."""
     if output != "table":
         emit(plan.document(), output)
     else:
@@ -218,7 +218,7 @@ def _carry_out(
 
 
 def plan_lines(plan: "PinPlan") -> Iterator[str]:
-    """Each line that changes, and what it comes to."""
+    """Each line that changes, and a summary."""
     for each in plan.lines:
         where = f"{each.file}:{each.line}"
         if each.old is None:

@@ -32,14 +32,14 @@ class ShardFleet(IntegrationsFleet):
         super().__init__(self._settled, self._clusters.find, self._runs, wiring.clock())
 
     async def close(self) -> None:
-        """Let go of clusters, registries and whoever tells of runs."""
+        """Close clusters, registries and the source of runs."""
         await self._clusters.close()
         await self._runs.close()
         await self._settled.close()
 
 
 def runs_of(settings: Settings) -> Runs:
-    """Whoever tells how runs ended: the pods, or a Prometheus that asked them."""
+    """The source of results of runs: the pods, or a Prometheus."""
     if settings.runs_through == "pods":
         return PodRuns(settings.runs_port)
     servers = [each for name in settings.prometheus for each in read_servers(Path(name))]

@@ -49,7 +49,7 @@ def settled(settings: Settings, estate: Estate, problems: Problems) -> Estate:
 
 
 class Clusters:
-    """The clusters of a bundle by their names, each opened when somebody asks for it."""
+    """The clusters of a bundle by their names, each opened when it is needed."""
 
     def __init__(self, settings: Settings) -> None:
         self._contexts = dict(_pairs("--context-of", settings.contexts, "CLUSTER=CONTEXT"))

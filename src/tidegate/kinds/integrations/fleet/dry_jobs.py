@@ -1,7 +1,7 @@
 """A Job in the cluster of a shard as a runner: with that shard's secrets, and nowhere else.
 
 What it runs reads the data that are live there, so it can tell two images apart and not two states
-of a bundle. A Job is gone once it was looked at, or nobody waits for it any more.
+of a bundle. A Job is gone once it was looked at, or the check no longer waits for it.
 """
 
 import asyncio

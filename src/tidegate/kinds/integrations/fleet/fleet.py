@@ -1,8 +1,8 @@
 """Integrations as a fleet: every place is a rollout, every unit a target, an image a revision.
 
-Observing reads the bundle, the namespaces and the runs of whoever is on trial. Acting hands a unit
-its workloads as the bundle has them, with the image that is its turn. What somebody else owns, and
-what has an image of its own in the bundle, is left alone and says so.
+Observing reads the bundle, the namespaces and the runs of shards on trial. Acting gives a unit
+its workloads as the bundle has them, with the image that is its turn. What another manager owns,
+and what has an image of its own in the bundle, stays unchanged and says so.
 """
 
 import asyncio
@@ -56,10 +56,10 @@ from tidegate.model.problem import nearest
 from tidegate.model.target import Status, Target
 from tidegate.registry.image import image_named
 
-NOT_OURS = "somebody else's; `tidegate apply --adopt` takes it over"
+NOT_OURS = "not Tidegate's; `tidegate apply --adopt` takes it over"
 # Runs end without a word from the cluster: places are looked at again this often.
 LOOK_S = 10.0
-# Whoever lists all rollouts waits for one namespace no longer than this.
+# A list of all rollouts waits for one namespace no longer than this.
 GLANCE_S = 10.0
 
 
@@ -105,7 +105,7 @@ class IntegrationsFleet:
             return None
 
     def system_of(self, partition: str) -> str:
-        """The cluster a rollout is on: one that is ill keeps nobody from the others."""
+        """The cluster a rollout is on: one that fails does not stop the others."""
         return partition.partition("@")[2].partition(".")[0]
 
     async def observe(self, partition: str) -> Observation:
@@ -130,7 +130,7 @@ class IntegrationsFleet:
             if unit.name in busy
             else self._standing(place, unit, rules, snapshot, trials)
             for unit in place.units
-            # Of whom not all is seen nothing is concluded from what is not there.
+            # Of a partial reading nothing is concluded from absence.
             if snapshot.complete or all(each.workload in snapshot.workloads for each in unit.shards)
         )
         complete = snapshot.complete and estate.complete
@@ -154,7 +154,7 @@ class IntegrationsFleet:
             self._trials.restarts,
             place.wanted(unit),
         )
-        # For whoever has never heard of it: not before its youngest pod.
+        # Without an earlier report: not before its youngest pod.
         started = [pod.started_at for pod in _pods(unit, snapshot) if pod.started_at is not None]
         if found.status is not Status.Succeeded or not started:
             return found

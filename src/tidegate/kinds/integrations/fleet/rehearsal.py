@@ -48,7 +48,7 @@ class Rehearsing:
             return ()
         name, revision = target_of(place), place.revision
         if old is None:
-            # Everybody has it: there is nothing to try any more.
+            # All shards have it: there is nothing to try any more.
             return (Target(name, Status.Succeeded, revision=revision),)
         if (place.name, revision) in self._returned:
             return (Target(name, Status.Succeeded, revision=old),)

@@ -1,4 +1,4 @@
-"""Carries resharding out: the old set ends, and nobody of the new one starts before it has."""
+"""Carries resharding out: the old set ends, and none of the new one starts before it has."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,7 @@ class Resharding:
         for each in reshapes_of(place, _owners(place, snapshot)):
             known_one = self._known.get(each.partition)
             if known_one is not None:
-                # Whoever is drained already is of the old set all the same.
+                # A workload that is drained already is of the old set all the same.
                 old = tuple(sorted({*known_one.old, *each.old}))
                 each = msgspec.structs.replace(known_one, old=old, place=place)
             self._known[each.partition] = each
@@ -86,7 +86,7 @@ class Resharding:
         """Who has ended, and who has begun."""
         snapshot = await self._snapshots.of(where_of(reshape.place))
         left = still_there(reshape, snapshot.workloads, snapshot.pods)
-        # Whoever is not seen may be there all the same, unless all of it is seen.
+        # What was not read may exist all the same, unless everything was read.
         reports = [
             _drained(name, left.get(name), reshape.revision)
             for name in reshape.old
@@ -143,7 +143,7 @@ class Resharding:
 
 
 def _owners(place: ManagedPlace, snapshot: NamespaceSnapshot) -> Iterator[KeyOwner]:
-    """Whoever owns something of this integration here, as far as it is ours to end."""
+    """Every owner of this integration here, as far as it is ours to end."""
     name = place.integration.name
     others = {
         each.name

@@ -26,7 +26,7 @@ class PodRuns:
         return {pod.uid: run for pod, run in zip(pods, found, strict=True) if run is not None}
 
     async def close(self) -> None:
-        """Clusters are closed by whoever opened them."""
+        """Clusters are closed where they were opened."""
 
     async def _one(self, cluster: Cluster, pod: Object) -> ShardRun | None:
         async with self._slots:

@@ -1,6 +1,6 @@
-"""What namespaces hold, read once for all who ask at the same time.
+"""What namespaces hold, read once for all callers at the same time.
 
-Many places share a namespace; whoever changes something there has it read anew.
+Many places share a namespace; after a change there it is read again.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from tidegate.kubernetes.port import CRON_JOB, DEPLOYMENT, POD, STATEFUL_SET, Cl
 from tidegate.model.errors import OutsideError
 
 WORKLOADS = (DEPLOYMENT, STATEFUL_SET, CRON_JOB)
-# A reading so young serves whoever asks next.
+# A reading so young serves the next caller.
 FRESH_S = 1.0
 
 # The cluster of a name; OutsideError if nothing is known of it.
@@ -49,7 +49,7 @@ class NamespaceSnapshots:
         # When it began, which one of that namespace it was, and what it found.
         self._known: dict[Where, tuple[float, int, NamespaceSnapshot]] = {}
         self._begun: dict[Where, int] = defaultdict(int)
-        # How often something was changed there: a reading from before is kept for nobody.
+        # How often something was changed there: a reading from before is not kept.
         self._changes: dict[Where, int] = defaultdict(int)
         self._locks: dict[Where, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -88,7 +88,7 @@ class NamespaceSnapshots:
     async def _read(self, where: Where) -> NamespaceSnapshot:
         reading = await self.find(where[0]).read(where[1], (*WORKLOADS, POD))
         if POD.name not in reading.versions:
-            # Without pods everybody would look as if nobody ran.
+            # Without pods all shards would look stopped.
             raise OutsideError(f"{where[0]}: {where[1]}: pods cannot be read")
         pods: dict[str, list[Pod]] = defaultdict(list)
         workloads: dict[str, LiveWorkload] = {}

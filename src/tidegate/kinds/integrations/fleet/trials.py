@@ -1,6 +1,6 @@
 """Keeps the trials of all units that are on trial, by asking their pods.
 
-Whoever has stood a trial is asked for a while yet, because an image may fail late; then no more.
+A shard that passed its trial is read for a while yet, because an image may fail late.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,10 +48,10 @@ class Trials:
     async def read(
         self, place: ManagedPlace, rules: ImageRules, snapshot: NamespaceSnapshot, cluster: Cluster
     ) -> dict[str, Trial]:
-        """The trials of a place, by workload, after asking whoever is on trial.
+        """The trials of a place, by workload, after reading the runs of those on trial.
 
-        Everybody is, whatever they run: what goes out need not be what the bundle wants by now, and
-        whoever gave it to them may be gone.
+        All are, whatever they run: what goes out need not be what the bundle wants by now, and
+        the worker that applied it may be gone.
         """
         keys: dict[str, _Key] = {}
         asked: list[tuple[_Key, Pod]] = []
@@ -87,9 +87,9 @@ class Trials:
             return
         now = self._clock.now()
         self._asked_at.update((key, now) for key, _ in asked)
-        told = await self._runs.read(cluster, [snapshot.objects[pod.uid] for _, pod in asked])
+        stated = await self._runs.read(cluster, [snapshot.objects[pod.uid] for _, pod in asked])
         for key, pod in asked:
-            run = told.get(pod.uid)
+            run = stated.get(pod.uid)
             if run is None:
                 continue
             trial = advanced(self._trials[key], pod.uid, run, needed=rules.runs)

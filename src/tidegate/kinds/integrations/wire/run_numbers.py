@@ -29,7 +29,7 @@ def read_run(text: str) -> ShardRun | None:
 
 
 def run_of(samples: Iterable[tuple[str, float]]) -> ShardRun | None:
-    """The same of numbers somebody else has read."""
+    """The same of numbers that were read elsewhere."""
     found = {name.removesuffix("_total"): value for name, value in samples}
     status, completed = found.get(STATUS), found.get(COUNTER)
     if completed is None or not math.isfinite(completed):

@@ -118,7 +118,7 @@ class CronJobs:
         return {} if record is None else unflatten(record.fields).get("status") or {}
 
     def _jobs(self, key: Key) -> list[tuple[Key, Mapping[str, Any]]]:
-        """Its Jobs, oldest first, and how they fare."""
+        """Its Jobs, oldest first, and their results."""
         found: list[tuple[int, Key, Mapping[str, Any]]] = []
         for job, record in self._api.listed(JOB, key[1]):
             document = unflatten(record.fields)

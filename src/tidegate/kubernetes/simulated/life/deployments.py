@@ -26,7 +26,7 @@ _DONE, _LATE = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
 
 
 def next_step(scene: Scene) -> WorkloadStep:
-    """Which pods are made, and which are told to stop."""
+    """Which pods are made, and which are stopped."""
     if scene.spec.get("paused"):
         return WorkloadStep()
     new, old = _parted(scene)
@@ -36,7 +36,7 @@ def next_step(scene: Scene) -> WorkloadStep:
     most = scene.replicas + surge
     stops = _surplus_old(scene, new, old, least)
     old = [each for each in old if each not in stops]
-    # Whoever was scaled down in the middle of a change has too many of both.
+    # A Deployment scaled down in the middle of a change has too many of both.
     room = max(0, min(scene.replicas, most - len(old)))
     # The youngest go first.
     stops += new[room:]
@@ -45,7 +45,7 @@ def next_step(scene: Scene) -> WorkloadStep:
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
-    """How it fares."""
+    """Its status."""
     new, old = _parted(scene)
     there = [*new, *old]
     available = sum(map(scene.available, there))
@@ -96,7 +96,7 @@ def _share(value: int | str | None, of: int, *, up: bool) -> int:
 
 
 def _surplus_old(scene: Scene, new: list[Life], old: list[Life], least: int) -> list[Life]:
-    """Old pods that nobody misses: first those that are of no use, then what there is too much of.
+    """Old pods that can go: first those that are of no use, then what there is too much of.
 
     New pods that are not available yet count as missing.
     """

@@ -35,7 +35,7 @@ def next_step(scene: Scene) -> WorkloadStep:
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
-    """How it fares."""
+    """Its status."""
     tries = _tries(scene)
     phases = [each.at(scene.now).phase for each in tries]
     verdict = _verdict(scene)

@@ -51,7 +51,7 @@ class Moment(msgspec.Struct, frozen=True):
     """What a pod is, and until when."""
 
     phase: PodPhase
-    # None: as long as nobody does anything to it.
+    # None: until something changes it.
     until: Instant | None = None
     # When its container was last started; None: it never was.
     started_at: Instant | None = None
@@ -66,7 +66,7 @@ class Life(msgspec.Struct, frozen=True):
 
     key: Key
     uid: str
-    # Whose it is; None: somebody applied it by itself.
+    # Its owner; None: it was applied by itself.
     owner: Key | None
     # Which template it is made of.
     revision: str
@@ -80,7 +80,7 @@ class Life(msgspec.Struct, frozen=True):
     # Its run is its end; and the number it begins with.
     once: bool = False
     first_run: int = 1
-    # When it is gone; None: nobody told it to stop.
+    # When it is gone; None: it is not stopping.
     gone_at: Instant | None = None
 
     def at(self, now: Instant) -> Moment:
@@ -111,7 +111,7 @@ class Life(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> bool:
-        """Whether it ever comes to do what it is for."""
+        """Whether it ever does what it is for."""
         if self.once:
             return self.manner.start is not ContainerStart.NO_IMAGE
         return self.manner.start is ContainerStart.READY

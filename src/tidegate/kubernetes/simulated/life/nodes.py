@@ -92,12 +92,12 @@ class Nodes:
         self._lives: dict[Key, Life] = {}
         self._owned: dict[Key, set[Key]] = {}
         self._progress: dict[Key, _Progress] = {}
-        # By whom and how often it was wished: what is wished of each object.
+        # The declaration of each object, by its identity and generation.
         self._specs: dict[Key, tuple[tuple[str, int], Mapping[str, Any]]] = {}
         self._sets = ReplicaSets(api)
         self._crons = CronJobs(api, clock.now(), speed)
         self._dirty: dict[Key, None] = {}
-        # When to look at what, soonest first; and the same for whoever asks whether it is in it.
+        # When to look at what, soonest first; and the same as a set, for look-ups.
         self._due: list[tuple[Instant, Key]] = []
         self._awaited: set[tuple[Instant, Key]] = set()
         self._news = asyncio.Event()
@@ -229,7 +229,7 @@ class Nodes:
         )
 
     def _spec(self, key: Key, record: StoredObject) -> Mapping[str, Any]:
-        """What is wished of an object; taken apart again only if somebody wishes something else."""
+        """The declaration of an object; parsed again only if it changed."""
         wish = record.uid, record.generation
         known = self._specs.get(key)
         if known is None or known[0] != wish:
@@ -277,7 +277,7 @@ class Nodes:
         self._keep(msgspec.structs.replace(life, uid=made.uid), scene.now)
 
     def _adopt(self, key: Key, record: StoredObject) -> None:
-        """A pod that somebody applied by itself."""
+        """A pod that was applied by itself."""
         document = unflatten(record.fields)
         now = self._clock.now()
         life = self._life(key, document, None, now)
@@ -331,7 +331,7 @@ class Nodes:
         self._look(life.key, gone_at)
 
     def _report(self, key: Key, now: Instant) -> None:
-        """Write how a pod fares; take it away once it has stopped."""
+        """Write the status of a pod; remove it once it has stopped."""
         life, record = self._lives.get(key), self._api.records.get(key)
         if life is None or record is None:
             return

@@ -57,7 +57,7 @@ def pod_document(
 
 
 def pod_status(life: Life, spec: Mapping[str, Any], now: Instant) -> dict[str, Any]:
-    """How a pod fares at a moment."""
+    """The status of a pod at a moment."""
     moment = life.at(now)
     ready = moment.phase is PodPhase.READY
     address = pod_ip(f"{life.key[1]}/{life.key[2]}/{life.born_at}")

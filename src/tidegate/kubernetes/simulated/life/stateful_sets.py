@@ -1,7 +1,7 @@
 """What happens to a StatefulSet: numbered pods, made in order, replaced from the last on.
 
 As documented of the real one: while a pod is not ready, nothing behind it happens, not even a
-change that would mend it; somebody has to delete that pod by hand.
+change that would fix it; that pod must be deleted by hand.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from tidegate.model.time import Instant
 
 
 def next_step(scene: Scene) -> WorkloadStep:
-    """Which pod is made, or told to stop."""
+    """Which pod is made, or stopped."""
     pods = {number_of(each): each for each in scene.pods}
     parallel = scene.spec.get("podManagementPolicy") == "Parallel"
     births: list[Birth] = []
@@ -34,7 +34,7 @@ def next_step(scene: Scene) -> WorkloadStep:
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
-    """How it fares."""
+    """Its status."""
     wanted = f"{scene.name}-{_revision(scene)}"
     staying = scene.staying
     updated = [each for each in staying if each.revision == _revision(scene)]

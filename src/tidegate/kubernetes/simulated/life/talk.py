@@ -22,13 +22,13 @@ METRICS = "/metrics"
 
 
 class Talk:
-    """What the pods of one cluster say; their lives are somebody else's to keep."""
+    """What the pods of one cluster say; their lives are kept elsewhere."""
 
     def __init__(self, api: SimulatedApi, clock: Clock, lives: Mapping[Key, Life]) -> None:
         self._api = api
         self._clock = clock
         self._lives = lives
-        # Set once a pod is gone, for whoever follows its log.
+        # Set once a pod is gone, for those who follow its log.
         self._gone: dict[Key, asyncio.Event] = {}
 
     def answer(self, namespace: str, pod: str, port: int, path: str) -> str:
@@ -51,7 +51,7 @@ class Talk:
         tail: int | None = None,
         since: Instant | None = None,
     ) -> AsyncGenerator[LogLine, None]:
-        """A pod's log; followed, until it has ended or is gone. One that is not is told at once."""
+        """A pod's log; followed, until it has ended or is gone. One that is not is sent at once."""
         life, spec = self._found(namespace, pod)
         name = _container(pod, container, spec)
         now, worker = self._clock.now(), worker_of(spec)
@@ -78,8 +78,8 @@ class Talk:
             if line.at > now:
                 break
             written.append(line)
-        told = [line for line in written if since is None or line.at >= since]
-        for line in told if tail is None else told[max(0, len(told) - tail) :]:
+        stated = [line for line in written if since is None or line.at >= since]
+        for line in stated if tail is None else stated[max(0, len(stated) - tail) :]:
             yield line
         if follow:
             async for line in self._further(life, worker, first, len(written)):
@@ -91,12 +91,12 @@ class Talk:
             event.set()
 
     async def _further(
-        self, life: Life, worker: ContainerIdentity, first: int, told: int
+        self, life: Life, worker: ContainerIdentity, first: int, stated: int
     ) -> AsyncGenerator[LogLine, None]:
         """What is written from now on."""
         gone = self._gone.setdefault(life.key, asyncio.Event())
         for count, (_, line) in enumerate(lines(life, worker, first)):
-            if count < told:
+            if count < stated:
                 continue
             if not await self._comes(line.at, gone):
                 return

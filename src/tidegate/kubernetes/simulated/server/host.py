@@ -63,11 +63,11 @@ class Host:
             yield f"{name:{width}}  {f'{self._url}/{name}':{urls}}  {state}{spaces}"
 
     def stop(self) -> None:
-        """Come to an end."""
+        """Stop."""
         self._server.stop()
 
     async def run(self, ear: socket.socket) -> None:
-        """Let everything run, and answer whoever connects, until told to stop."""
+        """Run everything, and answer requests, until stopped."""
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(each.run()) for each in self._nodes]
             await self._server.serve(ear)

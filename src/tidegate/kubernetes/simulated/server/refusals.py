@@ -63,8 +63,8 @@ def refusal_of(error: TidegateError, api_version: str = "v1") -> RefusalError:
             }
             for each in error.conflicts
         ]
-        told = f"Apply failed with {len(causes)} conflicts"
-        return RefusalError(409, told, causes)
+        stated = f"Apply failed with {len(causes)} conflicts"
+        return RefusalError(409, stated, causes)
     if isinstance(error, ExpiredError):
         return RefusalError(410, "The provided resource version is too old")
     if isinstance(error, StaleError):
@@ -79,10 +79,10 @@ def refusal_of(error: TidegateError, api_version: str = "v1") -> RefusalError:
 
 
 def _invalid(text: str) -> RefusalError:
-    _, ours, told = text.rpartition(_REFUSED)
+    _, ours, stated = text.rpartition(_REFUSED)
     if not ours:
         return RefusalError(400, text)
-    field, _, why = told.partition(": ")
+    field, _, why = stated.partition(": ")
     return RefusalError(
-        422, told, [{"reason": "FieldValueInvalid", "message": why, "field": field}]
+        422, stated, [{"reason": "FieldValueInvalid", "message": why, "field": field}]
     )

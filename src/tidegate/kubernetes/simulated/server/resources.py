@@ -22,7 +22,7 @@ LEASE = ResourceKind("coordination.k8s.io/v1", "Lease", "leases")
 PLURALS: Mapping[tuple[str, str], ResourceKind] = {
     (kind.api_version, kind.plural): kind for kind in (*KINDS.values(), LEASE)
 }
-# Lists that somebody reads page by page at once; an older one has to be begun again.
+# Lists that are read page by page at once; an older one has to be begun again.
 _LISTS_MAX = 100
 _VERSION, _OWNERS = "/metadata/resourceVersion", "/metadata/managedFields"
 
@@ -103,15 +103,15 @@ class Resources:
         if wanted.get("uid") not in (None, record.uid):
             raise RefusalError(409, f"Precondition failed: UID in precondition: {wanted['uid']}")
         if wanted.get("resourceVersion") not in (None, str(record.version)):
-            told = f"ResourceVersion in precondition: {wanted['resourceVersion']}"
-            raise RefusalError(409, f"Precondition failed: {told}")
+            stated = f"ResourceVersion in precondition: {wanted['resourceVersion']}"
+            raise RefusalError(409, f"Precondition failed: {stated}")
         if not _is_dry(query) and "All" not in (options.get("dryRun") or ()):
             self._api.remove(key)
         details = {"name": key[2], "kind": key[0].plural, "uid": record.uid}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
 
     def release(self, key: Key, patch: Sequence[Json]) -> Json:
-        """The one JSON patch that is simulated: take somebody out of the book of owners."""
+        """The one JSON patch that is simulated: remove a manager from the book of owners."""
         record = self._there(key)
         owners: Any = None
         for each in patch:
@@ -137,8 +137,8 @@ class Resources:
         """Create an object, or replace the one that was seen."""
         old = self._api.records.get(key)
         if new and old is not None:
-            told = f'{key[0].plural} "{key[2]}" already exists'
-            raise RefusalError(409, told, reason="AlreadyExists")
+            stated = f'{key[0].plural} "{key[2]}" already exists'
+            raise RefusalError(409, stated, reason="AlreadyExists")
         if key[1] not in self._api.namespaces:
             raise RefusalError(404, f'namespaces "{key[1]}" not found')
         metadata = {**_metadata(document), "namespace": key[1], "name": key[2]}
@@ -167,8 +167,8 @@ class Resources:
         """Whether the object is the one, and as it was, that the caller saw."""
         old = self._api.records.get(key)
         if uid and old is None:
-            told = f"uid mismatch: the provided object specified uid {uid}"
-            raise RefusalError(409, f"{told}, and no existing object was found")
+            stated = f"uid mismatch: the provided object specified uid {uid}"
+            raise RefusalError(409, f"{stated}, and no existing object was found")
         if uid and old is not None and old.uid != uid:
             cause = {
                 "reason": "FieldValueInvalid",

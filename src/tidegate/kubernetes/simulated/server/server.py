@@ -1,4 +1,4 @@
-"""Simulated clusters over HTTP, for whoever speaks with a real one: a path and a token each.
+"""Simulated clusters over HTTP, for clients of a real one: a path and a token each.
 
 It speaks as much of the API as Tidegate's own client uses, and refuses the rest in words.
 """
@@ -71,7 +71,7 @@ class KubeServer:
     def __init__(self, hosted: Iterable[Hosted]) -> None:
         self._doors = {each.api.name: _Door(each) for each in hosted}
         self._stopped = asyncio.Event()
-        # Clusters that nobody reaches.
+        # Clusters that do not answer.
         self.down: set[str] = set()
 
     def stop(self) -> None:
@@ -79,7 +79,7 @@ class KubeServer:
         self._stopped.set()
 
     async def serve(self, ear: socket.socket) -> None:
-        """Answer whoever connects, until told to stop."""
+        """Answer requests, until stopped."""
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_route("*", "/{cluster}/{path:.*}", self._answer)
         runner = web.AppRunner(
@@ -221,7 +221,7 @@ class _Door:
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
         stamps = query.get("timestamps") in ("true", "1")
-        with suppress(OSError):  # whoever read it has gone
+        with suppress(OSError):  # the client has gone
             async with aclosing(lines) as written:
                 async for line in written:
                     await response.write(_log_line(line, stamps))
@@ -234,7 +234,7 @@ class _Door:
         watch = _Watch(self._api, self._resources, place, query.get("labelSelector", ""))
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
-        with suppress(OSError):  # whoever listened has gone
+        with suppress(OSError):  # the client has gone
             try:
                 after = asked or await watch.tell_all(response)
                 if after > self._api.version:
@@ -248,7 +248,7 @@ class _Door:
 
 
 class _Watch:
-    """What one listener is told."""
+    """The events for one listener."""
 
     def __init__(
         self, api: SimulatedApi, resources: Resources, place: _Place, selector: str
@@ -274,7 +274,7 @@ class _Watch:
                 async with asyncio.timeout(min(left_s, BOOKMARK_S)):
                     async with aclosing(self._api.happened(after)) as events:
                         async for key, change, record in events:
-                            # Told is what was handed over, even if the end comes meanwhile.
+                            # What was handed over counts as sent, even if the end comes meanwhile.
                             after = record.version
                             if key[0] == self._place.kind and self._place.namespace in ("", key[1]):
                                 document = self._resources.shown(key, record)

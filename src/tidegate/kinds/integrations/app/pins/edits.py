@@ -3,7 +3,7 @@
 An override that is there gets or changes its `imageRef`; where there is none, an item is added in
 the way the others are written; where there is no list, the list. Taking a pin away takes along
 what is left with nothing to say: an override with nothing but its shard, an empty list, a
-`sharding` with nothing else in it. So whoever pins and unpins has the file as it was.
+`sharding` with nothing else in it. So a pin that is taken away leaves the file as it was.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 IMAGE = "imageRef"
 LIST = "shardSpecOverrides"
-# The fields that say whom an override is for.
+# The fields that name the shard of an override.
 _WHOM = ("shard", "awsAccount", "awsAccounts")
 _NAMING = frozenset((*_WHOM, "shardingStrategy"))
 
@@ -114,10 +114,10 @@ class _Entry:
         one = spelt(self.written, self.path)
         self.sharding = one.sharding_at
         self.static = managed.sharding.strategy == STATIC
-        whom: dict[Path, list[str]] = {}
+        named: dict[Path, list[str]] = {}
         for path, override in zip(one.overrides_at, managed.sharding.overrides, strict=True):
-            whom.setdefault(path, []).append(override.shard)
-        self.items = [_Item(path, self.at(path), tuple(shards)) for path, shards in whom.items()]
+            named.setdefault(path, []).append(override.shard)
+        self.items = [_Item(path, self.at(path), tuple(shards)) for path, shards in named.items()]
         every = overrides_in(self.written, self.path)
         lists = list(dict.fromkeys(path[:-1] for path, _ in every))
         if len(lists) > 1:
@@ -232,7 +232,7 @@ def _adding(entry: _Entry, pins: Sequence[ImagePin]) -> tuple[list[Edit], Path]:
 
 
 class _Way(msgspec.Struct, frozen=True):
-    """How a list says whom its overrides are for."""
+    """How a list names the shards of its overrides."""
 
     field: str = "shard"
     by_file: bool = True

@@ -276,7 +276,7 @@ def _others(after: Estate, meant: Iterable[At]) -> Iterator[tuple[str, str]]:
 
 
 async def _after(ground: PinGround, edited: Iterable[Edited]) -> Estate:
-    """What the bundle comes to once these are written; UserError if it has new errors then."""
+    """The estate once these are written; UserError if it has new errors then."""
     tree = ground.view.tree
     files = {tree.prefix + each.name: each.data for each in edited}
     bundle = ground.read(EditedTree(tree, files))

@@ -1,4 +1,4 @@
-"""When everybody of a place gets the change: its rollout, run ahead by the engine's own rules.
+"""When the shards of a place get the change: its rollout, run ahead by the engine's own rules.
 
 Each rollout by itself: what two of them share is not given out between them here. Gates of health
 are taken to pass, since that is what "if all goes well" means; every other brake counts.
@@ -25,7 +25,7 @@ Pace = Callable[[Store, str], tuple[Duration, str]]
 
 
 class BrakeMet(msgspec.Struct, frozen=True):
-    """A brake that is on when the turn of some has come: since when that would be, and of whom."""
+    """A brake that is on when some shards could start, and when that would be."""
 
     at: Instant
     verdict: Verdict
@@ -37,9 +37,9 @@ class ScheduledGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     shards: tuple[str, ...]
-    # When the first starts; None: nobody can tell.
+    # When the first starts; None: not known.
     starts_at: Instant | None
-    # When the last is done, its soak included; None: nobody can tell.
+    # When the last is done, its soak included; None: not known.
     done_at: Instant | None
     # What no clock opens; empty if there are dates.
     held_by: str
@@ -62,12 +62,12 @@ class RolloutSchedule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def starts_at(self) -> Instant | None:
-        """When the first of all starts; None: nobody can tell."""
+        """When the first of all starts; None: not known."""
         return min((e.starts_at for e in self.stages if e.starts_at is not None), default=None)
 
     @property
     def done_at(self) -> Instant | None:
-        """When the last of all is done; None: nobody can tell."""
+        """When the last of all is done; None: not known."""
         ends = [each.done_at for each in self.stages]
         dated = [end for end in ends if end is not None]
         return max(dated) if dated and len(dated) == len(ends) else None
@@ -148,7 +148,7 @@ def _stage(name: str, some: Sequence[Expected], after: str) -> ScheduledGroup:
 
 
 def _clashes(some: Iterable[Expected]) -> tuple[BrakeMet, ...]:
-    """The brakes that any of them meets, with when it is met first and by whom."""
+    """The brakes that any of them meets, with when it is met first, and the shards."""
     found: dict[object, list[tuple[Collision, str]]] = {}
     for each in some:
         for one in each.collisions:

@@ -1,6 +1,6 @@
 """What a preview says, in words that its table and its Markdown share.
 
-Names that come from a bundle are marked by whoever shows them (`Mark`): a terminal takes them as
+Names that come from a bundle are marked for where they are shown (`Mark`): a terminal takes them as
 they are, a forge must not take them for anything else.
 """
 
@@ -59,7 +59,7 @@ def date(moment: Instant, now: Instant) -> str:
 
 
 def verdict(preview: Prospect, mark: Mark = bare) -> str:
-    """What the change comes to, on one line."""
+    """The effect of the change, on one line."""
     parts = [_workloads(preview, mark)]
     parts += _order(preview, mark)
     if preview.errors:
@@ -164,7 +164,7 @@ def _all_stages(schedules: Sequence[RolloutSchedule], now: Instant) -> str:
 
 
 def starts(stage: ScheduledGroup, now: Instant) -> str:
-    """When a stage starts; no date if nobody can tell."""
+    """When a stage starts; no date if it is not known."""
     return date(stage.starts_at, now) if stage.starts_at is not None else "no date"
 
 
@@ -234,14 +234,14 @@ def alike(effects: Iterable[Effect]) -> dict[tuple[str, ...], list[Effect]]:
 
 
 def applied(move: Move) -> list[tuple[str, tuple[Unit, ...]]]:
-    """Who of a place moves when somebody applies the bundle, and as what."""
-    found = [] if move.staged or not move.units else [("everybody", move.units)]
+    """The shards of a place that move when the bundle is applied, and as what."""
+    found = [] if move.staged or not move.units else [("all", move.units)]
     return [*found, ("own image", move.alone)] if move.alone else found
 
 
 def notes(preview: Prospect, mark: Mark = bare) -> list[str]:
     """What the dates rest on: the rules, the pace, what goes first; once each."""
-    told: dict[str, list[str]] = {}
+    stated: dict[str, list[str]] = {}
     for each in preview.schedules:
         place_rules = each.move.place.managed.rollout
         if place_rules is None:
@@ -253,11 +253,11 @@ def notes(preview: Prospect, mark: Mark = bare) -> list[str]:
             note += f"; as long as {', '.join(map(mark, each.health))} allow it"
         if each.under_way:
             note += f"; {mark(each.under_way)} is under way and goes first"
-        told.setdefault(note, []).append(each.move.place.integration.name)
-    alone = len(told) == 1
+        stated.setdefault(note, []).append(each.move.place.integration.name)
+    alone = len(stated) == 1
     return [
         note if alone else f"{', '.join(map(mark, dict.fromkeys(names)))}: {note}"
-        for note, names in told.items()
+        for note, names in stated.items()
     ]
 
 

@@ -136,7 +136,7 @@ def _findings(preview: Prospect, most: int) -> Iterator[str]:
         yield from table(("", "where", "what"), rows, len(preview.findings) - most)
     if preview.fixed:
         yield ""
-        yield f"{many(preview.fixed, 'finding')} mended."
+        yield f"{many(preview.fixed, 'finding')} fixed."
 
 
 def _warned(preview: Prospect) -> str:

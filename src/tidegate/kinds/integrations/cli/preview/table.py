@@ -1,4 +1,4 @@
-"""A preview for a terminal: what it comes to, then where, when and what in tables."""
+"""A preview for a terminal: a summary, then where, when and what in tables."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -28,8 +28,8 @@ def lines(preview: Prospect, width: int | None, *, wide: bool = False) -> Iterat
     yield from _table(_pinned(preview), room)
     if preview.findings or preview.fixed:
         yield ""
-        mended = f", {preview.fixed} mended" if preview.fixed else ""
-        yield f"{many(len(preview.findings), 'new finding')}{mended}"
+        fixed = f", {preview.fixed} fixed" if preview.fixed else ""
+        yield f"{many(len(preview.findings), 'new finding')}{fixed}"
     if preview.findings:
         yield findings_text(preview.findings, preview.prefix)
 
@@ -66,7 +66,7 @@ def _rollouts(preview: Prospect, width: int | None) -> Iterator[str]:
         yield ""
         yield f"{move.place.integration.name} in {words.where(move.place)}: {words.image(move)}"
         yield from layout(("GROUP", "SHARDS", "STARTS", "DONE"), [row[:-1] for row in rows], width)
-        # In full, whatever the width: it is what somebody has to do something about.
+        # In full, whatever the width: it asks for an action.
         yield from (f"  {row[0]}: {row[-1]}" for row in rows if row[-1])
 
 

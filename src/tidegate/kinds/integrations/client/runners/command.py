@@ -3,7 +3,7 @@
     python -m reconcile {integration} {arguments} --image {image}
 
 `{arguments}` as a word of its own becomes as many words as there are arguments. Nothing goes
-through a shell. What a shard is told in variables, the command is told in its environment.
+through a shell. The variables of a shard are in the environment of the command.
 """
 
 import os
@@ -18,7 +18,7 @@ from tidegate.model.problem import Problem, nearest_or_all
 
 _PLACE = re.compile(r"\{(\w*)\}")
 _NAMES = ("integration", "shard", "image", "revision", "arguments", "data")
-# Where a run finds the bundle, whoever runs it.
+# Where a run finds the bundle, in every runner.
 DATA_VARIABLE = "TIDEGATE_DATA"
 
 

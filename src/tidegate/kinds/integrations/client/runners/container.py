@@ -1,8 +1,8 @@
 """A container as a runner: `podman run` or `docker run`, with the bundle mounted read-only.
 
 Secrets never stand on a command line: a variable whose value is one is named, and taken from our
-own environment where it is set. The image is had first, so that a registry's failure is told from
-the integration's own.
+own environment where it is set. The image is pulled first, so that a failure of the
+registry is distinguished from one of the integration.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from tidegate.model.errors import OutsideError
 DATA = "/data"
 # What both programs end with if it was them who failed, and not what they ran.
 THEIR_FAULT = 125
-# A container that does not go when told to is left to whoever looks after the machine.
+# A container that does not stop when asked to is left running.
 REMOVE_S = 30.0
 
 

@@ -45,10 +45,10 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
     image: str  # its whole name
     revision: str  # what people call it
-    # As they are written, for whoever splits them as a shell does.
+    # As they are written, to be split as a shell does.
     arguments: str = ""
     variables: dict[str, str] = {}
-    # Variables whose value is a secret, or the cluster's: whoever runs it must have them.
+    # Variables whose value is a secret, or the cluster's: the runner must have them.
     secrets: tuple[str, ...] = ()
     # The workload it stands for; None: nothing of it is managed.
     piece: Piece | None = None
@@ -215,8 +215,8 @@ def _managed(
             assert piece.shard is not None
             mine = files.get("", []) + (files.get(piece.shard.key, []) if piece.shard.key else [])
             before = old.get(_slot(piece))
-            told = _told(effects.get(piece.key)) or _pin(before, piece)
-            own = [*told, *grounds.all]
+            stated = _stated(effects.get(piece.key)) or _pin(before, piece)
+            own = [*stated, *grounds.all]
             data = [f"changed: {path}" for path in dict.fromkeys(mine)]
             if own or data:
                 found = _case(integration, piece, before, grounds, own + data)
@@ -301,13 +301,13 @@ def _input(piece: Piece, integration: Integration, view: CheckedSide) -> Input:
     assert piece.shard is not None
     image = _image(piece, integration, view.tag)
     revision = revision_of(image, piece.place.repository)
-    told = dry_variables(manifest_of(piece, view.estate.site, revision=revision))
+    stated = dry_variables(manifest_of(piece, view.estate.site, revision=revision))
     return Input(
         image=image,
         revision=revision,
         arguments=piece.shard.arguments,
-        variables={each["name"]: str(each["value"]) for each in told if "value" in each},
-        secrets=tuple(each["name"] for each in told if "valueFrom" in each),
+        variables={each["name"]: str(each["value"]) for each in stated if "value" in each},
+        secrets=tuple(each["name"] for each in stated if "valueFrom" in each),
         piece=piece,
     )
 
@@ -343,15 +343,15 @@ def _own_image(piece: Piece | None) -> str:
     return (override.image_ref if override is not None else None) or ""
 
 
-def _told(effect: Effect | None) -> list[str]:
+def _stated(effect: Effect | None) -> list[str]:
     """What becomes of a workload, in words."""
     if effect is None:
         return []
     if effect.fate is not Fate.CHANGED:
         return [effect.fate.value]
-    told = [f"image {effect.before} → {effect.after}"] if effect.moves_image else []
+    stated = [f"image {effect.before} → {effect.after}"] if effect.moves_image else []
     fields = [each.field.removeprefix(_CONTAINER) for each in effect.others]
-    return told + ([f"changed: {', '.join(_few(fields))}"] if fields else [])
+    return stated + ([f"changed: {', '.join(_few(fields))}"] if fields else [])
 
 
 def _few(texts: Iterable[str]) -> tuple[str, ...]:

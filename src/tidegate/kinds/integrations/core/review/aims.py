@@ -1,7 +1,7 @@
 """Which shards of an integration are to keep which image, and what that restarts.
 
-A pin is an override with an image of its own. Whoever pins what a shard runs changes nothing that
-reaches a pod; that is not assumed but worked out, from the objects before and after.
+A pin is an override with an image of its own. To pin what a shard runs changes nothing that
+reaches a pod; that is worked out from the objects before and after.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,7 +87,7 @@ def _called(place: ManagedPlace, unit: Unit, inventories: Inventories) -> tuple[
 def chosen(
     aims: Sequence[PinTarget], names: Sequence[str], problems: Problems, flag: str
 ) -> list[PinTarget]:
-    """Those of some names; a problem for each name that nobody has."""
+    """Those of some names; a problem for each name that does not exist."""
     known = {name: aim for aim in aims for name in _names(aim)}
     for name in names:
         if name not in known:
@@ -107,7 +107,7 @@ def image_to_keep(aim: PinTarget, runs: str, problems: Problems) -> str:
     if runs == MIXED:
         problems.add(aim.unit.name, "its sub-shards run different images", _OTHERWISE)
     elif not runs:
-        problems.add(aim.unit.name, "nobody knows what it runs", _OTHERWISE)
+        problems.add(aim.unit.name, "what it runs is not known", _OTHERWISE)
     elif "/" in runs:
         what = f"it runs {runs}, which is not of {aim.place.repository}"
         problems.add(aim.unit.name, what, "an override names a tag or a digest; write --image REF")
@@ -121,7 +121,7 @@ def restarted(
 ) -> list[Piece]:
     """The workloads of some shards whose pods are started anew once `after` is applied.
 
-    Against what each runs, where somebody looked (`running`); else against what it was to run.
+    Against what each runs, where it was read (`running`); else against what it was to run.
     """
     wanted = set(meant)
     old = {piece.key: piece for piece in before.pieces()}
@@ -136,7 +136,7 @@ def restarted(
 
 
 def touched(before: Estate, after: Estate, meant: Iterable[At]) -> list[str]:
-    """Every object that would change, and every note, though nobody means it."""
+    """Every object that would change, and every note, although it is not selected."""
     wanted = set(meant)
     effects = effects_of(before, after).effects
     found = [each.where for each in effects if (each.place, each.unit) not in wanted]
@@ -146,7 +146,7 @@ def touched(before: Estate, after: Estate, meant: Iterable[At]) -> list[str]:
 
 
 def _notes(estate: Estate) -> dict[At, str]:
-    """What is noted beside images of their own: a line that several share is nobody's alone."""
+    """What is noted beside images of their own: a line that several share belongs to none."""
     overrides = (
         ((place.name, unit.name), unit.shards[0].override)
         for place in estate.places

@@ -1,4 +1,4 @@
-"""What a change of a bundle comes to: every workload it creates, changes or deletes.
+"""The effect of a change of a bundle: every workload it creates, changes or deletes.
 
 Two estates are compared as what they would hand to a cluster, object by object. A line that moved
 in a file is no effect; neither is a spelling that means the same. What an estate with a problem
@@ -77,15 +77,15 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def others(self) -> tuple[ObjectDifference, ...]:
-        """What differs besides the image, and besides what a shard is told of its image."""
+        """What differs besides the image, and besides the variables that name its image."""
         return tuple(each for each in self.differences if not _IMAGE.search(each.field))
 
 
 class Effects(msgspec.Struct, frozen=True):
-    """Everything a change comes to, by environment, cluster, namespace and name."""
+    """All effects of a change, by environment, cluster, namespace and name."""
 
     effects: tuple[Effect, ...] = ()
-    # How many objects of the base a head with problems does not have: nobody knows about them.
+    # How many objects of the base a head with problems does not have: they are not known.
     unknown: int = 0
 
     def of(self, fate: Fate) -> tuple[Effect, ...]:

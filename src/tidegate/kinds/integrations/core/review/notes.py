@@ -1,4 +1,4 @@
-"""The note beside a pinned image: by whom, until when and why, in words a program reads too.
+"""The note beside a pinned image: its author, expiry and reason, in words a program reads too.
 
     imageRef: f929a38  # tidegate: pinned by ann until 2026-12-01: the fix for 42 is not out yet
 
@@ -24,7 +24,7 @@ class PinNote(msgspec.Struct, frozen=True, kw_only=True):
 
     by: str
     reason: str
-    # A day or a time, as it is written; empty: until somebody unpins it.
+    # A day or a time, as it is written; empty: until it is unpinned.
     until: str = ""
 
     @property

@@ -1,6 +1,6 @@
-"""Whether a shard runs what is promised: told by its pods, not by what they are to become.
+"""Whether a shard runs what is promised: by its pods, not by what they are to become.
 
-A workload can have been given an image that nobody runs yet: its pods are still being replaced, or
+A workload can have an image that no pod runs yet: its pods are still being replaced, or
 cannot pull it. What counts is what each pod says of itself, digest included. A CronJob has kept its
 promise when its next run will; a disabled shard when nothing runs.
 """
@@ -32,7 +32,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     pods: int = 0
     # Digests its pods pulled, where their nodes say so.
     digests: tuple[str, ...] = ()
-    # Why it is not as promised; empty: it is, or nobody could look.
+    # Why it is not as promised; empty: it is, or it was not read.
     why: str = ""
     # Whether its cluster could be read.
     read: bool = True
@@ -74,8 +74,8 @@ def proof_of(
 def _called(pod: Pod, promised: str, repository: str) -> str:
     """What a pod runs; with the digest it pulled, where one is promised."""
     digest = pulled_digest(pod.image_id)
-    told = digest and digest_of(promised) and not digest_of(pod.image)
-    return revision_of(f"{pod.image}@{digest}" if told else pod.image, repository)
+    stated = digest and digest_of(promised) and not digest_of(pod.image)
+    return revision_of(f"{pod.image}@{digest}" if stated else pod.image, repository)
 
 
 def _why(
@@ -135,8 +135,8 @@ def _keeps(promised: str, pod: Pod) -> bool:
 
 def _pulled(pods: Sequence[Pod]) -> str:
     """The digest that all pods have; empty where they differ or do not say."""
-    told = {pulled_digest(pod.image_id) for pod in pods if not pod.ending}
-    return told.pop() if len(told) == 1 else ""
+    stated = {pulled_digest(pod.image_id) for pod in pods if not pod.ending}
+    return stated.pop() if len(stated) == 1 else ""
 
 
 def _many(pods: Sequence[Pod]) -> str:
@@ -144,7 +144,7 @@ def _many(pods: Sequence[Pod]) -> str:
 
 
 def moved_tags(proofs: Sequence[Proof]) -> dict[str, tuple[str, ...]]:
-    """Promised tags under which pods run different digests: somebody moved the tag."""
+    """Promised tags under which pods run different digests: the tag was moved."""
     found: dict[str, set[str]] = {}
     for each in proofs:
         if each.agrees:

@@ -40,7 +40,7 @@ class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     pinned_by: str = ""
     ready: int = 0
     of: int = 0
-    # How its last run ended, and how many there were; None: nobody says.
+    # How its last run ended, and how many there were; None: not known.
     last_run: ShardRun | None = None
     # How many images newer than the one it runs there are for its place, and since when.
     behind: int = 0
@@ -68,7 +68,7 @@ def row_of(
 ) -> ShardRow:
     """What there is to say of a unit; runs by the pod's uid.
 
-    `moved_by` is the rollout that moves its image; empty: nobody but whoever applies it.
+    `moved_by` is the rollout that moves its image; empty: it is moved by `apply`.
     """
     namespace = place.managed.namespace
     found = [workloads[s.workload] for s in unit.shards if s.workload in workloads]
@@ -116,11 +116,11 @@ def _note(
 
 
 def _digest(found: Iterable[LiveWorkload], pods: Iterable[Pod]) -> str:
-    """The digest all of it runs; empty where they differ or nobody says."""
-    told = {
+    """The digest all of it runs; empty where they differ or it is not known."""
+    stated = {
         _ID_MARK + pod.image_id.rpartition(_ID_MARK)[2] for pod in pods if _ID_MARK in pod.image_id
     } or {digest_of(each.image) for each in found}
-    return told.pop() if len(told) == 1 else ""
+    return stated.pop() if len(stated) == 1 else ""
 
 
 def _worst(runs: Iterable[ShardRun]) -> ShardRun | None:
@@ -129,7 +129,7 @@ def _worst(runs: Iterable[ShardRun]) -> ShardRun | None:
 
 
 def behind(wanted: str, running: str, past: Past) -> tuple[int, Instant | None]:
-    """How many images newer than the one somebody runs there are for a place, and since when."""
+    """How many images newer than the given one there are for a place, and since when."""
     if not running or is_same(wanted, running):
         return 0, None
     names = [name for name, _ in past.revisions]

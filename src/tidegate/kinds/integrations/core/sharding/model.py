@@ -45,7 +45,7 @@ class Namespace(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     environment: str
     parameters: dict[str, Any] = {}
-    # dev, stage or prod; empty: nobody says.
+    # dev, stage or prod; empty: not known.
     phase: str = ""
     # Its environment's, and its own over them.
     labels: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     # As in the schema: camelCase names, values as written.
     spec: dict[str, Any]
     sharding: Sharding = Sharding()
-    # How new images move through its shards; None: all at once, when somebody applies them.
+    # How new images move through its shards; None: all at once, when they are applied.
     rollout: ImageRules | None = None
     where: str = ""
 
@@ -100,7 +100,7 @@ class ShardKey(msgspec.Struct, frozen=True, kw_only=True):
     argument: str  # what the option is given
     disabled_for: frozenset[str] = frozenset()
     labels: dict[str, str] = {}
-    # Where it is declared, from the root of the bundle; empty: nobody says.
+    # Where it is declared, from the root of the bundle; empty: not known.
     file: str = ""
     # Whether that file is a name for it: it holds nothing else.
     alone: bool = True

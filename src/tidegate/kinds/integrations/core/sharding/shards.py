@@ -2,7 +2,7 @@
 
 What the existing system passes over in silence is a problem here: an override for a shard that does
 not exist, two for the same one, a count of 0, two shards of one name. A problem is of one place an
-integration runs in, and stops nobody else's.
+integration runs in, and stops no other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from tidegate.model.problem import Problems, nearest, shown
 
 # Items by inventory, in the order in which they are listed.
 Inventories = Mapping[str, Sequence[ShardKey]]
-# What each integration can be told on its command line; None: everything, as far as is known.
+# What each integration takes on its command line; None: everything, as far as is known.
 Options = Mapping[str, Sequence[str]] | None
 
 

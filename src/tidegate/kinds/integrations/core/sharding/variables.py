@@ -1,4 +1,4 @@
-"""The variables a workload is told its business by; their order is part of what runs.
+"""The variables of a workload; their order is part of what runs.
 
 Adopted workloads get exactly those of the existing manager, or their pods would restart.
 """
@@ -32,7 +32,7 @@ def _config(name: str) -> Variable:
 
 
 def _arguments(shard: WorkloadShard, spec: Spec, *, adopted: bool) -> list[Variable]:
-    """What the integration is told; adopted ones keep every blank, or they would restart."""
+    """The variables of the integration; adopted ones keep every blank, or they would restart."""
     text = shard.arguments
     if adopted and shard.key:
         own = str(spec.get("extraArgs") or "")
@@ -43,7 +43,7 @@ def _arguments(shard: WorkloadShard, spec: Spec, *, adopted: bool) -> list[Varia
 def server_variables(
     shard: WorkloadShard, spec: Spec, known: Known, *, adopted: bool
 ) -> list[Variable]:
-    """What a shard that runs all the time is told."""
+    """The variables of a shard that runs all the time."""
     env: list[Variable] = []
     if (spec.get("logs") or {}).get("googleChat"):
         env.append(_plain("PREFIX_LOG_LEVEL", "true"))
@@ -119,7 +119,7 @@ def _extra(spec: Spec) -> list[Variable]:
 def job_variables(
     shard: WorkloadShard, spec: Spec, known: Known, *, adopted: bool
 ) -> list[Variable]:
-    """What a run by the clock is told."""
+    """The variables of a scheduled run."""
     env = [_plain("RUN_ONCE", "true")]
     if not adopted:
         if shard.index is not None and (shard.count or 1) > 1:

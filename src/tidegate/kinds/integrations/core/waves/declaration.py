@@ -1,4 +1,4 @@
-"""A place as a rollout: who goes with whom, what goes out, who stays, and what was good before."""
+"""A place as a rollout: its groups, the revision, the pinned shards, and the last good revision."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -46,9 +46,9 @@ def _groups(units: Iterable[Unit], rules: ImageRules) -> tuple[Membership, ...]:
 
 
 def last_good_of(place: ManagedPlace, running: Mapping[str, str]) -> str | None:
-    """What most ran of those who do not have the revision yet; None: everybody has it.
+    """What most ran of those who do not have the revision yet; None: all have it.
 
-    Whoever has an image of its own says nothing about the others.
+    A shard with an image of its own says nothing about the others.
     """
     moved = (running[unit.name] for unit in place.units
              if unit.name in running and not unit.pinned_by)  # fmt: skip

@@ -1,7 +1,7 @@
 """How the rollouts of a change would set out: who gets another image, who stays, what ran before.
 
-Between two estates, place by place. Where there are rules, a rollout moves whoever has no image of
-its own; where there are none, whoever applies the bundle moves everybody at once.
+Between two estates, place by place. Where there are rules, a rollout moves shards without an image
+of their own; where there are none, `apply` moves all at once.
 """
 
 import msgspec
@@ -16,7 +16,7 @@ from tidegate.kinds.rollouts.core.strategy import Rollout
 from tidegate.model.target import Status, Target
 from tidegate.model.time import Instant
 
-# Since when whoever ran before has run: so long that it is soaked by any rule.
+# Since when shards have run before: so long that it is soaked by any rule.
 LONG_AGO = Instant(0)
 
 
@@ -35,12 +35,12 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def before(self) -> str:
-        """What everybody here was to run; empty: nobody was here."""
+        """What all shards here were to run; empty: there was none."""
         return self.old.revision if self.old is not None else ""
 
     @property
     def after(self) -> str:
-        """What everybody here is to run."""
+        """What all shards here are to run."""
         return self.place.revision
 
     @property
@@ -50,7 +50,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def moves_of(base: Estate, head: Estate) -> tuple[Move, ...]:
-    """Every place in which somebody gets another image, or does not although all others do."""
+    """Every place in which shards get another image, or keep theirs while others do."""
     before = {place.name: place for place in base.places}
     found = (_move(before.get(place.name), place) for place in head.places)
     return tuple(each for each in found if each.units or each.alone or each.kept)
@@ -75,7 +75,7 @@ def outset_of(
 ) -> RolloutState | None:
     """The rollout of a place right after the change; None: no rollout moves it.
 
-    `known`: what a journal has of it. Else everybody runs what the base says, and has for long.
+    `known`: what a journal has of it. Else all run what the base says, and have for long.
     `complete`: nothing is wrong with the bundle.
     """
     rules = move.place.managed.rollout
@@ -123,7 +123,7 @@ def reshapes_between(base: Estate, head: Estate) -> tuple[Reshape, ...]:
 
 
 def _owners(place: ManagedPlace) -> list[KeyOwner]:
-    """Everybody who would own something, if what is declared ran."""
+    """Every owner of a key, if what is declared ran."""
     return [
         KeyOwner(shard.workload, *share_of(shard), image_of(shard, place.managed, place.ground))
         for shard in place.shards

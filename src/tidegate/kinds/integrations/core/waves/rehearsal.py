@@ -1,9 +1,9 @@
-"""A dry run of a new image before anybody gets it: on the data of one shard, beside the old image.
+"""A dry run of a new image before any shard gets it: on data of one shard, beside the old image.
 
 Both run once, changing nothing; what they say is compared line by line, without the times in it and
 without what is drawn anew for every run: the ids of requests, addresses in memory. The id of
-anything else may be what a line is about, and counts. A difference may be right: whoever has read
-it writes its digest into the rules, where it is reviewed like any other change.
+anything else may be what a line is about, and counts. A difference may be right: to accept it,
+write its digest into the rules, where it is reviewed like any other change.
 """
 
 import re
@@ -33,7 +33,7 @@ from tidegate.registry.image import image_named
 
 GROUP = "dry run"
 MARK, REVISION = "tidegate.dev/dry-run", "tidegate.dev/dry-run-of"
-# More lines than anybody reads are compared no further.
+# So many lines are compared at most.
 LINES_MAX = 20_000
 SHOWN_MAX = 3
 _MANAGER = "MANAGER_DRY_RUN"
@@ -102,7 +102,7 @@ def unit_of(place: ManagedPlace, rules: ImageRules) -> Unit:
 
 
 def with_dry_run(place: ManagedPlace, rules: ImageRules, declared: Declared) -> Declared:
-    """A rollout with a dry run before everybody, where the rules ask for one."""
+    """A rollout with a dry run before all groups, where the rules ask for one."""
     if rules.dry_run is None:
         return declared
     target = target_of(place)
@@ -165,7 +165,7 @@ def pod_in(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def dry_variables(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What the container of a workload is told when it is to run once and change nothing."""
+    """The variables of a container that is to run once and change nothing."""
     containers = pod_in(manifest)["containers"]
     own = next(each for each in containers if each["name"] == CONTAINER)
     found: list[Mapping[str, Any]] = _dry(own)["env"]
@@ -173,12 +173,12 @@ def dry_variables(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _dry(container: Mapping[str, Any]) -> Manifest:
-    # Each program heeds one of these; whatever an environment says of it, nothing is changed.
-    told = {"DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
+    # Each program reads one of these; whatever an environment says of it, nothing is changed.
+    stated = {"DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
     if any(each["name"] == _MANAGER for each in container.get("env") or ()):
-        told[_MANAGER] = "--dry-run"
-    env = [each for each in container.get("env") or () if each["name"] not in told]
-    env += [{"name": name, "value": value} for name, value in told.items()]
+        stated[_MANAGER] = "--dry-run"
+    env = [each for each in container.get("env") or () if each["name"] not in stated]
+    env += [{"name": name, "value": value} for name, value in stated.items()]
     return {**container, "env": env}
 
 

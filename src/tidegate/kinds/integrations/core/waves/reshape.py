@@ -1,6 +1,6 @@
 """Another number of shards is another owner for nearly every key: two sets must never run at once.
 
-Who shares keys with whom is told by what workloads are given: the key they are a shard of, and how
+Which workloads share keys follows from their variables: the key they are a shard of, and how
 many they are. Where what runs is split otherwise than what is wanted, the old set is drained, and
 only then the new one starts: a rollout of its own, of two groups. An integration that is safe to
 run twice says so (`overlap`), and is left to be applied as it is.
@@ -55,7 +55,7 @@ class Reshape(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """What whoever waits for it is told."""
+        """The text for those that wait for it."""
         return f"resharding {self.was} to {self.now}"
 
 
@@ -75,7 +75,7 @@ def share_of_workload(workload: LiveWorkload | Pod) -> Share:
 
 
 class KeyOwner(msgspec.Struct, frozen=True, order=True):
-    """Whoever owns a share: a workload, or a pod of one that may be gone already."""
+    """An owner of a share: a workload, or a pod of one that may be gone already."""
 
     workload: str
     key: str
@@ -84,7 +84,7 @@ class KeyOwner(msgspec.Struct, frozen=True, order=True):
 
 
 def owners_of(workloads: Iterable[LiveWorkload], pods: Iterable[Pod]) -> Iterator[KeyOwner]:
-    """Everybody who owns something; jobs and what runs by the clock own nothing for long."""
+    """Every owner; jobs and scheduled runs own nothing for long."""
     for workload in workloads:
         if workload.kind != "CronJob":
             yield KeyOwner(workload.name, *share_of_workload(workload), workload.image)
@@ -108,7 +108,7 @@ def reshapes_of(place: ManagedPlace, owners: Iterable[KeyOwner]) -> list[Reshape
 
 
 def clash(key: str, keys: Iterable[str]) -> bool:
-    """Whether whoever has one key may own what those of others own: all keys, or the same."""
+    """Whether the owner of one key may own what owners of others own: all keys, or the same."""
     return not key or any(key == each or not each for each in keys)
 
 
@@ -132,13 +132,13 @@ def _reshape(place: ManagedPlace, domain: str, old: list[KeyOwner]) -> Reshape:
 
 
 def declared_of(reshape: Reshape) -> Declared:
-    """Its rollout: everybody of the old set ends, then everybody of the new one starts."""
+    """Its rollout: all of the old set end, then all of the new one start."""
     strategy = Strategy(
         StrategyType.PROGRESSIVE_PER_GROUP,
         deadline=DEADLINE,
         max_failures=Limit(0),
         mandatory=(GroupRef(DRAIN),),
-        # Once another number is wanted, nobody waits for this one.
+        # Once another number is wanted, no rollout waits for this one.
         on_new_revision=OnNewRevision.SUPERSEDE,
     )
     drained = tuple(drain_target(name) for name in reshape.old)
@@ -166,7 +166,7 @@ def drained_workload(target: str) -> str | None:
 def still_there(
     reshape: Reshape, workloads: Mapping[str, LiveWorkload], pods: Mapping[str, Iterable[Pod]]
 ) -> dict[str, str]:
-    """Whoever of the old set is not gone, and how far it is; by the name of the workload."""
+    """What of the old set is not gone, and how far it is; by the name of the workload."""
     wanted = {share_of(shard) for unit in reshape.units for shard in unit.shards}
     found: dict[str, str] = {}
     for name in reshape.old:

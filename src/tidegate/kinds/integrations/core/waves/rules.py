@@ -19,14 +19,14 @@ class Cohort(msgspec.Struct, frozen=True):
 
 
 class DryRunRule(msgspec.Struct, frozen=True):
-    """The new image is run once on the data of a shard, changing nothing, before anybody gets it.
+    """The new image is run once on the data of a shard, changing nothing, before any shard gets it.
 
     What it says is compared with what the old image says.
     """
 
     # Which shard it is tried on; None: the first of the first group.
     shard: str | None = None
-    # A difference that somebody has read and found right, by its digest.
+    # A difference that was read and accepted, by its digest.
     accepts: tuple[str, ...] = ()
 
 

@@ -28,7 +28,7 @@ def standing_of(
     restarts_before: Mapping[str, int],
     wanted: str = "",
 ) -> Target:
-    """What a unit reports; without `since`, which only whoever remembers can tell.
+    """What a unit reports; without `since`, which needs the report before.
 
     Workloads, pods and trials by the name of the workload. `wanted`: its revision in the end.
     """
@@ -65,7 +65,7 @@ def revisions_in(
 def revision_in(workload: LiveWorkload, pods: Sequence[Pod], wanted: str, repository: str) -> str:
     """What a workload runs, by the name of what is wanted if it is the same in other words.
 
-    Else the same image would go out again, and restart everybody, as soon as a registry is asked.
+    Else the same image would go out again, and restart all shards, as soon as a registry is asked.
     """
     if wanted and workload.image:
         asked = image_named(wanted, repository)
@@ -77,8 +77,8 @@ def revision_in(workload: LiveWorkload, pods: Sequence[Pod], wanted: str, reposi
 def _pulled(workload: LiveWorkload, pods: Sequence[Pod]) -> str:
     """The digest all pods of a workload run; empty where they differ or do not say."""
     its = [pod for pod in pods if pod.image == workload.image and not pod.ending]
-    told = {pulled_digest(pod.image_id) for pod in its}
-    return told.pop() if len(told) == 1 else ""
+    stated = {pulled_digest(pod.image_id) for pod in its}
+    return stated.pop() if len(stated) == 1 else ""
 
 
 # The worst of its parts is what a unit is.

@@ -33,7 +33,7 @@ class ObjectAction(StrEnum):
     UNREAD = "unread"  # what is there could not be read
 
 
-# What a cluster is told; whatever else is only said.
+# What is sent to a cluster; the rest is only shown.
 ACTING = frozenset(
     (ObjectAction.CREATE, ObjectAction.CONFIGURE, ObjectAction.ADOPT, ObjectAction.REMOVE)
 )
@@ -64,9 +64,9 @@ class ClusterReading(msgspec.Struct, frozen=True, kw_only=True):
     gaps: Mapping[str, str] = {}
     # Why nothing could be read; empty: something was.
     error: str = ""
-    # The digest all pods of a workload say they run, where somebody asked them.
+    # The digest all pods of a workload say they run, where they were read.
     pulled: Mapping[Key, str] = {}
-    # What whoever looks should know; it stops nothing.
+    # What else to know; it stops nothing.
     notes: tuple[str, ...] = ()
 
 

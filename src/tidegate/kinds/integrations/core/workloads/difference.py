@@ -1,7 +1,7 @@
-"""What differs between two documents of a cluster, field by field, as somebody would tell it.
+"""What differs between two documents of a cluster, field by field, as people read it.
 
-Items of a list that have names are told by name: `spec.template.spec.containers[int].image`. What a
-server writes by itself, and what we stamp on every object, is no difference; neither is an amount
+Items of a list that have names are shown by name: `spec.template.spec.containers[int].image`. What
+a server writes by itself, and what we stamp on every object, is no difference; neither is an amount
 written another way (1000m and 1), nor a text that is empty and one that is not there, for servers
 drop empty texts.
 """
@@ -25,7 +25,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 }
 # Amounts stand under these.
 _AMOUNTS = frozenset(("limits", "requests"))
-# Written by servers and controllers, or by us on everything: nobody's wish.
+# Written by servers and controllers, or by us on everything: not declared.
 _NOISE = frozenset(
     ("resourceVersion", "uid", "generation", "managedFields", "creationTimestamp", "selfLink")
 )
@@ -67,7 +67,7 @@ def restarts(before: Document, found: tuple[ObjectDifference, ...]) -> bool:
 
 
 def laid_over(live: Document, manifest: Document) -> dict[str, Any]:
-    """A live document with everything a manifest says; as near as can be told without a server."""
+    """A live document with everything a manifest says; as near as possible without a server."""
     merged = _merged(live, manifest, "")
     assert isinstance(merged, dict)
     return merged
@@ -92,7 +92,7 @@ def note(document: Document, name: str) -> str:
 
 
 def _plain(document: Document) -> dict[str, Any]:
-    """A document without what is nobody's wish."""
+    """A document without what is not declared."""
     metadata = document.get("metadata") or {}
     notes = metadata.get("annotations") or {}
     wishes = {key: value for key, value in metadata.items() if key not in _NOISE}
@@ -115,7 +115,7 @@ def _has(live: Any, wanted: Any, field: str) -> bool:
 
 
 def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[ObjectDifference]:
-    """Every field in which two values differ; what is on one side only is told as a whole."""
+    """Every field in which two values differ; what is on one side only is shown as a whole."""
     if _same(before, after, field):
         return
     old, new = _items(before, field), _items(after, field)
@@ -161,7 +161,7 @@ def _are_named(value: Any, field: str) -> bool:
 
 
 def _match(one: Any, other: Any) -> bool:
-    """Whether two lists of documents without names can be told apart item by item."""
+    """Whether two lists of documents without names can be compared item by item."""
     return isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
 
 

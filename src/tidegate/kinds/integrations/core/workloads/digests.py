@@ -1,6 +1,6 @@
 """Which images an estate names by tag, where each stands, and the estate once a registry spoke.
 
-An image that a registry does not have reaches nobody: a shard pinned to it is left out, and a whole
+An image that a registry does not have is not used: a shard pinned to it is left out, and a whole
 place whose default it is; the estate is then not complete, so nothing is concluded from the gap.
 """
 
@@ -38,7 +38,7 @@ def with_digests(estate: Estate, digests: Mapping[str, str]) -> Estate:
 
 
 def without(estate: Estate, images: Collection[str]) -> Estate:
-    """The estate without whoever wants one of these images."""
+    """The estate without the shards that want one of these images."""
     if not images:
         return estate
     places: list[ManagedPlace] = []
@@ -54,7 +54,7 @@ def _written(place: ManagedPlace, unit: Unit) -> str:
 
 
 def _default(place: ManagedPlace) -> str:
-    """What whoever has no image of their own is to run."""
+    """What shards without an image of their own are to run."""
     plain = msgspec.structs.replace(place.units[0].shards[0], override=None)
     return image_as_written(plain, place.managed, place.ground)
 

@@ -1,4 +1,4 @@
-"""The estate: every place integrations run in, every shard there, and the objects they come to.
+"""The estate: every place integrations run in, every shard there, and their objects.
 
 A *place* is one integration in one namespace: what it wants by default is one image, so that is
 what one rollout moves. A *unit* is a shard with all its sub-shards, which move together. A *piece*
@@ -112,7 +112,7 @@ class ManagedPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def revision(self) -> str:
-        """What everybody here is to run who has no image of their own."""
+        """What all shards here are to run that have no image of their own."""
         plain = msgspec.structs.replace(next(self.shards), override=None)
         return revision_of(image_of(plain, self.managed, self.ground), self.repository)
 
@@ -142,13 +142,13 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estate(msgspec.Struct, frozen=True):
-    """Everything integrations come to."""
+    """All places of integrations."""
 
     places: tuple[ManagedPlace, ...]
     site: Site = Site()
     # Something is wrong somewhere: nothing is concluded from what is not here.
     complete: bool = True
-    # Places that are declared and come to no shard at all, as where an inventory is empty.
+    # Places that are declared and have no shard, as where an inventory is empty.
     emptied: tuple[str, ...] = ()
 
     def place(self, name: str) -> ManagedPlace | None:
@@ -206,7 +206,7 @@ def estate_of(
     options: Options = None,
     digests: Mapping[str, str] | None = None,
 ) -> Estate:
-    """Everything some integrations come to; one with a problem comes to nothing, the others do.
+    """All places of some integrations; one with a problem has none, the others do.
 
     `digests`: of images as they are written, as far as a registry knows them (`digests.py`).
     """
@@ -263,7 +263,7 @@ def manifest_of(
 def _parameters(
     place: ManagedPlace, shard: WorkloadShard, image: str, *, adopted: bool
 ) -> Mapping[str, str]:
-    """Who is told which image it runs is told of the one it runs, whoever moves it there.
+    """A variable that names the image names the one that runs, whatever moves it there.
 
     The existing manager tells those with an image of their own of the environment's, so that a
     promotion restarts them on the image they have; what was adopted from it is left as it is.
@@ -294,7 +294,7 @@ def _stamped(manifest: Manifest, piece: Piece, integration: str, *, adopted: boo
 
 
 def fingerprint(manifest: Mapping[str, Any]) -> str:
-    """What tells one manifest from another: whoever has this one was given this very document."""
+    """What distinguishes one manifest from another: a hash of the whole document."""
     plain = msgspec.json.encode(manifest, order="deterministic")
     return blake2b(plain, digest_size=8).hexdigest()
 

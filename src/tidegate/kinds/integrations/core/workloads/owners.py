@@ -34,7 +34,7 @@ def moving(
 
 
 def _resplit(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key, str]:
-    """Everybody whose keys are split another way than they are to be."""
+    """Every object whose keys are split another way than declared."""
     shares, keys = set(wanted.values()), {share[0] for share in wanted.values()}
     old = {k: share for k, share in live.items() if share not in shares and clash(share[0], keys)}
     if not old:
@@ -46,7 +46,7 @@ def _resplit(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key
 
 
 def _doubled(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key, str]:
-    """Whoever is to be made while another one that nobody asks for owns the same."""
+    """Every object to be created while another that is declared no more owns the same."""
     found: dict[Key, str] = {}
     for old, share in live.items():
         fresh = [key for key, each in wanted.items() if each == share and key not in live]
