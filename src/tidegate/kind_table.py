@@ -76,6 +76,7 @@ def reasons() -> tuple[Reason, ...]:
 
 # Kinds with facts of their own; importing these registers them.
 _FACTS = (
+    "tidegate.engine.plain_state",
     "tidegate.journal.facts",
     "tidegate.kinds.rollouts.core.journal.facts",
     "tidegate.kinds.upgrades.core.journal.facts",

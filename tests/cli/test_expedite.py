@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_setting_brakes import tidegate
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.gates.scope import KindOfChange
 from tidegate.machine.system_clock import SystemClock

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Instant
 from tidegate.settings.brake_file import BrakeFile

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
@@ -102,11 +102,16 @@ class Journals:
                 return found, None, ()
         wanted = bare(name)
         every = [(each, each.view) for each in self.all()]
-        mine = [(one, view) for one, view in every if target_of(view, wanted) is not None]
-        mine.sort(key=lambda pair: _ease(pair[1]))
+        mine = [
+            (one, view, row.name)
+            for one, view in every
+            for row in view.targets
+            if row.name in (wanted, name.removeprefix(f"{one.rules.target_noun}/"))
+        ]
+        mine.sort(key=lambda found: _ease(found[1]))
         if mine:
-            others = tuple(one.partition for one, _ in mine[1:])
-            return mine[0][0], wanted, others
+            others = tuple(one.partition for one, *_ in mine[1:])
+            return mine[0][0], mine[0][2], others
         names = {target.name for _, view in every for target in view.targets}
         names |= {one.partition for one, _ in every}
         hint = nearest(wanted, names) or f"`tidegate get rollouts` lists {len(every)} rollouts"

@@ -12,7 +12,7 @@ from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.reader import Reader
 from tidegate.documents.selector_text import parse_selector
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.brake_state import FIELDS, PARTITION, Brake
 from tidegate.journal.facts import Braked, Lifted

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator
 
 import msgspec
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.explain.sentence import sentence
 from tidegate.gates.block import is_like
 from tidegate.gates.brakes import Brakes

@@ -1,6 +1,6 @@
 """`preview`: what a change of a bundle does to the fleet, from two revisions of it."""
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.kinds.integrations.app.comparison import Comparison
 from tidegate.kinds.integrations.app.preview.prospect import Prospect, prospect_of
 from tidegate.kinds.integrations.app.preview.schedule import Pace, Scheduler

@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.cli.live import opened
 from tidegate.cli.worker_options import brake_book
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
 from tidegate.kinds.upgrades.cli.look.flags import Asked, moment

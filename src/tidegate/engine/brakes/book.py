@@ -16,8 +16,8 @@ import msgspec
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import Stretch, stretch_from
 from tidegate.documents.reader import Reader
-from tidegate.engine.brake_source import BrakeSource, Written
-from tidegate.engine.evidence import Gatherer
+from tidegate.engine.brakes.evidence import Gatherer
+from tidegate.engine.brakes.source import BrakeSource, Written
 from tidegate.engine.kind import UnderWay
 from tidegate.gates.approval import ApprovalGate
 from tidegate.gates.brakes import KEPT, Brakes, Coverages
