@@ -88,7 +88,7 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
         "blocks": ("tidegate.cli.rollouts:get_blocks", "Revisions that start nowhere"),
         "expedites": ("tidegate.cli.rollouts:get_expedites", "Versions that skip soak and windows"),
         "pins": (
-            "tidegate.kinds.integrations.cli.pin_list:get_pins",
+            "tidegate.kinds.integrations.cli.pins.pin_list:get_pins",
             "Pinned targets and shards, and why",
         ),
         "claims": ("tidegate.cli.rollouts:get_claims", "Holders of budgets and mutexes"),

@@ -212,7 +212,7 @@ def _carry_out(
             click.echo(line)
     # What is written here already may be offered still.
     if plan.edited or proposing.wanted:
-        from tidegate.kinds.integrations.cli.pin_offer import carry_out
+        from tidegate.kinds.integrations.cli.pins.offer import carry_out
 
         carry_out(asked, plan, proposing, verb, output)
 
@@ -261,7 +261,7 @@ def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
 
 def _guide(names: tuple[str, ...], merged: Merged) -> None:
     """UsageError for an integration that is named as if it were a target."""
-    from tidegate.kinds.integrations.cli.pin_list import bundle_if_any
+    from tidegate.kinds.integrations.cli.pins.pin_list import bundle_if_any
     from tidegate.model.target import bare
 
     plain = [name for name in map(bare, names) if "/" not in name]
@@ -341,7 +341,7 @@ def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
 
 def _pinned_in_bundle(name: str, merged: Merged) -> str:
     """What to write for a shard, or an integration, that is pinned in the bundle."""
-    from tidegate.kinds.integrations.cli.pin_list import bundle_if_any
+    from tidegate.kinds.integrations.cli.pins.pin_list import bundle_if_any
 
     found = bundle_if_any(merged)
     for place in found.estate.places if found is not None else ():

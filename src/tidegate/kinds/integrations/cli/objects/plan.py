@@ -43,7 +43,7 @@ def plan(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) 
     """
     from tidegate.cli.output import emit, terminal_width, wants_colour
     from tidegate.kinds.integrations.app.plan import plan_document
-    from tidegate.kinds.integrations.cli.change_text import names, plan_lines
+    from tidegate.kinds.integrations.cli.objects.change_text import names, plan_lines
     from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 
     found = planned(asked, adopt, allow_mass_delete)
@@ -83,7 +83,7 @@ def diff(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) 
     """
     from tidegate.cli.output import emit, wants_colour
     from tidegate.kinds.integrations.app.plan import plan_document
-    from tidegate.kinds.integrations.cli.change_text import diff_lines, summary
+    from tidegate.kinds.integrations.cli.objects.change_text import diff_lines, summary
     from tidegate.kinds.integrations.core.workloads.change import ACTING, ObjectAction
 
     found = planned(asked, adopt, allow_mass_delete)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tidegate.kinds.integrations.app.check import CheckScope
     from tidegate.kinds.integrations.app.check_runs import CheckData, CheckResult
-    from tidegate.kinds.integrations.cli.check_logs import Logs
+    from tidegate.kinds.integrations.cli.check.logs import Logs
     from tidegate.kinds.integrations.core.review.affected import Affected
     from tidegate.kinds.integrations.dry_runs_port import Runner
 
@@ -85,7 +85,7 @@ def check(
         if not status:
             _exit(_check(compared, scope, plan, output)[0])
             return
-        from tidegate.kinds.integrations.cli.check_status import CommitStatus
+        from tidegate.kinds.integrations.cli.check.status import CommitStatus
 
         with CommitStatus(compared) as stated:
             code, words = _check(compared, scope, plan, output)
@@ -178,7 +178,7 @@ def _show(
 ) -> None:
     from tidegate.cli.output import emit, say, terminal_width, wants_colour
     from tidegate.kinds.integrations.app.check import check_report
-    from tidegate.kinds.integrations.cli import check_text
+    from tidegate.kinds.integrations.cli.check import text as check_text
 
     if output != "table":
         path = logs.path if logs is not None else None
@@ -200,8 +200,8 @@ def _show(
 async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckResult, ...], Logs]":
     """Run everything, with a line for each as it is done."""
     from tidegate.kinds.integrations.app.check_runs import CheckLimits, CheckRuns
-    from tidegate.kinds.integrations.cli.check_logs import Logs
-    from tidegate.kinds.integrations.cli.check_text import MARKS
+    from tidegate.kinds.integrations.cli.check.logs import Logs
+    from tidegate.kinds.integrations.cli.check.text import MARKS
     from tidegate.model.time import SECOND
 
     settings = compared.settings
@@ -297,7 +297,7 @@ _BLAME = {
 
 def _end(results: "Sequence[CheckResult]", code: int) -> str:
     """The result of everything, printed and as a sentence."""
-    from tidegate.kinds.integrations.cli.check_text import summary
+    from tidegate.kinds.integrations.cli.check.text import summary
     from tidegate.kinds.integrations.core.review.fault import CheckFault
 
     base = sum(each.judgement.fault is CheckFault.BASE for each in results)

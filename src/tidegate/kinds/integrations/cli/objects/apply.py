@@ -9,8 +9,12 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.cli.apply_text import result_line, result_lines, unchanged_lines
 from tidegate.kinds.integrations.cli.estate import EstateQuery, Phases, confirm, estate_options
+from tidegate.kinds.integrations.cli.objects.apply_text import (
+    result_line,
+    result_lines,
+    unchanged_lines,
+)
 
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.apply import ApplyResult
@@ -63,7 +67,7 @@ async def _apply(
     """Whether everything succeeded."""
     from tidegate.kinds.integrations.app.apply import ApplyResult, ready
     from tidegate.kinds.integrations.app.plan import plan_changes
-    from tidegate.kinds.integrations.cli.plan import request_of
+    from tidegate.kinds.integrations.cli.objects.plan import request_of
 
     async with asked.clusters() as find:
         request = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
@@ -86,8 +90,8 @@ async def _apply(
 def _show(asked: EstateQuery, plan: "ChangePlan") -> None:
     """The plan, on stderr."""
     from tidegate.cli.output import terminal_width, wants_colour
-    from tidegate.kinds.integrations.cli.change_text import plan_lines
-    from tidegate.kinds.integrations.cli.plan import tell
+    from tidegate.kinds.integrations.cli.objects.change_text import plan_lines
+    from tidegate.kinds.integrations.cli.objects.plan import tell
 
     colour = wants_colour(asked.settings.color, sys.stderr)
     for line in plan_lines(plan.changes, width=terminal_width(), colour=colour):

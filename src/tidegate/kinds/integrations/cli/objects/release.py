@@ -36,9 +36,9 @@ async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
     from tidegate.kinds.integrations.app.apply import ours, release_objects
     from tidegate.kinds.integrations.app.executor import BAD, ObjectResult
     from tidegate.kinds.integrations.app.plan import PlanRequest, plan_changes
-    from tidegate.kinds.integrations.cli.apply_text import result_line
     from tidegate.kinds.integrations.cli.by_hand import recorder
-    from tidegate.kinds.integrations.cli.plan import tell
+    from tidegate.kinds.integrations.cli.objects.apply_text import result_line
+    from tidegate.kinds.integrations.cli.objects.plan import tell
 
     limit = asked.settings.limits_concurrency
     async with asked.clusters() as find:
