@@ -190,7 +190,7 @@ def test_a_worker_moves_an_image_of_the_bundle_when_it_is_told_to_act(stage: Sta
         why = stage.run("why", "shard/terraform-users/app-sre")
         assert "rules: app-interface/settings.yml:" in why
         held = [e for e in json.loads(listed)["items"] if e["runs"] == "ed21267"]
-        assert all("held at ed21267 by rollout" in str(each["note"]) for each in held)
+        assert all("stays on ed21267 until rollout" in str(each["note"]) for each in held)
     finally:
         worker.terminate()
         worker.wait(PATIENCE_S)

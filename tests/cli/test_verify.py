@@ -98,7 +98,10 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
     assert "ccccccc" in pinned
     assert "pinned by integrations/tf.yml:" in pinned
     out, _ = clusters.run("verify", "--cluster", "prod-1", code=3)
-    held = "Git wants bbbbbbb; held at aaaaaaa by rollout integrations/tf@prod-1.integrations"
+    held = (
+        "Git wants bbbbbbb; stays on aaaaaaa until "
+        "rollout integrations/tf@prod-1.integrations moves it"
+    )
     assert out.splitlines()[-3:] == [
         "SHARD   ENVIRONMENT  PROMISED  RUNS     WHY",
         "dns     production   bbbbbbb   aaaaaaa  `tidegate apply` moves it",

@@ -73,7 +73,7 @@ def test_a_shard_is_as_promised_if_all_its_pods_are(
 
 def test_a_rollout_that_holds_it_is_named() -> None:
     proof = _proof(_place("bbbbbbb", rules=True), A, _pod())
-    assert proof.why == "Git wants bbbbbbb; held at aaaaaaa by rollout it"
+    assert proof.why == "Git wants bbbbbbb; stays on aaaaaaa until rollout it moves it"
     assert proof.running == ("aaaaaaa",)
 
 

@@ -111,7 +111,7 @@ def _note(
     if is_same(wants, runs):
         return ""
     if moved_by and not unit.pinned_by:
-        return f"Git wants {wants}; held at {runs} by {moved_by}"
+        return f"Git wants {wants}; stays on {runs} until {moved_by} moves it"
     return "`tidegate apply` moves it"
 
 
