@@ -71,7 +71,7 @@ def open_store(database: str, *, writes: bool = True) -> Archive:
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
     # Whoever needs no database does not wait for one to be imported.
     from tidegate.kind_table import fact_tags as load_facts
-    from tidegate.store.client.opening import open_archive
+    from tidegate.store.client.database_address import open_archive
 
     load_facts()
 
@@ -143,7 +143,7 @@ def leases(namespace: str, context: str | None = None, kubeconfig: str | None = 
 
 def is_database(path: Path) -> bool:
     """Whether a file is a database, and not a journal's lines."""
-    from tidegate.store.client.opening import is_sqlite
+    from tidegate.store.client.database_address import is_sqlite
 
     return is_sqlite(path)
 
@@ -248,14 +248,14 @@ def working_tree(folder: Path) -> Path | None:
 
 def working_files(folder: Path, committed: Contents) -> Contents:
     """What commits of a repository have, with what is changed in the working tree of a folder."""
-    from tidegate.git.client.working import WorkingFiles
+    from tidegate.git.client.working_files import WorkingFiles
 
     return WorkingFiles(folder, working_tree(folder) or folder, committed)
 
 
 def write_files(root: Path, old: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> None:
     """Change files below a folder that have still what was read; else StaleError, and none is."""
-    from tidegate.git.client.tree.writing import write_files
+    from tidegate.git.client.tree.file_writer import write_files
 
     write_files(root, old, new)
 
@@ -271,31 +271,21 @@ def mirror(url: str) -> Repository:
     return open_mirror(url, cache_path().parent / "mirrors")
 
 
+def mixed_versions(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
+    """Versions that a change of a bundle moves together and must not; no head: the working tree."""
+    from tidegate.kinds.promotions.app.mixed_versions import mixed_versions as mixed
+
+    committed = repository(folder)
+    if head is not None:
+        return mixed(committed, committed, base, head, committed.prefix)
+    return mixed(committed, working_files(folder, committed), base, base, committed.prefix)
+
+
 def changed_files(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
     """Every file of the repository of a bundle that differs, read or not, by its path in it."""
     from tidegate.git.client.tree.git import changed_files as changed
 
     return changed(folder, base, head)
-
-
-def mixed_versions(folder: Path, base: str, head: str | None) -> tuple[tuple[str, ...], str]:
-    """Versions that must not move in one change and do, and why that is not known."""
-    from tidegate.kinds.promotions.cli.ground import root_in
-    from tidegate.kinds.promotions.files.files import Files
-    from tidegate.kinds.promotions.files.mixing import mixtures
-
-    committed = repository(folder)
-    root = root_in(committed.prefix)
-    old = Files(committed, base, root)
-    if head is not None:
-        new = Files(committed, head, root)
-    else:
-        new = Files(working_files(folder, committed), base, root)
-    try:
-        return tuple(each.text() for each in mixtures(old, new)), ""
-    except UserError as error:
-        words = "; ".join(each.text() for each in error.problems)
-        return (), f"which versions move cannot be read: {words}"
 
 
 def write_out(folder: Path, revision: str, into: Path) -> None:

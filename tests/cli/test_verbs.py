@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.property.promotion_histories import History
 from tidegate.cli.main import cli
+from tidegate.journal.chain import Note
 from tidegate.model.errors import UserError
+from tidegate.wiring import open_store
 
 ROOT = Path(__file__).parents[2]
 JOURNALS = ROOT / "tests" / "fixtures" / "journals"
@@ -27,6 +30,8 @@ SUBJECTS = {
         "integrations-shards-3", "integrations/gitlab-housekeeping@one.ns", "canary", "canary"
     ),
     "upgrades": Subject("upgrades-strict", "upgrades/prod/o-payments", "prod", "pay-prod-1"),
+    # Of no earlier version is there a journal of promotions: it is made here.
+    "promotions": Subject("", "promotions/p", "prod", "first"),
 }
 
 
@@ -57,6 +62,17 @@ def run(words: list[str], database: Path) -> tuple[int, str]:
     return found.exit_code, found.output
 
 
+def promotion_journal(partition: str, database: Path) -> bytes:
+    """A promotion that was read, decided and offered."""
+    history = History().run([("decide", "offer"), ("decide", "nothing")])
+    store = open_store(str(database))
+    try:
+        store.append(partition, [Note(at, "tidegate", fact) for at, fact in history.facts])
+    finally:
+        store.close()
+    return database.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """A database for each kind, as bytes to start from."""
@@ -64,6 +80,9 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for kind, subject in SUBJECTS.items():
         lines, database = folder / f"{kind}.jsonl", folder / f"{kind}.db"
+        if not subject.journal:
+            found[kind] = promotion_journal(subject.partition, database)
+            continue
         lines.write_bytes(gzip.decompress((JOURNALS / f"{subject.journal}.jsonl.gz").read_bytes()))
         code, said = run(["journal", "import", str(lines)], database)
         assert code == 0, said

@@ -26,7 +26,7 @@ from tidegate.bundle.reader import read_bundle
 from tidegate.git.client.tree.directory import DirectoryTree
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.promotions.bundle import PROMOTIONS_SECTION
-from tidegate.kinds.promotions.files import reading
+from tidegate.kinds.promotions.files import declared
 from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
 from tidegate.machine.file_cache import NoCache
 sections = (INTEGRATIONS, PROMOTIONS_SECTION, UPGRADES_SECTION)

@@ -25,7 +25,7 @@ def _read(documents: Documents, faults: Faults) -> DeclaredPromotions:
         if doc.data is None:
             continue
         # Imported late: most bundles declare none.
-        from tidegate.kinds.promotions.files.reading import read_declared
+        from tidegate.kinds.promotions.files.declared import read_declared
 
         problems = Problems()
         name = read_declared(doc.data, problems).name

@@ -112,7 +112,12 @@ class _Repository:
         return wiring.root_file(self._folder, revision, name)
 
     def mixed(self, base: str, head: str | None) -> tuple[tuple[str, ...], str]:
-        """Versions that must not move in one change, and do."""
+        """Versions that must not move in one change and do, and why that is not known."""
         from tidegate import wiring
+        from tidegate.model.errors import UserError
 
-        return wiring.mixed_versions(self._folder, base, head)
+        try:
+            return wiring.mixed_versions(self._folder, base, head), ""
+        except UserError as error:
+            words = "; ".join(each.text() for each in error.problems)
+            return (), f"which versions move cannot be read: {words}"

@@ -7,6 +7,7 @@ import msgspec
 
 from tidegate.explain.markup import code
 from tidegate.kinds.integrations.app.pins.plan import PinPlan
+from tidegate.propose.branch_name import branch_part
 
 # So many shards are named in a title, and so many lines in a description.
 NAMED_MAX, LINES_MAX = 3, 60
@@ -48,13 +49,7 @@ def _key(plan: PinPlan, verb: str) -> str:
     """The same shards are the same proposal, however the rest changed."""
     names = "\0".join(sorted("\0".join(pin.aim.at) for pin in plan.pins))
     few = blake2b(names.encode(), digest_size=4).hexdigest()
-    return _plain(f"{verb}-{plan.integration}-{'-'.join(_environments(plan))}-{few}")
-
-
-def _plain(text: str) -> str:
-    """A text as a part of a branch's name may be."""
-    kept = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in text)
-    return "-".join(part for part in kept.lower().split("-") if part)
+    return branch_part(f"{verb}-{plan.integration}-{'-'.join(_environments(plan))}-{few}")
 
 
 def _description(plan: PinPlan, reason: str) -> Iterator[str]:

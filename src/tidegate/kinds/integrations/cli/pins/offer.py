@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate import wiring
-from tidegate.cli.proposing import Offer, Proposing
+from tidegate.cli.proposal_options import Proposing
 from tidegate.kinds.integrations.app.pins.plan import PinPlan
 from tidegate.kinds.integrations.app.pins.planner import files_on, reader
 from tidegate.kinds.integrations.app.pins.proposal import proposal_of
 from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
+from tidegate.propose.offer import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.commenting import FORGE_SETTINGS, Commenting, commenting_options
+from tidegate.cli.comment_options import FORGE_SETTINGS, Commenting, commenting_options
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
@@ -94,7 +94,7 @@ def _show(found: "Prospect", output: str) -> None:
 
 def _comment(compared: Revisions, found: "Prospect", commenting: Commenting) -> None:
     """Write it as a comment on the merge request."""
-    from tidegate.cli.commenting import key_of
+    from tidegate.cli.comment_options import key_of
     from tidegate.kinds.integrations.cli.preview.markdown import markdown
 
     key = key_of("preview", found.prefix)
