@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.folders import Folder, git
-from tidegate.kinds.integrations.app.comparison import Comparison
+from tidegate.kinds.integrations.app.comparison import RevisionComparison
 from tidegate.kinds.integrations.cli.revisions import Revisions
 from tidegate.model.errors import UserError
 from tidegate.settings.settings import load
@@ -28,11 +28,11 @@ def _commit(folder: Folder, message: str) -> str:
     return git(folder.root, "rev-parse", "HEAD")
 
 
-def _compared(folder: Folder, base: str = "main", head: str | None = None) -> Comparison:
+def _compared(folder: Folder, base: str = "main", head: str | None = None) -> RevisionComparison:
     return Revisions(load({}, {}).settings(), folder.root, base, head).comparison
 
 
-def _effects(compared: Comparison) -> list[tuple[str, str, str, str]]:
+def _effects(compared: RevisionComparison) -> list[tuple[str, str, str, str]]:
     return [(e.fate.value, e.unit, e.before, e.after) for e in compared.effects.effects]
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from tidegate.bundle.finding import BundleFinding
 from tidegate.kinds.integrations.app.check_runs import CheckResult
-from tidegate.kinds.integrations.app.comparison import Comparison, Side
+from tidegate.kinds.integrations.app.comparison import RevisionComparison, Side
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import (
     Affected,
@@ -79,7 +79,9 @@ class CheckReport(Document, frozen=True, kw_only=True, tag="Check"):
     exit_code: int
 
 
-def affected_in(comparison: Comparison, scope: CheckScope, *, on_clusters: bool) -> Affected:
+def affected_in(
+    comparison: RevisionComparison, scope: CheckScope, *, on_clusters: bool
+) -> Affected:
     """The shards a change affects; on clusters, those that need the data of the bundle are skipped.
 
     NotFoundError if an integration of the scope does not exist.
@@ -111,7 +113,7 @@ def _view(side: Side, env_file: str) -> CheckedSide:
 
 
 def check_report(
-    comparison: Comparison,
+    comparison: RevisionComparison,
     affected: Affected,
     results: Sequence[CheckResult] | None,
     code: int,

@@ -89,7 +89,7 @@ async def compare(
     read: ReadBundle,
     site: Site,
     registry: Registry | None = None,
-) -> "Comparison":
+) -> "RevisionComparison":
     """Read both sides of a change; UserError if the head has no files."""
 
     async def side(revision: str | None, *, must_exist: bool = True) -> Side:
@@ -103,10 +103,10 @@ async def compare(
     before = await side(source.parting(base, head), must_exist=False)
     after = await side(head)
     check_files(after.bundle, source.name)
-    return Comparison(source, (base, head), before, after)
+    return RevisionComparison(source, (base, head), before, after)
 
 
-class Comparison:
+class RevisionComparison:
     """Both sides of a change."""
 
     def __init__(

@@ -13,7 +13,7 @@ from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
     from tidegate.git.tree_port import Tree
-    from tidegate.kinds.integrations.app.comparison import Comparison
+    from tidegate.kinds.integrations.app.comparison import RevisionComparison
 
 Function = Callable[..., Any]
 
@@ -55,7 +55,7 @@ class Revisions:
         self.base, self.head = base, head
 
     @functools.cached_property
-    def comparison(self) -> "Comparison":
+    def comparison(self) -> "RevisionComparison":
         """Both sides, read."""
         from tidegate import wiring
         from tidegate.cli.progress import Progress

@@ -111,7 +111,7 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
                 for each in self.lines
             ),
             shards=tuple(
-                PinnedShard(
+                PlannedPin(
                     shard=pin.aim.unit.name,
                     environment=pin.aim.place.managed.namespace.environment,
                     now=pin.now,
@@ -135,7 +135,7 @@ class PinLine(Part, frozen=True, kw_only=True):
     new: str | None
 
 
-class PinnedShard(Part, frozen=True, kw_only=True):
+class PlannedPin(Part, frozen=True, kw_only=True):
     """A shard, and the image it is to have."""
 
     shard: str
@@ -158,7 +158,7 @@ class PinPlanReport(Document, frozen=True, kw_only=True, tag="PinPlan"):
 
     integration: str
     lines: tuple[PinLine, ...]
-    shards: tuple[PinnedShard, ...]
+    shards: tuple[PlannedPin, ...]
     # Workloads whose pods restart.
     restarts: tuple[str, ...]
     # What restarts are counted against: `running`, or `wanted` where clusters were not read.

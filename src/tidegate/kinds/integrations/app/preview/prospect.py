@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tidegate.bundle.finding import BundleFinding
-from tidegate.kinds.integrations.app.comparison import Comparison
+from tidegate.kinds.integrations.app.comparison import RevisionComparison
 from tidegate.kinds.integrations.app.preview.schedule import RolloutSchedule
 from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate
 from tidegate.kinds.integrations.core.waves.outset import Move, reshapes_between
@@ -95,7 +95,7 @@ class Prospect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prospect_of(
-    comparison: Comparison,
+    comparison: RevisionComparison,
     moves: tuple[Move, ...],
     schedules: Iterable[RolloutSchedule],
     at: Instant,
@@ -160,7 +160,7 @@ def _pinned(moves: Iterable[Move]) -> Iterator[KeptShard]:
             yield KeptShard(move.place.name, unit.name, image, unit.pinned_by)
 
 
-def _warnings(comparison: Comparison) -> Iterator[PreviewWarning]:
+def _warnings(comparison: RevisionComparison) -> Iterator[PreviewWarning]:
     base, head = comparison.base.estate, comparison.head.estate
     if comparison.effects.unknown:
         count = comparison.effects.unknown

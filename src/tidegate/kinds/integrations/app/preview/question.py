@@ -1,7 +1,7 @@
 """`preview`: what a change of a bundle does to the fleet, from two revisions of it."""
 
 from tidegate.engine.brakes.book import BrakeBook
-from tidegate.kinds.integrations.app.comparison import Comparison
+from tidegate.kinds.integrations.app.comparison import RevisionComparison
 from tidegate.kinds.integrations.app.preview.prospect import Prospect, prospect_of
 from tidegate.kinds.integrations.app.preview.schedule import Pace, Scheduler
 from tidegate.kinds.integrations.core.waves.outset import moves_of
@@ -10,7 +10,7 @@ from tidegate.store.port import Store
 
 
 def preview(
-    comparison: Comparison, store: Store, book: BrakeBook, at: Instant, pace: Pace
+    comparison: RevisionComparison, store: Store, book: BrakeBook, at: Instant, pace: Pace
 ) -> Prospect:
     """What the change does if it is merged at a moment; UserError if nothing is declared."""
     comparison.check_folder()
