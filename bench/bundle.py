@@ -5,7 +5,6 @@ with lines, resolves names, works out shards, lints, and keeps what it found for
 *cold* finds an empty cache; *warm* is the same bundle again, and there wall time is what counts.
 """
 
-import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,11 +19,11 @@ from referencing import Registry, Resource
 from bench.bundle_files import write_bundle
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Effort, best_ms
+from tidegate.bundle.catalogue import catalogue
 from tidegate.documents import plain_yaml
 from tidegate.git.client.tree.directory import DirectoryTree
-from tidegate.kinds.integrations.bundle.reading import read_bundle
-from tidegate.kinds.integrations.bundle.schemas import FOLDER, KIND_OF
 from tidegate.machine.file_cache import FileCache
+from tidegate.wiring import bundle_sections, read_bundle
 
 SIZES = (100, 1_000, 10_000)
 # What was aimed for: a word in a table, never an assertion.
@@ -85,16 +84,14 @@ def _best_wall_ms(work: Callable[[], object]) -> float:
 
 
 def _validators() -> dict[str, Any]:
-    schemas = {}
-    for path in FOLDER.glob("*.json"):
-        schema = json.loads(path.read_bytes())
-        schemas[schema["$id"]] = schema
+    types = catalogue(bundle_sections())
+    schemas = types.documents()
     registry: Any = Registry().with_resources(
         (name, Resource.from_contents(schema)) for name, schema in schemas.items()
     )
     return {
-        written: jsonschema.Draft202012Validator(schemas[f"tidegate:/{kind}"], registry=registry)
-        for written, kind in KIND_OF.items()
+        written: jsonschema.Draft202012Validator(types.schema(name), registry=registry)
+        for written, name in types.by_schema.items()
     }
 
 

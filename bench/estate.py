@@ -19,12 +19,16 @@ from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms, new_memory
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
-    Key,
     Managed,
     Namespace,
     Sharding,
+    ShardKey,
 )
-from tidegate.kinds.integrations.core.workloads.change import Found, Seen, Verb
+from tidegate.kinds.integrations.core.workloads.change import (
+    ClusterReading,
+    FoundObject,
+    ObjectAction,
+)
 from tidegate.kinds.integrations.core.workloads.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Piece, estate_of, manifest_of
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
@@ -34,7 +38,7 @@ SIZES = (100, 1_000, 10_000)
 INTEGRATIONS = 10
 CLUSTER = "appsrep05ue1"
 RESOURCES = {"requests": {"cpu": "100m", "memory": "200Mi"}, "limits": {"memory": "400Mi"}}
-VERBS = {"same": Verb.UNCHANGED, "image": Verb.CONFIGURE}
+VERBS = {"same": ObjectAction.UNCHANGED, "image": ObjectAction.CONFIGURE}
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -68,7 +72,9 @@ def _measured(size: int, runs: str, patience_s: float) -> Row:
     manifests = _rendered(estate)
     encode = msgspec.json.Encoder().encode
     found = changes_of(estate, seen)
-    assert {each.verb for each in found} <= {VERBS[runs], Verb.UNCHANGED}, "not what was meant"
+    assert {each.verb for each in found} <= {VERBS[runs], ObjectAction.UNCHANGED}, (
+        "not what was meant"
+    )
     del found
     best = Best()
     for _ in range(PASSES):
@@ -105,9 +111,9 @@ def _estate(size: int, image: str = "ed21267") -> Estate:
     return estate
 
 
-def _key(i: int) -> Key:
+def _key(i: int) -> ShardKey:
     name = f"account-{i:05d}"
-    return Key(name=name, key=name, suffix=name, argument=name)
+    return ShardKey(name=name, key=name, suffix=name, argument=name)
 
 
 def _integration(i: int, image: str) -> Integration:
@@ -127,15 +133,15 @@ def _rendered(estate: Estate) -> list[Manifest]:
     return [manifest_of(piece, estate.site) for piece in estate.pieces()]
 
 
-def _seen(size: int, runs: str) -> dict[str, Seen]:
+def _seen(size: int, runs: str) -> dict[str, ClusterReading]:
     estate = _estate(size, "ed21267" if runs == "same" else "f929a38")
-    return {CLUSTER: Seen(found=tuple(_live(estate.pieces(), estate)))}
+    return {CLUSTER: ClusterReading(found=tuple(_live(estate.pieces(), estate)))}
 
 
-def _live(pieces: Iterable[Piece], estate: Estate) -> Iterable[Found]:
+def _live(pieces: Iterable[Piece], estate: Estate) -> Iterable[FoundObject]:
     for piece in pieces:
         document = _with_defaults(manifest_of(piece, estate.site))
-        yield Found(
+        yield FoundObject(
             cluster=piece.cluster,
             namespace=piece.namespace,
             kind=piece.kind,

@@ -23,7 +23,7 @@ from bench.timing import Effort
 from tests.real.kube import ADMIN, ControlPlane, found, kubernetes
 from tidegate.kubernetes.client.cluster import APPLY, KubernetesCluster
 from tidegate.kubernetes.client.documents import path_of
-from tidegate.kubernetes.port import DEPLOYMENT, Outcome
+from tidegate.kubernetes.port import DEPLOYMENT, ApplyOutcome
 
 IN_FLIGHT = 10
 PASSES = 3
@@ -102,7 +102,7 @@ async def _ours(plane: ControlPlane) -> AsyncIterator[Client]:
 
     async def apply(documents: Documents) -> None:
         applied = await asyncio.gather(*(cluster.apply(each) for each in documents))
-        assert {each.outcome for each in applied} == {Outcome.CREATED}
+        assert {each.outcome for each in applied} == {ApplyOutcome.CREATED}
 
     try:
         yield apply

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tidegate.git.tree_port import identity_of, is_read
-from tidegate.kinds.integrations.bundle.finding import Finding
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.bundle.finding import BundleFinding
+from tidegate.bundle.section import Bundle
+from tidegate.git.tree_port import Tree, identity_of, is_read
 from tidegate.machine.file_cache import NoCache
+from tidegate.wiring import read_bundle
 
 PRODUCTION = "/services/app-interface/namespaces/app-interface-production-int.yml"
 TESTING = "/clusters/appint-ex-01/namespaces/testing.yml"
@@ -74,6 +74,11 @@ class MemoryTree:
             yield path, self._files[path]
 
 
+def read_uncached(tree: Tree) -> Bundle:
+    """The bundle in a tree; nothing is kept."""
+    return read_bundle(tree, NoCache())
+
+
 def bundle_of(files: Mapping[str, str | bytes]) -> Bundle:
     """The bundle that some files are."""
     return read_bundle(MemoryTree(files), NoCache())
@@ -89,6 +94,6 @@ def integration(managed: str, name: str = "terraform-resources") -> str:
     return f"$schema: /app-sre/integration-1.yml\nname: {name}\nmanaged:\n{managed}"
 
 
-def said(findings: Iterable[Finding]) -> list[str]:
+def said(findings: Iterable[BundleFinding]) -> list[str]:
     """Findings as short lines."""
     return [f"{each.line}: {each.path}: {each.message}; {each.remedy}" for each in findings]

@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tidegate.kinds.integrations.app.applying import Done, Hands, apply, preview
-from tidegate.kinds.integrations.app.reading import Sight, read_clusters
+from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectResult, apply, preview
+from tidegate.kinds.integrations.app.survey import ClusterSurvey, read_clusters
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
-    Key,
     Managed,
     Namespace,
     Override,
     Sharding,
+    ShardKey,
 )
-from tidegate.kinds.integrations.core.waves.rules import Rules
-from tidegate.kinds.integrations.core.workloads.change import Change, Verb
-from tidegate.kinds.integrations.core.workloads.changes import Wishes, changes_of
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
+from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kubernetes.port import MANAGER, Cluster, Take
@@ -30,9 +30,9 @@ SOMEBODY = "somebody"
 Where = tuple[str, str, str, str]
 
 
-def key(name: str) -> Key:
+def key(name: str) -> ShardKey:
     """One account."""
-    return Key(name=name, key=name, suffix=f"-{name}", argument=name)
+    return ShardKey(name=name, key=name, suffix=f"-{name}", argument=name)
 
 
 def namespace(cluster: str = "c1", name: str = "ns", environment: str = "production") -> Namespace:
@@ -41,9 +41,9 @@ def namespace(cluster: str = "c1", name: str = "ns", environment: str = "product
     return Namespace(path=path, name=name, cluster=cluster, environment=environment)
 
 
-def staged() -> Rules:
+def staged() -> ImageRules:
     """Images move step by step."""
-    return Rules(strategy=Strategy(StrategyType.PROGRESSIVE))
+    return ImageRules(strategy=Strategy(StrategyType.PROGRESSIVE))
 
 
 def managed(
@@ -53,7 +53,7 @@ def managed(
     shards: int | None = None,
     accounts: bool = False,
     overrides: Iterable[Override] = (),
-    rollout: Rules | None = None,
+    rollout: ImageRules | None = None,
     overlap: bool = False,
     **spec: Any,
 ) -> Managed:
@@ -112,42 +112,44 @@ class Land:
         """What of it is ours, by the server's book."""
         return {where for where, record in self.records().items() if MANAGER in record.owners}
 
-    def read(self, wanted: Estate) -> dict[str, Sight]:
+    def read(self, wanted: Estate) -> dict[str, ClusterSurvey]:
         """What there is, for a plan."""
         spaces: dict[str, set[str]] = {}
         for piece in wanted.pieces():
             spaces.setdefault(piece.cluster, set()).add(piece.namespace)
         return asyncio.run(read_clusters(self.clusters(), spaces))
 
-    def plan(self, wanted: Estate, **wishes: Any) -> tuple[Change, ...]:
+    def plan(self, wanted: Estate, **wishes: Any) -> tuple[PlannedChange, ...]:
         """What would be done, by our own account."""
         sights = self.read(wanted)
-        return changes_of(wanted, {n: s.seen for n, s in sights.items()}, Wishes(**wishes))
+        return changes_of(wanted, {n: s.seen for n, s in sights.items()}, ChangeRequest(**wishes))
 
-    def foreseen(self, wanted: Estate, **wishes: Any) -> tuple[Change, ...]:
+    def foreseen(self, wanted: Estate, **wishes: Any) -> tuple[PlannedChange, ...]:
         """What would be done, by the servers' account."""
-        changes, hands = self._hands(wanted, wishes)
-        return asyncio.run(preview(changes, hands))[0]
+        changes, executor = self._executor(wanted, wishes)
+        return asyncio.run(preview(changes, executor))[0]
 
-    def apply(self, wanted: Estate, **wishes: Any) -> tuple[Done, ...]:
+    def apply(self, wanted: Estate, **wishes: Any) -> tuple[ObjectResult, ...]:
         """Do it."""
-        changes, hands = self._hands(wanted, wishes)
-        return asyncio.run(apply(changes, hands))
+        changes, executor = self._executor(wanted, wishes)
+        return asyncio.run(apply(changes, executor))
 
     def somebody_applies(self, document: Mapping[str, Any], cluster: str = "c1") -> None:
         """Another owner writes."""
         theirs = self.clusters(SOMEBODY)[cluster]
         asyncio.run(theirs.apply(document, take=Take.OVER))
 
-    def _hands(self, wanted: Estate, wishes: Mapping[str, Any]) -> tuple[tuple[Change, ...], Hands]:
+    def _executor(
+        self, wanted: Estate, wishes: Mapping[str, Any]
+    ) -> tuple[tuple[PlannedChange, ...], ObjectExecutor]:
         sights = self.read(wanted)
         seen = {name: sight.seen for name, sight in sights.items()}
-        changes = changes_of(wanted, seen, Wishes(**wishes))
+        changes = changes_of(wanted, seen, ChangeRequest(**wishes))
         objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
         consent = bool(wishes.get("adopt"))
-        return changes, Hands(clusters=self.clusters(), objects=objects, consent=consent)
+        return changes, ObjectExecutor(clusters=self.clusters(), objects=objects, consent=consent)
 
 
-def verbs(changes: Iterable[Change]) -> dict[str, Verb]:
+def verbs(changes: Iterable[PlannedChange]) -> dict[str, ObjectAction]:
     """What becomes of each object, by its name."""
     return {change.name: change.verb for change in changes}

@@ -5,13 +5,12 @@ from typing import Any
 
 import yaml
 
-from tests.bundles import MemoryTree
-from tidegate.kinds.integrations.app.estate_source import BundleEstates
-from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
-from tidegate.kinds.integrations.app.runs import PodRuns
-from tidegate.kinds.integrations.app.sight import Find
+from tests.bundles import MemoryTree, read_uncached
+from tidegate.kinds.integrations.app.estates import BundleEstates
+from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
+from tidegate.kinds.integrations.fleet.runs import PodRuns
+from tidegate.kinds.integrations.fleet.snapshot import Find
 from tidegate.machine.clock import Clock
-from tidegate.machine.file_cache import NoCache
 
 INTEGRATION, NUMBERED = "terraform-resources", "gitlab-housekeeping"
 TIERS = {
@@ -60,7 +59,7 @@ class Declared:
         self.fields = ""
         # Of another integration, which is split by number; 0: there is none.
         self.numbered = 0
-        self.estates = BundleEstates(lambda: MemoryTree(self.files()), NoCache(), fresh_s=0)
+        self.estates = BundleEstates(lambda: MemoryTree(self.files()), read_uncached, fresh_s=0)
 
     @property
     def partition(self) -> str:

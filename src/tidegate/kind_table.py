@@ -58,6 +58,7 @@ def start_kinds(settings: "Settings", seed: int = 0) -> "list[Started]":
 
 def reasons() -> tuple[Reason, ...]:
     """Every reason that a verdict can have, of all kinds and of the brakes."""
+    from tidegate.kinds.integrations.core.reasons import ObjectReason
     from tidegate.kinds.promotions.core.reasons import PromotionReason
     from tidegate.kinds.rollouts.core.reasons import RolloutReason
     from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
@@ -69,6 +70,7 @@ def reasons() -> tuple[Reason, ...]:
         RolloutReason,
         BrakeReason,
         PromotionReason,
+        ObjectReason,
         *UPGRADE_REASONS,
     )
     return tuple(reason for table in tables for reason in table)

@@ -27,8 +27,34 @@ from tidegate.registry.port import Registry
 from tidegate.store.archive_port import Archive
 
 if TYPE_CHECKING:
+    from tidegate.bundle.reader import Progress
+    from tidegate.bundle.section import Bundle, Sections
     from tidegate.forge.place import ForgeKind
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
+
+
+def bundle_sections() -> "Sections":
+    """What each kind reads of a bundle."""
+    from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+    from tidegate.kinds.promotions.bundle import PROMOTIONS_SECTION
+    from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
+
+    return (INTEGRATIONS, PROMOTIONS_SECTION, UPGRADES_SECTION)
+
+
+def bundle_rules() -> dict[str, str]:
+    """What findings in a bundle are about, by the word that names it."""
+    from tidegate.bundle.finding import RULES
+
+    sections = bundle_sections()
+    return {**RULES, **{name: text for each in sections for name, text in each.rules.items()}}
+
+
+def read_bundle(tree: Tree, cache: Cache, progress: "Progress | None" = None) -> "Bundle":
+    """The bundle in a tree, read for every kind."""
+    from tidegate.bundle.reader import read_bundle
+
+    return read_bundle(tree, cache, bundle_sections(), progress)
 
 
 def clock() -> Clock:
@@ -68,9 +94,9 @@ def cluster(
     """
     from tidegate.kubernetes.client.access import read_access
     from tidegate.kubernetes.client.cluster import KubernetesCluster
-    from tidegate.kubernetes.client.pods import Reach
+    from tidegate.kubernetes.client.pods import PodReach
 
-    reach = Reach.DIRECT if inside else Reach.PROXY
+    reach = PodReach.DIRECT if inside else PodReach.PROXY
     return KubernetesCluster(read_access(context, kubeconfig), reach=reach)
 
 

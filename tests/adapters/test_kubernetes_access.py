@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.kubernetes.client.access import Access, contexts, read_access
+from tidegate.kubernetes.client.access import ClusterAccess, contexts, read_access
 from tidegate.model.errors import UserError
 
 
@@ -111,6 +111,6 @@ def test_in_cluster_needs_a_pod() -> None:
 
 def test_an_access_shows_no_secret() -> None:
     """Not in a log, not in a traceback."""
-    access = Access("c", "https://c", token="s3cret", key="s3cret", certificate="x")
+    access = ClusterAccess("c", "https://c", token="s3cret", key="s3cret", certificate="x")
     assert "s3cret" not in repr(access)
     assert "s3cret" not in str(access)

@@ -7,13 +7,13 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.pods import Asking, Reach
+from tidegate.kubernetes.client.pods import PodLimits, PodReach
 from tidegate.kubernetes.port import POD, NotAllowedError, Object
 from tidegate.model.errors import OutsideError
 
-QUICK = Asking(timeout_s=0.5, bytes_max=1000, pause_s=0.001, pause_max_s=0.01, failures_max=3)
+QUICK = PodLimits(timeout_s=0.5, bytes_max=1000, pause_s=0.001, pause_max_s=0.01, failures_max=3)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -63,9 +63,9 @@ def play(answer: Answer, story: Callable[[str], Awaitable[None]]) -> None:
     asyncio.run(played())
 
 
-def cluster(url: str, reach: Reach = Reach.PROXY) -> KubernetesCluster:
+def cluster(url: str, reach: PodReach = PodReach.PROXY) -> KubernetesCluster:
     """A cluster at an address."""
-    access = Access(name="c", server=url, token="secret")
+    access = ClusterAccess(name="c", server=url, token="secret")
     return KubernetesCluster(access, reach=reach, asking=QUICK)
 
 
@@ -129,7 +129,7 @@ def test_a_pod_is_asked_through_the_api_server_or_at_its_address() -> None:
 
     async def story(url: str) -> None:
         port = int(url.rpartition(":")[2])
-        for reach in Reach:
+        for reach in PodReach:
             found = cluster(url, reach)
             assert await found.fetch(pod("127.0.0.1"), port, "/metrics") == "up 1\n"
             await found.close()
@@ -139,8 +139,8 @@ def test_a_pod_is_asked_through_the_api_server_or_at_its_address() -> None:
     play(answer, story)
 
 
-@pytest.mark.parametrize("reach", list(Reach))
-def test_what_a_pod_answers_is_bounded(reach: Reach) -> None:
+@pytest.mark.parametrize("reach", list(PodReach))
+def test_what_a_pod_answers_is_bounded(reach: PodReach) -> None:
     """In size and in time; and whatever is not 200 is an error that names the pod."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -172,7 +172,7 @@ def test_a_pod_without_an_address_is_no_use_to_ask() -> None:
         return web.Response(status=403)
 
     async def story(url: str) -> None:
-        direct, proxied = cluster(url, Reach.DIRECT), cluster(url)
+        direct, proxied = cluster(url, PodReach.DIRECT), cluster(url)
         with pytest.raises(OutsideError, match="no address yet"):
             await direct.fetch(pod(), 9090, "metrics")
         with pytest.raises(OutsideError, match="does not answer"):

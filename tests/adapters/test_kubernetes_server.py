@@ -12,14 +12,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.real.prometheus import free_port
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.server import Limits, Server
-from tidegate.kubernetes.client.watching import Watching
-from tidegate.kubernetes.port import CONFIG_MAP, Change, ExpiredError, NotAllowedError
+from tidegate.kubernetes.client.server import ApiServer, ServerLimits
+from tidegate.kubernetes.client.watch import Watching
+from tidegate.kubernetes.port import CONFIG_MAP, ExpiredError, NotAllowedError, ObjectEvent
 from tidegate.model.errors import OutsideError, StaleError
 
-QUICK = Limits(pause_s=0.001, pause_max_s=0.01, tries_max=4, timeout_s=1, total_s=5)
+QUICK = ServerLimits(pause_s=0.001, pause_max_s=0.01, tries_max=4, timeout_s=1, total_s=5)
 NAMES = {"namespace": "ns", "name": "a"}
 DOCUMENT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": NAMES}
 MADE = {**DOCUMENT, "metadata": {**NAMES, "uid": "u", "resourceVersion": "7"}}
@@ -67,10 +67,10 @@ def play(script: Scripted, story: Story) -> None:
     asyncio.run(played())
 
 
-def cluster(url: str, limits: Limits = QUICK, **fields: Any) -> KubernetesCluster:
+def cluster(url: str, limits: ServerLimits = QUICK, **fields: Any) -> KubernetesCluster:
     """A cluster at an address."""
     watching = Watching(period_s=1, grace_s=1, pause_s=0.001, failures_max=3)
-    access = Access(name="c", server=url, **fields)
+    access = ClusterAccess(name="c", server=url, **fields)
     return KubernetesCluster(access, limits=limits, watching=watching)
 
 
@@ -136,7 +136,7 @@ def test_what_must_not_be_done_twice_is_not_sent_twice() -> None:
     script = Scripted(status(429), status(500))
 
     async def story(url: str) -> None:
-        server = Server(Access(name="c", server=url), QUICK)
+        server = ApiServer(ClusterAccess(name="c", server=url), QUICK)
         with pytest.raises(OutsideError, match="HTTP 500: no; it may have been done"):
             await server.ask("PUT", "/x", "lease/x", body=b"{}", again=False)
         await server.close()
@@ -148,7 +148,7 @@ def test_what_must_not_be_done_twice_is_not_sent_twice() -> None:
 def test_nobody_queues_for_a_server_that_is_not_there() -> None:
     """The first ones find out; whoever waited for a place is told at once."""
     nobody = f"http://127.0.0.1:{free_port()}"
-    limits = Limits(concurrency_max=1, tries_max=3, pause_s=0.1, pause_max_s=0.1, rest_s=60)
+    limits = ServerLimits(concurrency_max=1, tries_max=3, pause_s=0.1, pause_max_s=0.1, rest_s=60)
 
     async def story() -> None:
         found = cluster(nobody, limits)
@@ -211,7 +211,7 @@ def test_an_answer_without_end_is_cut() -> None:
         return response
 
     async def story(url: str) -> None:
-        found = cluster(url, Limits(bytes_max=10_000))
+        found = cluster(url, ServerLimits(bytes_max=10_000))
         with pytest.raises(OutsideError, match="more than 10000 bytes"):
             await found.read("ns", [CONFIG_MAP])
         await found.close()
@@ -238,7 +238,7 @@ def test_a_watch_resumes_after_the_last_thing_it_heard() -> None:
     async def story(url: str) -> None:
         found = cluster(url)
         watch = found.watch("ns", CONFIG_MAP, "1")
-        assert (await anext(watch)).change is Change.ADDED
+        assert (await anext(watch)).change is ObjectEvent.ADDED
         with pytest.raises(ExpiredError, match="read anew"):
             await anext(watch)
         await found.close()

@@ -11,12 +11,12 @@ from aiohttp import web
 
 from tests.serving import answering
 from tidegate.model.errors import OutsideError
-from tidegate.registry.client.asking import Limits
 from tidegate.registry.client.registry import Lives, OciRegistry
-from tidegate.registry.client.signing import read_config, sign
-from tidegate.registry.document import Challenge, DockerConfig, Entry, Server, server
+from tidegate.registry.client.requests import RegistryLimits
+from tidegate.registry.client.signature import read_config, sign
+from tidegate.registry.document import Challenge, ConfigLogin, DockerConfig, RegistryServer, server
 
-FAST = Limits(timeout_s=0.3, total_s=1.5, pause_s=0.01, rest_s=60, bytes_max=20_000)
+FAST = RegistryLimits(timeout_s=0.3, total_s=1.5, pause_s=0.01, rest_s=60, bytes_max=20_000)
 BODY = b'{"schemaVersion": 2}'
 DIGEST = f"sha256:{hashlib.sha256(BODY).hexdigest()}"
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -281,10 +281,12 @@ def test_a_login_is_never_sent_in_plain_text_for_a_registry_behind_tls() -> None
     async def fetch(_url: str, _head: object) -> bytes:
         raise AssertionError("fetched")
 
-    config = DockerConfig(auths={"quay.io": Entry(username="u", password="hidden")})
+    config = DockerConfig(auths={"quay.io": ConfigLogin(username="u", password="hidden")})
     asked = Challenge("bearer", "http://quay.io/token", "quay.io")
     with pytest.raises(OutsideError, match="which is not done") as error:
-        asyncio.run(sign(config, Server("quay.io", "https://quay.io"), "a/b", asked, fetch, 0))
+        asyncio.run(
+            sign(config, RegistryServer("quay.io", "https://quay.io"), "a/b", asked, fetch, 0)
+        )
     assert "hidden" not in str(error.value)
 
 

@@ -17,7 +17,7 @@ from tidegate.kinds.integrations.client.runners.command import CommandRunner
 from tidegate.kinds.integrations.client.runners.container import ContainerRunner
 from tidegate.kinds.integrations.client.runners.process import LINE_BYTES_MAX
 from tidegate.kinds.integrations.core.review.affected import Input
-from tidegate.kinds.integrations.dry_runs_port import DryRun, MissingError, Runner
+from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, MissingError, Runner
 from tidegate.model.errors import OutsideError, UserError
 
 IMAGE = "quay.io/it/it:f929a38"
@@ -30,7 +30,7 @@ def _script(folder: Path, text: str, name: str = "it") -> Path:
     return path
 
 
-def _dry_run(arguments: str = "", data: str = "", **variables: str) -> DryRun:
+def _dry_run(arguments: str = "", data: str = "", **variables: str) -> DryRunRequest:
     given = Input(
         image=IMAGE,
         revision="f929a38",
@@ -38,11 +38,11 @@ def _dry_run(arguments: str = "", data: str = "", **variables: str) -> DryRun:
         variables=variables,
         secrets=("TOKEN", "UNSET"),
     )
-    return DryRun(integration="dns", shard="dns/one", input=given, data=data, key="abc")
+    return DryRunRequest(integration="dns", shard="dns/one", input=given, data=data, key="abc")
 
 
 def _run(
-    runner: Runner, dry_run: DryRun | None = None, time_s: float = 20.0
+    runner: Runner, dry_run: DryRunRequest | None = None, time_s: float = 20.0
 ) -> tuple[int, list[str], list[str]]:
     said: list[str] = []
     noted: list[str] = []

@@ -17,14 +17,15 @@ from click.testing import CliRunner, Result
 
 from tests.estates import Land
 from tests.folders import Folder
-from tidegate import wiring
+from tidegate import kind_table, wiring
 from tidegate.cli.main import cli
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.cli import estate as estate_cli
 from tidegate.kinds.integrations.core.workloads.estate import estate_of, manifest_of
 from tidegate.kubernetes.port import DEPLOYMENT, Cluster
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, Problems
+from tidegate.wiring import read_bundle
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "plans"
 CLUSTERS = {"prod-1": "production", "stage-1": "stage"}
@@ -111,7 +112,9 @@ def test_nobody_is_asked_where_nobody_is(tidegate: Run, land: Land) -> None:
     """Then nothing is done, and what to write is said."""
     done = tidegate("apply")
     assert done.exit_code == 2
-    assert "Make 12 changes, with 0 restarts? Nobody can be asked here; write --yes" in done.stderr
+    assert (
+        "Make 12 changes, with 0 restarts? There is no terminal to ask; write --yes" in done.stderr
+    )
     assert not land.records()
 
 
@@ -120,7 +123,7 @@ def test_somebody_is_asked_after_the_plan(
     tidegate: Run, land: Land, monkeypatch: pytest.MonkeyPatch, answer: str, made: int
 ) -> None:
     """And a no is a no."""
-    monkeypatch.setattr(estate_cli, "somebody_is_there", lambda: True)
+    monkeypatch.setattr(estate_cli, "is_interactive", lambda: True)
     done = tidegate("apply", input=answer)
     assert "12 to create · 0 restarts" in done.stderr
     assert len(land.records()) == made
@@ -182,7 +185,7 @@ def test_a_namespace_that_is_not_there_is_told_before_anything_is_applied(
     assert 'namespaces "integrations" not found' in done.stderr
     failed = tidegate("apply", "--yes")
     assert failed.exit_code == 1
-    assert "mend what failed and apply again; what is done stays done" in failed.stderr
+    assert "fix what failed and apply again; what is done stays done" in failed.stderr
     assert {where[0] for where in land.records()} == {"prod-1"}
 
 
@@ -349,7 +352,8 @@ def test_what_would_be_created_is_shown_in_full(tidegate: Run) -> None:
 def predecessors(land: Land, folder: Folder) -> None:
     """Have everything there as the existing manager makes it."""
     bundle = read_bundle(wiring.open_tree(folder.root), wiring.bundle_cache(wanted=False))
-    wanted = estate_of(bundle.integrations, bundle.inventories, Problems())
+    declared = INTEGRATIONS.of(bundle)
+    wanted = estate_of(declared.integrations, declared.inventories, Problems())
     for piece in wanted.pieces():
         document = deepcopy(manifest_of(piece, wanted.site, adopted=True))
         document["metadata"]["annotations"] = {"qontract.integration": "integrations-manager"}
@@ -367,7 +371,7 @@ def test_adopting_is_planned_without_restarts_done_with_consent_and_given_back(
     assert planned.stdout.endswith("12 to adopt · 0 restarts\n")
     without = tidegate("apply", "--yes")
     assert (
-        "12 somebody else's: `tidegate apply --adopt` takes them over, with 0 restarts"
+        "12 of other managers: `tidegate apply --adopt` takes them over, with 0 restarts"
         in without.stderr
     )
     assert not land.ours()
@@ -457,7 +461,7 @@ def test_a_plan_can_be_named_and_read_by_programs(eventful: Run) -> None:
     assert "stage-1/integrations/deployment/qontract-reconcile-old-integration" in names
     data = json.loads(eventful("plan", "-o", "json").stdout)
     found = {each["action"] for each in data["changes"]}
-    wanted = {"create", "configure", "adopt", "remove", "held", "reshard", "unchanged"}
+    wanted = {"create", "configure", "adopt", "remove", "staged", "reshard", "unchanged"}
     assert found == wanted
     assert data["restarts"] == sum(each["restarts"] for each in data["changes"])
 
@@ -476,7 +480,7 @@ def test_a_hold_binds_whoever_applies_by_hand_and_lifting_it_lets_them(
     done = tidegate("apply", "--yes")
     assert not land.records()
     assert done.exit_code == 0
-    assert "12 held by brakes: `tidegate plan` says by which" in done.stderr
+    assert "12 held by brakes: `tidegate plan` names them" in done.stderr
     assert "wait for their rollout" not in done.stderr
     CliRunner().invoke(cli, ["hold", "remove", "inc-42"])
     assert tidegate("apply", "--yes").exit_code == 0
@@ -497,4 +501,32 @@ def test_what_is_applied_by_hand_is_in_the_journal_with_who_and_why(
     assert len(told) == 2
     assert "first time" in json.dumps(told[0])
     assert "released" in json.dumps(told[1])
+    known = {each.value: each for each in kind_table.reasons()}
+    for fact, reason in zip(told, ("ObjectMissing", "ReleasedByHand"), strict=True):
+        for each in fact["fact"]["objects"]:
+            assert each["reason"] == reason
+            assert not each.get("detail")
+            for verdict in each["verdicts"]:
+                entry = known[verdict["reason"]].entry
+                assert verdict["gate"] == entry.gate.value
+                assert verdict["outcome"] == entry.outcome.value
+                assert len(verdict.get("facts", ())) == len(entry.facts)
     assert CliRunner().invoke(cli, ["journal", "verify"]).exit_code == 0
+
+
+def test_what_was_not_changed_is_recorded_with_the_gate_that_kept_it(
+    tidegate: Run, land: Land, folder: Folder
+) -> None:
+    """Beside what was applied: held by a brake, or not removed because it is too much."""
+    tidegate("apply", "--yes")
+    for name in ("terraform-resources", "slack-usergroups"):
+        (folder.root / f"integrations/{name}.yml").unlink()
+    folder.integration("new")
+    CliRunner().invoke(cli, ["hold", "add", "h", "--target", "gitlab-owners", "--reason", "x"])
+    folder.integration("gitlab-owners", "bbbbbbb")
+    assert tidegate("apply", "--yes").exit_code == 0
+    shown = CliRunner().invoke(cli, ["journal", "export"])
+    facts = [json.loads(line) for line in shown.stdout.splitlines()]
+    last = [each for each in facts if "handled" in json.dumps(each)][-1]
+    found = {(each["outcome"], each["reason"]) for each in last["fact"]["objects"]}
+    assert found == {("created", "ObjectMissing"), ("kept", "MassDeletion"), ("held", "Held")}

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from tests.folders import Folder, git
 from tidegate.cli.main import cli
 from tidegate.forge.client.local import LocalForge
-from tidegate.kinds.integrations.cli import check as command
+from tidegate.kinds.integrations.app import check as check_app
 from tidegate.model.errors import OutsideError, UserError
 
 Check = Callable[..., Result]
@@ -193,10 +193,10 @@ def test_no_runner_is_ours(
     assert "no podman here; write --command, or --plan to run nothing" in missing.stderr
     assert check("--plan").exit_code == 0
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise KeyError("oh")
 
-    monkeypatch.setattr(command, "_affected", broken)
+    monkeypatch.setattr(check_app, "affected_in", broken)
     bug = check("--plan")
     assert bug.exit_code == 70
     assert "a bug in tidegate: KeyError: 'oh'" in bug.stderr
@@ -205,10 +205,10 @@ def test_no_runner_is_ours(
 def test_what_fails_outside_is_to_be_tried_again(
     check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise OutsideError("git did not answer")
 
-    monkeypatch.setattr(command, "_affected", broken)
+    monkeypatch.setattr(check_app, "affected_in", broken)
     done = check("--plan")
     assert done.exit_code == 75
     assert done.stderr.endswith("Error: git did not answer; try again\n")
@@ -224,7 +224,7 @@ def test_new_problems_of_the_bundle_come_first_and_nothing_is_run(
     assert 'no AWS account "nobody"; drop the override' in first
     assert "integrations/terraform-resources.yml:9:" in first
     assert "2 workloads are not known to be there any more: the bundle has errors" in done.stderr
-    assert "nothing is run until this is mended" in done.stderr
+    assert "nothing is run until this is fixed" in done.stderr
     assert "tried" not in done.stderr
     _commit(folder, to_main=True)
     folder.integration("dns", "bbbbbbb")
@@ -306,8 +306,8 @@ def test_a_part_can_be_chosen_and_what_is_misspelt_is_named(check: Check, folder
     assert "terraform" not in check("--plan", "--integration", "dns").stdout
     assert check("--plan", "--environment", "stage").stdout == "no integration is affected\n"
     wrong = check("--plan", "--integration", "dsn")
-    assert wrong.exit_code == 2
-    assert 'no integration "dsn"; did you mean "dns"?' in wrong.stderr
+    assert isinstance(wrong.exception, UserError)
+    assert str(wrong.exception) == 'no integration "dsn"; did you mean "dns"?'
     template = check("--command", "it {nothing}")
     assert isinstance(template.exception, UserError)
 

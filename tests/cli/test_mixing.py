@@ -76,7 +76,7 @@ def test_a_promotion_that_cannot_be_read_is_a_warning_and_no_verdict(folder: Fol
     folder.write("promotion.yml", "$schema: /tidegate/promotion-1.yml\nnam: x\n")
     git(folder.root, "add", "-A")
     (text,) = _warnings(folder)
-    assert text.startswith("which versions move cannot be told: promotion.yml")
+    assert text.startswith("which versions move cannot be read: promotion.yml")
     done = _run(folder, "check", "--plan")
     assert done.exit_code == 0
     assert f"warning: {text}" in done.stderr

@@ -180,7 +180,7 @@ def test_counts_are_those_of_the_effects(bundle: Bundle, edit: Edit) -> None:
     """A preview adds nothing to what the two revisions come to, and leaves nothing out."""
     edit(bundle)
     data = bundle.data()
-    effects = Revisions(load({}, {}).settings(), bundle.root, "main", None).effects
+    effects = Revisions(load({}, {}).settings(), bundle.root, "main", None).comparison.effects
     for fate in Fate:
         assert data["summary"][fate.value] == len(effects.of(fate))
         assert sum(each[fate.value] for each in data["environments"]) == len(effects.of(fate))

@@ -175,7 +175,7 @@ def test_whoever_cannot_be_asked_is_told_what_to_write(mine: Path, bare: Path) -
     for flag, what in (("--push", "Push a branch"), ("--open-mr", "Open a merge request")):
         done = run(flag)
         assert done.exit_code == 2
-        assert f'{what} for "promote x" into main? Nobody can be asked here' in done.output
+        assert f'{what} for "promote x" into main? There is no terminal to ask' in done.output
     assert git(bare, "for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
 
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import click
 import pytest
 
 from tests.folders import Folder, git
+from tidegate.kinds.integrations.app.comparison import RevisionComparison
 from tidegate.kinds.integrations.cli.revisions import Revisions
 from tidegate.model.errors import UserError
 from tidegate.settings.settings import load
@@ -28,11 +28,11 @@ def _commit(folder: Folder, message: str) -> str:
     return git(folder.root, "rev-parse", "HEAD")
 
 
-def _compared(folder: Folder, base: str = "main", head: str | None = None) -> Revisions:
-    return Revisions(load({}, {}).settings(), folder.root, base, head)
+def _compared(folder: Folder, base: str = "main", head: str | None = None) -> RevisionComparison:
+    return Revisions(load({}, {}).settings(), folder.root, base, head).comparison
 
 
-def _effects(compared: Revisions) -> list[tuple[str, str, str, str]]:
+def _effects(compared: RevisionComparison) -> list[tuple[str, str, str, str]]:
     return [(e.fate.value, e.unit, e.before, e.after) for e in compared.effects.effects]
 
 
@@ -47,14 +47,14 @@ def test_the_base_is_where_the_head_left_it_and_not_its_tip(folder: Folder) -> N
     compared = _compared(folder, "main", "change")
     assert _effects(compared) == [("changed", "dns", "aaaaaaa", "bbbbbbb")]
     assert (compared.base.commit, compared.head.commit) == (parted, mine)
-    assert compared.told == f"{parted[:7]} (where change left main) … {mine[:7]}"
+    assert compared.words == f"{parted[:7]} (where change left main) … {mine[:7]}"
     assert compared.changed == ("integrations/dns.yml",)
 
 
 def test_a_folder_without_any_integration_is_the_wrong_one(folder: Folder) -> None:
     """A job in the wrong folder would tell everybody for ever that nothing is affected."""
-    compared = Revisions(load({}, {}).settings(), folder.root / "aws", "main", None)
-    with pytest.raises(click.UsageError, match="no integration is declared"):
+    compared = Revisions(load({}, {}).settings(), folder.root / "aws", "main", None).comparison
+    with pytest.raises(UserError, match="no integration is declared"):
         compared.check_folder()
 
 
@@ -68,7 +68,7 @@ def test_a_working_tree_is_compared_with_what_is_not_committed_yet(folder: Folde
         ("created", "new", "", "ccccccc"),
     ]
     assert compared.head.commit is None
-    assert compared.told.endswith("(where HEAD left main) … the working tree")
+    assert compared.words.endswith("(where HEAD left main) … the working tree")
 
 
 def test_only_what_the_change_brings_is_newly_found_wherever_it_moved_to(folder: Folder) -> None:
@@ -82,9 +82,9 @@ def test_only_what_the_change_brings_is_newly_found_wherever_it_moved_to(folder:
     assert len(compared.head.bundle.findings) == 2
     (new,) = compared.new_findings
     assert (new.path, compared.new_errors) == ("wrong", (new,))
-    assert compared.mended_findings == ()
+    assert compared.fixed_findings == ()
     path.write_text("$schema: /app-sre/integration-1.yml\nname: dns\n")
-    assert [each.path for each in _compared(folder).mended_findings] == ["nonsense"]
+    assert [each.path for each in _compared(folder).fixed_findings] == ["nonsense"]
 
 
 def test_a_second_fault_that_says_the_same_is_new(folder: Folder) -> None:
@@ -122,11 +122,11 @@ def test_a_bundle_in_a_folder_that_is_new_comes_from_nothing(folder: Folder) -> 
 
 def test_a_revision_that_is_not_there_or_shares_no_history_is_named(folder: Folder) -> None:
     with pytest.raises(UserError, match='no revision "mian"'):
-        _ = _compared(folder, "mian").told
+        _ = _compared(folder, "mian").words
     git(folder.root, "checkout", "-q", "--orphan", "apart")
     _commit(folder, "another beginning")
     with pytest.raises(UserError, match="main and HEAD have no common commit here; fetch"):
-        _ = _compared(folder).told
+        _ = _compared(folder).words
 
 
 def test_a_file_beside_the_data_counts_for_whoever_names_it(tmp_path: Path) -> None:
@@ -145,11 +145,11 @@ def test_a_file_beside_the_data_counts_for_whoever_names_it(tmp_path: Path) -> N
     folder.write("../resources/tf/bucket.tf.more", "new\n")
     wanted = {"resources/tf/bucket.tf": frozenset(("/app-sre/app-1.yml",))}
     compared = Revisions(load({}, {}).settings(), root, "main", None)
-    assert compared.changed_schemas == wanted
+    assert compared.comparison.changed_schemas == wanted
     git(root, "checkout", "-qb", "change")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "second")
     compared = Revisions(load({}, {}).settings(), root, "main", "change")
-    assert compared.changed_schemas == wanted
+    assert compared.comparison.changed_schemas == wanted
     within = Revisions(load({}, {}).settings(), root / "data", "main", "change")
-    assert within.changed_schemas == wanted
+    assert within.comparison.changed_schemas == wanted

@@ -122,7 +122,7 @@ def test_logs_have_the_shard_and_the_image_in_every_line(stage: Stage) -> None:
     assert len(lines) == 3
     assert all(line.startswith("terraform-users/app-sre ed21267 [") for line in lines)
     whose = stage.run("logs", "--bundle", BUNDLE, code=2)
-    assert "Name a shard" in whose
+    assert "name a shard" in whose
     nothing = stage.run("logs", "slack-usergroups", "--bundle", BUNDLE, code=1)
     assert "slack-usergroups: nothing runs in" in nothing
 
@@ -190,7 +190,7 @@ def test_a_worker_moves_an_image_of_the_bundle_when_it_is_told_to_act(stage: Sta
         why = stage.run("why", "shard/terraform-users/app-sre")
         assert "rules: app-interface/settings.yml:" in why
         held = [e for e in json.loads(listed)["items"] if e["runs"] == "ed21267"]
-        assert all("held at ed21267 by rollout" in str(each["note"]) for each in held)
+        assert all("stays on ed21267 until rollout" in str(each["note"]) for each in held)
     finally:
         worker.terminate()
         worker.wait(PATIENCE_S)

@@ -11,8 +11,8 @@ import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, integration
 from tidegate.cli.findings import FORMATS as RENDERERS
-from tidegate.kinds.integrations.bundle.finding import RULES
 from tidegate.kinds.integrations.cli.validate import FORMATS
+from tidegate.wiring import bundle_rules
 
 ROOT = Path(__file__).parents[2]
 BAD = integration(
@@ -129,7 +129,7 @@ def test_sarif_is_a_log_others_can_read(bundle: Path) -> None:
     log: dict[str, Any] = json.loads(validate(bundle, "-o", "sarif").stdout)
     (run,) = log["runs"]
     assert log["version"] == "2.1.0"
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(RULES)
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(bundle_rules())
     (result,) = run["results"]
     place = result["locations"][0]["physicalLocation"]
     assert (result["ruleId"], result["level"]) == ("schema", "error")

@@ -5,19 +5,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from tests.estates import estate, integration, managed
 from tests.folders import Folder
-from tidegate.kinds.integrations.cli.estate import Asked
-from tidegate.kinds.integrations.cli.verify import look
-from tidegate.kubernetes.port import DEPLOYMENT, Kind, Reading
+from tidegate.kinds.integrations.app.estate import FindCluster
+from tidegate.kinds.integrations.app.verification import verify_once
+from tidegate.kubernetes.port import DEPLOYMENT, Cluster, ObjectReading, ResourceKind
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 
@@ -93,13 +92,16 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
     out, err = clusters.run("verify", "--wait", "--timeout", "1s", "-o", "wide", code=124)
     assert err.splitlines() == [
         "2 of 5 shards run what is promised; dns: `tidegate apply` moves it",
-        "they did not agree in time",
+        "timed out: they do not agree",
     ]
     pinned = next(line for line in out.splitlines() if line.startswith("tf/two"))
     assert "ccccccc" in pinned
     assert "pinned by integrations/tf.yml:" in pinned
     out, _ = clusters.run("verify", "--cluster", "prod-1", code=3)
-    held = "Git wants bbbbbbb; held at aaaaaaa by rollout integrations/tf@prod-1.integrations"
+    held = (
+        "Git wants bbbbbbb; stays on aaaaaaa until "
+        "rollout integrations/tf@prod-1.integrations moves it"
+    )
     assert out.splitlines()[-3:] == [
         "SHARD   ENVIRONMENT  PROMISED  RUNS     WHY",
         "dns     production   bbbbbbb   aaaaaaa  `tidegate apply` moves it",
@@ -132,22 +134,15 @@ class Partly:
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
 
-    async def read(self, namespace: str, kinds: Iterable[Kind]) -> Reading:
+    async def read(self, namespace: str, kinds: Iterable[ResourceKind]) -> ObjectReading:
         """Without its Deployments, as where nobody may list them."""
         found = await self._cluster.read(namespace, [k for k in kinds if k != DEPLOYMENT])
         return replace(found, gaps=("deployments: forbidden",))
 
 
-class Whoever:
-    """Whoever asks about one cluster."""
-
-    def __init__(self, cluster: object) -> None:
-        self._cluster = cluster
-
-    @asynccontextmanager
-    async def clusters(self, names: Iterable[str]) -> AsyncIterator[tuple[Any, dict[str, str]]]:
-        """The same one, whatever it is called."""
-        yield dict.fromkeys(names, self._cluster), {}
+def found_by(cluster: object) -> FindCluster:
+    """One cluster under every name."""
+    return lambda _: cast(Cluster, cluster)
 
 
 def test_of_a_partial_reading_nothing_is_concluded() -> None:
@@ -156,6 +151,7 @@ def test_of_a_partial_reading_nothing_is_concluded() -> None:
     cluster = SimulatedCluster(SimulatedApi("c1"))
     gap = "c1/ns: not everything there could be read"
     for seen, told in ((cluster, []), (Partly(cluster), [gap])):
-        asked = cast(Asked, Whoever(seen))
-        proofs, troubles = asyncio.run(look(asked, [(place, place.units[0])]))
-        assert (proofs[0].read, proofs[0].agrees, troubles) == (not told, False, told)
+        units = [(place, place.units[0])]
+        found = asyncio.run(verify_once(units, found_by(seen)))
+        (shard,) = found.items
+        assert (shard.read, shard.agrees, list(found.troubles)) == (not told, False, told)

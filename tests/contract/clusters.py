@@ -11,15 +11,20 @@ import pytest
 
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.leases import KubernetesLeases
-from tidegate.kubernetes.client.pods import Reach
-from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.client.pods import PodReach
+from tidegate.kubernetes.client.watch import Watching
 from tidegate.kubernetes.leases_port import Leases
 from tidegate.kubernetes.port import MANAGER, Cluster
 from tidegate.kubernetes.simulated.api import SimulatedApi
-from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, Manner, Rule, Start
+from tidegate.kubernetes.simulated.behaviour_doc import (
+    Behaviour,
+    BehaviourRule,
+    ContainerBehaviour,
+    ContainerStart,
+)
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.kubernetes.simulated.leases import LeaseRecord, SimulatedLeases
 from tidegate.kubernetes.simulated.life.nodes import Nodes
@@ -36,15 +41,15 @@ REAL = [pytest.mark.real, pytest.mark.xdist_group("kube")]
 EVERY = ["simulated", "served", pytest.param("real", marks=REAL)]
 # A pod in a hurry: ready at once, some runs a second.
 QUICK = Behaviour(
-    Manner(
+    ContainerBehaviour(
         ready_after=Duration(SECOND // 20),
         stops_after=Duration(SECOND // 20),
         every=Duration(SECOND // 10),
         takes=Duration(SECOND // 10),
     ),
     (
-        Rule({"start": Start.NO_IMAGE}, tag="broken"),
-        Rule({"fails_from": 1}, tag="failing"),
+        BehaviourRule({"start": ContainerStart.NO_IMAGE}, tag="broken"),
+        BehaviourRule({"fails_from": 1}, tag="failing"),
     ),
 )
 
@@ -61,7 +66,7 @@ class Stage:
         self._forget = forget
         self._served = served
         # Where the simulated cluster is served; None: it is not.
-        self._access: Access | None = None if plane is None else plane.access()
+        self._access: ClusterAccess | None = None if plane is None else plane.access()
         self._api = SimulatedApi("simulated")
         self._records: dict[str, LeaseRecord] = {}
 
@@ -94,7 +99,7 @@ class Stage:
         server = KubeServer([Hosted(self._api, "secret")])
         with socket.create_server(("127.0.0.1", 0)) as ear:
             url = f"http://127.0.0.1:{ear.getsockname()[1]}/simulated"
-            self._access = Access(name="simulated", server=url, token="secret")
+            self._access = ClusterAccess(name="simulated", server=url, token="secret")
             task = asyncio.create_task(server.serve(ear))
             try:
                 yield
@@ -108,7 +113,7 @@ class Stage:
             return SimulatedCluster(self._api, manager)
         watching = Watching(period_s=30)
         # A real API server never leads to the loopback addresses of our pods.
-        reach = Reach.PROXY if self._plane is None else Reach.DIRECT
+        reach = PodReach.PROXY if self._plane is None else PodReach.DIRECT
         return KubernetesCluster(
             self._access, manager=manager, watching=watching, page=2, reach=reach
         )

@@ -23,16 +23,16 @@ from tidegate.kubernetes.port import (
     DEPLOYMENT,
     MANAGER,
     POD,
-    Change,
+    ApplyOutcome,
     Cluster,
     ConflictError,
-    Event,
     ExpiredError,
     FieldConflict,
     Object,
-    Outcome,
-    RefusedError,
+    ObjectEvent,
+    ObjectRefusedError,
     Take,
+    WatchEvent,
 )
 from tidegate.model.errors import OutsideError, StaleError
 
@@ -72,7 +72,7 @@ def test_what_is_applied_is_there_and_ours(stage: Stage) -> None:
 
     async def story(us: Cluster, them: Cluster, ns: str) -> None:
         made = await us.apply(deployment(ns, replicas=2))
-        assert made.outcome is Outcome.CREATED
+        assert made.outcome is ApplyOutcome.CREATED
         assert made.object.ours
         assert made.object.where == f"deployment/{ns}/a"
         read = await us.read(ns, [DEPLOYMENT])
@@ -94,10 +94,10 @@ def test_applying_the_same_again_changes_nothing(stage: Stage) -> None:
     async def story(us: Cluster, _: Cluster, ns: str) -> None:
         made = await us.apply(deployment(ns))
         again = await us.apply(deployment(ns), before=made.object)
-        assert again.outcome is Outcome.UNCHANGED
+        assert again.outcome is ApplyOutcome.UNCHANGED
         assert again.object == made.object
         other = await us.apply(deployment(ns, image="registry.test/a:2"), before=made.object)
-        assert other.outcome is Outcome.CONFIGURED
+        assert other.outcome is ApplyOutcome.CONFIGURED
         assert other.object.version != made.object.version
         assert other.object.uid == made.object.uid
         assert image_of(other.object) == "registry.test/a:2"
@@ -110,15 +110,15 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(stage: Stage) -> None:
 
     async def story(us: Cluster, them: Cluster, ns: str) -> None:
         would = await us.apply(deployment(ns), dry_run=True)
-        assert would.outcome is Outcome.CREATED
+        assert would.outcome is ApplyOutcome.CREATED
         assert await us.get(DEPLOYMENT, ns, "a") is None
         made = (await us.apply(deployment(ns))).object
         changed = deployment(ns, image="registry.test/a:2")
         would = await us.apply(changed, before=made, dry_run=True)
-        assert would.outcome is Outcome.CONFIGURED
+        assert would.outcome is ApplyOutcome.CONFIGURED
         assert image_of(would.object) == "registry.test/a:2"
         same = await us.apply(deployment(ns), before=made, dry_run=True)
-        assert same.outcome is Outcome.UNCHANGED
+        assert same.outcome is ApplyOutcome.UNCHANGED
         with pytest.raises(ConflictError):
             await them.apply(changed, dry_run=True)
         over = await them.apply(changed, take=Take.OVER, dry_run=True)
@@ -191,7 +191,7 @@ def test_fields_are_taken_back_only_in_what_is_ours(stage: Stage) -> None:
         with pytest.raises(ConflictError):
             await us.apply(deployment(ns, replicas=1), before=ours)
         back = await us.apply(deployment(ns, replicas=1), before=ours, take=Take.BACK)
-        assert back.outcome is Outcome.CONFIGURED
+        assert back.outcome is ApplyOutcome.CONFIGURED
         assert back.taken == (FieldConflict(".spec.replicas", SOMEBODY),)
         assert back.object.document["spec"]["replicas"] == 1
         theirs = (await them.apply(deployment(ns, "b", replicas=5))).object
@@ -246,17 +246,17 @@ def test_what_a_server_refuses_is_told_with_its_reasons(stage: Stage) -> None:
     async def story(us: Cluster, _: Cluster, ns: str) -> None:
         document = deployment(ns)
         del document["spec"]["selector"]
-        with pytest.raises(RefusedError, match=r"spec\.selector: Required value"):
+        with pytest.raises(ObjectRefusedError, match=r"spec\.selector: Required value"):
             await us.apply(document)
         await us.apply(deployment(ns))
         other = deployment(ns)
         for labels in (other["spec"]["selector"], other["spec"]["template"]["metadata"]):
             labels["matchLabels" if "matchLabels" in labels else "labels"] = {"app": "other"}
-        with pytest.raises(RefusedError, match=r"spec\.selector: .*field is immutable"):
+        with pytest.raises(ObjectRefusedError, match=r"spec\.selector: .*field is immutable"):
             await us.apply(other)
-        with pytest.raises(RefusedError, match="Moon: no kind Tidegate applies"):
+        with pytest.raises(ObjectRefusedError, match="Moon: no kind Tidegate applies"):
             await us.apply({"apiVersion": "v1", "kind": "Moon", "metadata": {}})
-        with pytest.raises(RefusedError, match="namespace"):
+        with pytest.raises(ObjectRefusedError, match="namespace"):
             await us.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
         with pytest.raises(OutsideError, match='namespaces "nowhere" not found'):
             await us.apply(config_map("nowhere"))
@@ -463,9 +463,11 @@ def test_where_there_is_no_log_there_is_an_error(running: Stage) -> None:
 # Watching
 
 
-async def heard(us: Cluster, ns: str, after: str, count: int, selector: str = "") -> list[Event]:
+async def heard(
+    us: Cluster, ns: str, after: str, count: int, selector: str = ""
+) -> list[WatchEvent]:
     """So many events after a version."""
-    found: list[Event] = []
+    found: list[WatchEvent] = []
     async with aclosing(us.watch(ns, CONFIG_MAP, after, selector)) as events:
         async for event in events:
             found.append(event)
@@ -487,10 +489,10 @@ def test_what_happens_after_a_reading_is_heard_in_order(stage: Stage) -> None:
         await us.delete(changed)
         events = await listening
         assert [(each.change, each.object.name) for each in events] == [
-            (Change.ADDED, "a"),
-            (Change.ADDED, "theirs"),
-            (Change.MODIFIED, "a"),
-            (Change.DELETED, "a"),
+            (ObjectEvent.ADDED, "a"),
+            (ObjectEvent.ADDED, "theirs"),
+            (ObjectEvent.MODIFIED, "a"),
+            (ObjectEvent.DELETED, "a"),
         ]
         assert [events[0].object, events[2].object] == [made, changed]
         assert not events[1].object.ours

@@ -10,15 +10,15 @@ import aiohttp
 import pytest
 
 from tests.contract.clusters import config_map, deployment
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.client.server import ServerLimits
 from tidegate.kubernetes.port import CONFIG_MAP, ExpiredError, NotAllowedError
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.server.server import Hosted, KubeServer
 from tidegate.model.errors import OutsideError
 
-IMPATIENT = Limits(tries_max=2, pause_s=0.01, total_s=5)
+IMPATIENT = ServerLimits(tries_max=2, pause_s=0.01, total_s=5)
 Story = Callable[[str, KubeServer], Awaitable[None]]
 
 
@@ -44,7 +44,7 @@ def play(story: Story, *names: str) -> None:
 
 def cluster(url: str, name: str = "c", token: str = "") -> KubernetesCluster:
     """A cluster at an address."""
-    access = Access(name=name, server=f"{url}/{name}", token=token or f"token-{name}")
+    access = ClusterAccess(name=name, server=f"{url}/{name}", token=token or f"token-{name}")
     return KubernetesCluster(access, limits=IMPATIENT)
 
 

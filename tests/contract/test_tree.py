@@ -9,9 +9,9 @@ from tests.git_repos import git
 from tidegate.git.client.tree.directory import DirectoryTree
 from tidegate.git.client.tree.git import GitTree
 from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.bundle.reading import read_bundle
 from tidegate.machine.file_cache import NoCache
 from tidegate.model.errors import UserError
+from tidegate.wiring import read_bundle
 
 OTHERS = {
     ".hidden/a.yml": "a: b\n",

@@ -22,8 +22,8 @@ from tidegate.kubernetes.port import (
     REPLICA_SET,
     STATEFUL_SET,
     Cluster,
-    Kind,
     Object,
+    ResourceKind,
 )
 from tidegate.model.errors import OutsideError
 
@@ -34,7 +34,7 @@ def stage(request: pytest.FixtureRequest) -> Stage:
     return running_stage_of(request.param, request)
 
 
-async def found(us: Cluster, kind: Kind, ns: str, name: str = "a") -> Object:
+async def found(us: Cluster, kind: ResourceKind, ns: str, name: str = "a") -> Object:
     """One object that is there."""
     there = await us.get(kind, ns, name)
     assert there is not None
@@ -51,7 +51,7 @@ def is_out(there: Object) -> bool:
 
 
 def when(
-    us: Cluster, kind: Kind, ns: str, holds: Callable[[Object], bool]
+    us: Cluster, kind: ResourceKind, ns: str, holds: Callable[[Object], bool]
 ) -> Callable[[], Awaitable[bool]]:
     """Whether something holds of the only workload."""
 

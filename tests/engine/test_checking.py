@@ -9,21 +9,28 @@ import msgspec
 import pytest
 
 from tests.estates import estate, integration, managed
-from tidegate.kinds.integrations.app.checking import BASE, HEAD, Checking, Data, Limits, Result
-from tidegate.kinds.integrations.app.dry_jobs import JobRunner
+from tidegate.kinds.integrations.app.check_runs import (
+    BASE,
+    HEAD,
+    CheckData,
+    CheckLimits,
+    CheckResult,
+    CheckRuns,
+)
 from tidegate.kinds.integrations.core.review.affected import (
     Affected,
     Case,
+    CheckedSide,
     Input,
-    View,
     affected_by,
     without_data,
 )
 from tidegate.kinds.integrations.core.review.effect import effects_of
-from tidegate.kinds.integrations.core.review.fault import Fault
+from tidegate.kinds.integrations.core.review.fault import CheckFault
 from tidegate.kinds.integrations.core.waves.rehearsal import LINES_MAX
 from tidegate.kinds.integrations.core.workloads.estate import Estate
-from tidegate.kinds.integrations.dry_runs_port import DryRun, MissingError, Tell
+from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, MissingError, Tell
+from tidegate.kinds.integrations.fleet.dry_jobs import JobRunner
 from tidegate.kubernetes.port import JOB, Cluster
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
@@ -34,7 +41,7 @@ from tidegate.model.time import parse_instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
 
 START = parse_instant("2026-11-15T10:00:00Z")
-Script = Callable[[DryRun, Tell], Coroutine[Any, Any, int]]
+Script = Callable[[DryRunRequest, Tell], Coroutine[Any, Any, int]]
 
 
 class Scripted:
@@ -44,10 +51,10 @@ class Scripted:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self.began: list[DryRun] = []
+        self.began: list[DryRunRequest] = []
         self.running = self.most = 0
 
-    async def run(self, dry_run: DryRun, said: Tell, noted: Tell) -> int:
+    async def run(self, dry_run: DryRunRequest, said: Tell, noted: Tell) -> int:
         self.began.append(dry_run)
         noted("begun")
         self.running += 1
@@ -69,22 +76,24 @@ def _affected(
     return affected_by(_view(base), _view(head), effects_of(base, head), {})
 
 
-def _view(estate: Estate) -> View:
-    return View(estate=estate, integrations=tuple(place.integration for place in estate.places))
+def _view(estate: Estate) -> CheckedSide:
+    return CheckedSide(
+        estate=estate, integrations=tuple(place.integration for place in estate.places)
+    )
 
 
 def _checked(
     script: Script, cases: Iterable[Case] | None = None, **limits: Any
-) -> tuple[dict[str, Result], Scripted, list[tuple[str, str, str]]]:
+) -> tuple[dict[str, CheckResult], Scripted, list[tuple[str, str, str]]]:
     runner = Scripted(script)
     log: list[tuple[str, str, str]] = []
-    told: list[Result] = []
+    told: list[CheckResult] = []
 
     async def main(_: VirtualLoop) -> None:
-        checking = Checking(
+        checking = CheckRuns(
             runner,
-            Limits(**limits),
-            Data("/base", "/head"),
+            CheckLimits(**limits),
+            CheckData("/base", "/head"),
             lambda case, side, line: log.append((case.shard, side, line)),
             told.append,
             key="k",
@@ -98,7 +107,7 @@ def _checked(
     return {each.case.shard: each for each in told}, runner, log
 
 
-async def _fine(dry_run: DryRun, said: Tell) -> int:
+async def _fine(dry_run: DryRunRequest, said: Tell) -> int:
     await asyncio.sleep(10)
     said(f"[2026-11-15 10:00:0{len(dry_run.key) % 9}] done with {dry_run.input.revision}")
     return 0
@@ -108,7 +117,7 @@ def test_no_more_run_at_once_than_may_and_each_case_runs_on_both_sides() -> None
     results, runner, log = _checked(_fine, parallel=2)
     assert runner.most == 2
     assert len(runner.began) == len({each.key for each in runner.began}) == 6
-    assert {each.judgement.fault for each in results.values()} == {Fault.NOBODY}
+    assert {each.judgement.fault for each in results.values()} == {CheckFault.OK}
     # What a shard says of its own image is no difference.
     assert {each.judgement.difference.count for each in results.values()} == {0}
     assert ("tf/one", BASE, "begun") in log
@@ -133,7 +142,7 @@ def test_two_images_run_on_the_same_data_and_one_image_on_both() -> None:
 
 
 def test_what_takes_too_long_is_ended_and_tried_again() -> None:
-    async def slow(dry_run: DryRun, said: Tell) -> int:
+    async def slow(dry_run: DryRunRequest, said: Tell) -> int:
         said("begun")
         await asyncio.sleep(1000 if dry_run.input.revision == "bbbbbbb" else 1)
         return 0
@@ -141,22 +150,22 @@ def test_what_takes_too_long_is_ended_and_tried_again() -> None:
     results, runner, log = _checked(slow, time_s=60.0, retries=2)
     assert runner.running == 0
     assert {len(each.head) for each in results.values()} == {3}
-    assert {each.judgement.fault for each in results.values()} == {Fault.CHANGE}
+    assert {each.judgement.fault for each in results.values()} == {CheckFault.CHANGE}
     assert ("tf/one", HEAD, "# not done after 60 s; once more") in log
 
 
 def test_what_works_the_second_time_is_a_flake_and_is_not_tried_a_third_time() -> None:
     tries: dict[str, int] = {}
 
-    async def flaky(dry_run: DryRun, said: Tell) -> int:
+    async def flaky(dry_run: DryRunRequest, said: Tell) -> int:
         name = f"{dry_run.shard} {dry_run.input.revision}"
         tries[name] = tries.get(name, 0) + 1
         said("x")
         return 1 if name == "tf/two bbbbbbb" and tries[name] == 1 else 0
 
     results, _, _ = _checked(flaky, retries=3)
-    assert results["tf/two"].judgement.fault is Fault.FLAKE
-    assert results["tf/one"].judgement.fault is Fault.NOBODY
+    assert results["tf/two"].judgement.fault is CheckFault.FLAKE
+    assert results["tf/one"].judgement.fault is CheckFault.OK
     assert tries == {
         f"tf/{shard} {image}": 2 if (shard, image) == ("two", "bbbbbbb") else 1
         for shard in ("one", "two", "three")
@@ -166,10 +175,15 @@ def test_what_works_the_second_time_is_a_flake_and_is_not_tried_a_third_time() -
 
 @pytest.mark.parametrize(
     "error, fault, tries",
-    [(OutsideError("no image"), Fault.OUTSIDE, 2), (MissingError("no docker"), Fault.OURS, 1)],
+    [
+        (OutsideError("no image"), CheckFault.OUTSIDE, 2),
+        (MissingError("no docker"), CheckFault.OURS, 1),
+    ],
 )
-def test_what_cannot_be_run_is_not_the_change(error: Exception, fault: Fault, tries: int) -> None:
-    async def broken(dry_run: DryRun, said: Tell) -> int:
+def test_what_cannot_be_run_is_not_the_change(
+    error: Exception, fault: CheckFault, tries: int
+) -> None:
+    async def broken(dry_run: DryRunRequest, said: Tell) -> int:
         raise error
 
     results, _, _ = _checked(broken)
@@ -178,7 +192,7 @@ def test_what_cannot_be_run_is_not_the_change(error: Exception, fault: Fault, tr
 
 
 def test_a_flood_is_kept_up_to_a_bound_and_the_rest_is_counted() -> None:
-    async def flood(_: DryRun, said: Tell) -> int:
+    async def flood(_: DryRunRequest, said: Tell) -> int:
         for number in range(LINES_MAX + 5):
             said(str(number))
         return 0
@@ -189,14 +203,14 @@ def test_a_flood_is_kept_up_to_a_bound_and_the_rest_is_counted() -> None:
 
 
 def test_a_cancelled_check_leaves_nothing_running() -> None:
-    async def forever(_: DryRun, said: Tell) -> int:
+    async def forever(_: DryRunRequest, said: Tell) -> int:
         await asyncio.sleep(10**6)
         return 0
 
     runner = Scripted(forever)
 
     async def main(_: VirtualLoop) -> None:
-        checking = Checking(runner, Limits(), Data(), lambda *_: None, lambda _: None)
+        checking = CheckRuns(runner, CheckLimits(), CheckData(), lambda *_: None, lambda _: None)
         task = asyncio.create_task(checking.all(_affected().cases))
         await asyncio.sleep(5)
         assert runner.running == 4
@@ -220,7 +234,7 @@ BEHAVIOUR = {
 
 def test_jobs_run_where_the_shards_do_and_are_gone_afterwards() -> None:
     """One says more, one fails, one takes too long; with the old image all are well."""
-    results: list[Result] = []
+    results: list[CheckResult] = []
 
     async def main(loop: VirtualLoop) -> None:
         clock = VirtualClock(loop)
@@ -238,8 +252,12 @@ def test_jobs_run_where_the_shards_do_and_are_gone_afterwards() -> None:
 
         watching = asyncio.create_task(watch())
         runner = JobRunner({"c1": cluster}.__getitem__)
-        checking = Checking(
-            runner, Limits(time_s=300.0, retries=0), Data(), lambda *_: None, lambda _: None
+        checking = CheckRuns(
+            runner,
+            CheckLimits(time_s=300.0, retries=0),
+            CheckData(),
+            lambda *_: None,
+            lambda _: None,
         )
         results.extend(await checking.all(_affected().cases))
         await runner.close()
@@ -252,7 +270,7 @@ def test_jobs_run_where_the_shards_do_and_are_gone_afterwards() -> None:
 
     run_virtually(main, START)
     told = {each.case.shard: each for each in results}
-    assert told["tf/one"].judgement.fault is Fault.NOBODY
+    assert told["tf/one"].judgement.fault is CheckFault.OK
     assert told["tf/one"].judgement.difference.added == ("[INFO] a new word about one",)
     assert told["tf/two"].judgement.words == "exit code 3; without the change it works"
     assert told["tf/three"].judgement.words == "not done after 300 s; without the change it works"
@@ -260,7 +278,7 @@ def test_jobs_run_where_the_shards_do_and_are_gone_afterwards() -> None:
 
 def test_no_job_stands_for_what_runs_nowhere() -> None:
     case = _affected().cases[0]
-    runs_nowhere = DryRun(integration="x", shard="x", input=_unmanaged(case))
+    runs_nowhere = DryRunRequest(integration="x", shard="x", input=_unmanaged(case))
 
     async def main(_: VirtualLoop) -> None:
         with pytest.raises(OutsideError, match="x runs on no cluster"):

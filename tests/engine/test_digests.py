@@ -8,6 +8,7 @@ import pytest
 from tests.bundles import PRODUCTION, integration, with_integration
 from tidegate.kinds.integrations.app import digests as settling
 from tidegate.kinds.integrations.app.digests import Digests, SettledEstates
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import Problems
@@ -68,7 +69,8 @@ def estate(*pins: str, default: str = "ed21267") -> Estate:
 {overrides}"""
     bundle = with_integration(integration(written))
     assert not bundle.errors
-    return estate_of(bundle.integrations, bundle.inventories, Problems())
+    declared = INTEGRATIONS.of(bundle)
+    return estate_of(declared.integrations, declared.inventories, Problems())
 
 
 def settle(shelf: Shelf | None, *estates: Estate) -> tuple[list[Estate], Problems]:

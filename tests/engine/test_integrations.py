@@ -6,20 +6,20 @@ from collections.abc import Sequence
 import pytest
 
 from tests.estates import REPOSITORY, Land, estate, integration, managed, namespace, verbs
-from tidegate.kinds.integrations.app.applying import Hands, Outcome, apply, release
-from tidegate.kinds.integrations.app.reading import read_clusters
-from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectOutcome, apply, release
+from tidegate.kinds.integrations.app.survey import read_clusters
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.kinds.integrations.core.workloads.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.digests import with_digests
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 from tidegate.kubernetes.port import (
     Applied,
     Document,
-    Kind,
     NotAllowedError,
     Object,
-    Reading,
-    RefusedError,
+    ObjectReading,
+    ObjectRefusedError,
+    ResourceKind,
     Take,
 )
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
@@ -43,12 +43,12 @@ def test_one_cluster_of_three_is_down_and_the_others_are_done() -> None:
     land.apis["c2"].fault = ill
     changes = land.plan(three())
     assert {(each.cluster, each.verb) for each in changes} == {
-        ("c1", Verb.CREATE),
-        ("c2", Verb.UNREAD),
-        ("c3", Verb.CREATE),
+        ("c1", ObjectAction.CREATE),
+        ("c2", ObjectAction.UNREAD),
+        ("c3", ObjectAction.CREATE),
     }
     assert "c2: it is ill" in next(each.reason for each in changes if each.cluster == "c2")
-    assert {done.outcome for done in land.apply(three())} == {Outcome.CREATED}
+    assert {done.outcome for done in land.apply(three())} == {ObjectOutcome.CREATED}
     assert {where[0] for where in land.records()} == {"c1", "c3"}
 
 
@@ -56,7 +56,9 @@ def test_a_cluster_that_never_answers_is_given_up() -> None:
     """After a while, and only that one."""
 
     class Silent(SimulatedCluster):
-        async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+        async def read(
+            self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
+        ) -> ObjectReading:
             await asyncio.sleep(60)
             return await super().read(namespace, kinds, selector)
 
@@ -72,7 +74,9 @@ def test_who_may_not_look_everywhere_looks_where_the_bundle_says() -> None:
     """That is a word to whoever asks, and no gap."""
 
     class Narrow(SimulatedCluster):
-        async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+        async def read(
+            self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
+        ) -> ObjectReading:
             if not namespace:
                 raise NotAllowedError("c1: not allowed (403): cluster scope")
             return await super().read(namespace, kinds, selector)
@@ -99,37 +103,41 @@ def test_what_fails_fails_alone_and_keeps_what_is_to_be_removed() -> None:
     def fault(call: str) -> None:
         calls.append(call)
         if calls.count("apply") == 3 and call == "apply":
-            raise RefusedError("c1: refused (422): no")
+            raise ObjectRefusedError("c1: refused (422): no")
 
     land.apis["c1"].fault = fault
     done = land.apply(wanted, allow_mass_delete=True)
     told = {(each.change.namespace, each.outcome) for each in done}
     assert told == {
-        ("ns", Outcome.CONFIGURED),
-        ("ns", Outcome.REFUSED),
-        ("ns", Outcome.SKIPPED),
-        ("other", Outcome.REMOVED),
+        ("ns", ObjectOutcome.CONFIGURED),
+        ("ns", ObjectOutcome.REFUSED),
+        ("ns", ObjectOutcome.SKIPPED),
+        ("other", ObjectOutcome.REMOVED),
     }
-    assert sum(each.outcome is Outcome.REFUSED for each in done) == 1
+    assert sum(each.outcome is ObjectOutcome.REFUSED for each in done) == 1
 
 
 def test_a_service_comes_first_and_what_goes_goes_last() -> None:
     """Within a namespace."""
     land = Land("c1")
     land.apply(estate(integration("gone", managed(shards=1))))
-    order: list[tuple[str, Verb]] = []
+    order: list[tuple[str, ObjectAction]] = []
     wanted = estate(integration("a", managed(shards=2)))
     sights = land.read(wanted)
     changes = land.plan(wanted)
     objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
-    hands = Hands(clusters=land.clusters(), objects=objects)
+    executor = ObjectExecutor(clusters=land.clusters(), objects=objects)
     asyncio.run(
-        apply(changes, hands, tell=lambda done: order.append((done.change.kind, done.change.verb)))
+        apply(
+            changes,
+            executor,
+            on_result=lambda done: order.append((done.change.kind, done.change.verb)),
+        )
     )
     assert order == [
-        ("Deployment", Verb.CREATE),
-        ("Deployment", Verb.CREATE),
-        ("Deployment", Verb.REMOVE),
+        ("Deployment", ObjectAction.CREATE),
+        ("Deployment", ObjectAction.CREATE),
+        ("Deployment", ObjectAction.REMOVE),
     ]
     fresh = Land("c1")
     kinds = [done.change.kind for done in fresh.apply(wanted)]
@@ -161,7 +169,9 @@ def test_no_more_is_under_way_on_one_cluster_than_is_allowed(limit: int) -> None
     land = Land("c1")
     changes = land.plan(estate(integration("a", managed(shards=9))))
     clusters = {"c1": Slow(land.apis["c1"])}
-    asyncio.run(apply(changes, Hands(clusters=clusters, objects={}, concurrency_max=limit)))
+    asyncio.run(
+        apply(changes, ObjectExecutor(clusters=clusters, objects={}, concurrency_max=limit))
+    )
     assert Slow.most == limit
 
 
@@ -174,10 +184,10 @@ def test_what_is_given_back_is_not_ours_and_is_as_it_was() -> None:
     sights = land.read(wanted)
     changes = land.plan(wanted)
     pairs = [(each, sights["c1"].objects[each.key]) for each in changes]
-    done = asyncio.run(release(pairs, Hands(clusters=land.clusters(), objects={})))
-    assert {each.outcome for each in done} == {Outcome.RELEASED}
+    done = asyncio.run(release(pairs, ObjectExecutor(clusters=land.clusters(), objects={})))
+    assert {each.outcome for each in done} == {ObjectOutcome.RELEASED}
     assert {where: record.fields for where, record in land.records().items()} == before
-    assert set(verbs(land.plan(wanted)).values()) == {Verb.ADOPT}
+    assert set(verbs(land.plan(wanted)).values()) == {ObjectAction.ADOPT}
     assert not any(change.restarts for change in land.foreseen(wanted, adopt=True))
 
 
@@ -189,13 +199,13 @@ def test_a_dry_run_changes_nothing_and_says_the_same() -> None:
     wanted = estate(integration("a", managed("bbbbbbb")))
     sights = land.read(wanted)
     objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
-    hands = Hands(clusters=land.clusters(), objects=objects)
+    executor = ObjectExecutor(clusters=land.clusters(), objects=objects)
     changes = land.plan(wanted)
-    done = asyncio.run(apply(changes, hands, dry_run=True))
+    done = asyncio.run(apply(changes, executor, dry_run=True))
     assert land.records() == there
     real = land.apply(wanted)
     assert [each.outcome for each in done] == [each.outcome for each in real]
-    assert [each.outcome for each in real] == [Outcome.CONFIGURED, Outcome.REMOVED]
+    assert [each.outcome for each in real] == [ObjectOutcome.CONFIGURED, ObjectOutcome.REMOVED]
 
 
 def test_a_tag_that_runs_with_the_digest_it_is_to_have_is_left_as_it_is_written() -> None:
@@ -223,8 +233,8 @@ def test_a_tag_that_runs_with_the_digest_it_is_to_have_is_left_as_it_is_written(
     sights = asyncio.run(read_clusters(land.clusters(), {"c1": ["ns"]}, pods=True))
     changes = verbs(changes_of(settled, {"c1": sights["c1"].seen}))
     assert changes == {
-        "qontract-reconcile": Verb.UNCHANGED,
-        "qontract-reconcile-a-one": Verb.UNCHANGED,
-        "qontract-reconcile-a-two": Verb.CONFIGURE,
-        "qontract-reconcile-a-three": Verb.CONFIGURE,
+        "qontract-reconcile": ObjectAction.UNCHANGED,
+        "qontract-reconcile-a-one": ObjectAction.UNCHANGED,
+        "qontract-reconcile-a-two": ObjectAction.CONFIGURE,
+        "qontract-reconcile-a-three": ObjectAction.CONFIGURE,
     }

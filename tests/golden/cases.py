@@ -15,6 +15,7 @@ import yaml
 
 from tests.bundles import INVENTORY, bundle_of
 from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import (
     DECLARED_AT,
     RENDERED,
@@ -65,8 +66,8 @@ class Case(msgspec.Struct, frozen=True):
         assert not bundle.errors, bundle.findings
         problems = Problems()
         estate = estate_of(
-            bundle.integrations,
-            bundle.inventories,
+            INTEGRATIONS.of(bundle).integrations,
+            INTEGRATIONS.of(bundle).inventories,
             problems,
             site=Site(overlay=self.written("overlay") or None),
             digests=self.written("digests"),

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.golden.cases import CASES, Case, bare, baseline
-from tidegate.kinds.integrations.bundle.schemas import FOLDER as SCHEMAS
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.sharding.idle import (
     ALL_THE_TIME,
     BY_THE_CLOCK,
@@ -34,7 +34,7 @@ NAMING = {"shard", "awsAccount", "awsAccounts", "shardingStrategy"}
 
 def properties(schema: str, definition: str) -> Iterator[str]:
     """What may be written there; fields of `logs` one by one."""
-    document = msgspec.json.decode((SCHEMAS / f"{schema}.json").read_bytes())
+    document = msgspec.json.decode((INTEGRATIONS.schemas / f"{schema}.json").read_bytes())
     for name, written in document["$defs"][definition]["properties"].items():
         if name == "logs":
             yield from (f"logs.{each}" for each in written["properties"])

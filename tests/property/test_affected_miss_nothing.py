@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from tests.property.estate_worlds import estates
-from tidegate.kinds.integrations.core.review.affected import Case, View, affected_by
+from tidegate.kinds.integrations.core.review.affected import Case, CheckedSide, affected_by
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.difference import differences
 from tidegate.kinds.integrations.core.workloads.estate import Estate, manifest_of
@@ -42,6 +42,6 @@ def _only_pinned(case: Case | None) -> bool:
     return case is None or any("pinned to" in why for why in case.why)
 
 
-def _view(estate: Estate) -> View:
+def _view(estate: Estate) -> CheckedSide:
     integrations = {place.integration.name: place.integration for place in estate.places}
-    return View(estate=estate, integrations=tuple(integrations.values()))
+    return CheckedSide(estate=estate, integrations=tuple(integrations.values()))

@@ -11,7 +11,7 @@ from tests.estates import (
     integration,
 )
 from tests.property.estate_worlds import CLUSTERS, NAMESPACES, estates, places
-from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.kinds.integrations.core.workloads.estate import Estate, manifest_of
 from tidegate.kubernetes.port import MANAGER
 from tidegate.model.errors import OutsideError
@@ -40,10 +40,10 @@ def test_what_was_applied_is_not_planned_again(
     """Except what is only said: held, kept, left to the engine or to somebody's consent."""
     land = _land(first, foreign)
     land.apply(second, **wishes)
-    told = {Verb.UNCHANGED, Verb.HELD, Verb.RESHARD, Verb.KEPT}
-    told |= set() if wishes["adopt"] else {Verb.ADOPT, Verb.CONFLICT}
+    told = {ObjectAction.UNCHANGED, ObjectAction.STAGED, ObjectAction.RESHARD, ObjectAction.KEPT}
+    told |= set() if wishes["adopt"] else {ObjectAction.ADOPT, ObjectAction.CONFLICT}
     again = [each for each in land.foreseen(second, **wishes) if each.verb not in told]
-    assert not [each for each in again if each.verb is not Verb.REMOVE]
+    assert not [each for each in again if each.verb is not ObjectAction.REMOVE]
     # One may always go, and then the next.
     assert len(again) <= removals_max(len(land.ours()))
 
@@ -60,7 +60,7 @@ def test_what_is_not_ours_is_never_changed_or_removed(
     assert {where: now.get(where) for where in there} == there
     with_consent = land.plan(second, adopt=True, allow_mass_delete=True)
     ours = land.ours()
-    assert {each.key for each in with_consent if each.verb is Verb.REMOVE} <= ours
+    assert {each.key for each in with_consent if each.verb is ObjectAction.REMOVE} <= ours
 
 
 @given(estates(), estates(), st.sampled_from(CLUSTERS), st.sampled_from(("Service", "CronJob")))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.property.yaml_texts import yaml_texts
 from tidegate.edit.edit import edit, found, read_original
-from tidegate.edit.edits import AddField, AddItem, Edit, Note, Original, Remove, Replace
+from tidegate.edit.edits import AddField, AddItem, Edit, LineNote, Original, Remove, Replace
 from tidegate.edit.place import KeyPlace, LinePlace, YamlPlace
 from tidegate.model.errors import TidegateError, UserError
 
@@ -212,16 +212,16 @@ def test_a_note_changes_no_data_and_goes_without_a_trace(
     """One line gets longer at its end; another note takes its place; none is the file as it was."""
     text, number, path, _ = world
     place = YamlPlace(spelt(path), number)
-    after = made(text, Note(place, "tidegate:", note))
+    after = made(text, LineNote(place, "tidegate:", note))
     if after is None:
         return
     assert parsed(after) == readable(text)
     assert same_but_one_line(text, after)
     assert f"  # tidegate: {note}" in after
-    assert made(after, Note(place, "tidegate:", "other")) == made(
-        text, Note(place, "tidegate:", "other")
+    assert made(after, LineNote(place, "tidegate:", "other")) == made(
+        text, LineNote(place, "tidegate:", "other")
     )
-    assert made(after, Note(place, "tidegate:", "")) == text
+    assert made(after, LineNote(place, "tidegate:", "")) == text
 
 
 @given(worlds(anchors=False), VALUES)
@@ -319,7 +319,7 @@ def test_no_text_and_no_edit_raises_but_in_the_houses_words(
 ) -> None:
     """Whatever stands in a file, an edit is made or refused; and what is made is YAML."""
     edits: list[Edit] = [Replace(place, value), Replace(place, value, "x"), Remove(place)]
-    edits += [AddField(place, "n", value), AddItem(place, value), Note(place, "m:", "n")]
+    edits += [AddField(place, "n", value), AddItem(place, value), LineNote(place, "m:", "n")]
     edits += [Replace(LinePlace(p), value) for p in ("export T=", "ref=", "ref: ", "a", "")]
     for each in edits:
         try:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate import wiring
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
     estate_of,
@@ -17,6 +17,7 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 from tidegate.kinds.integrations.core.workloads.workloads import render
 from tidegate.model.problem import Problems
 from tidegate.registry.image import image_named, is_same, revision_of
+from tidegate.wiring import read_bundle
 
 REPOSITORY = "quay.io/app-sre/qontract-reconcile"
 _tags = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
@@ -67,7 +68,8 @@ def estate() -> Estate:
         wiring.bundle_cache(wanted=False),
     )
     problems = Problems()
-    found = estate_of(bundle.integrations, bundle.inventories, problems)
+    declared = INTEGRATIONS.of(bundle)
+    found = estate_of(declared.integrations, declared.inventories, problems)
     assert not problems.errors
     assert found.complete
     return found

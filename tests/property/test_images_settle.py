@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bundles import PRODUCTION, integration, with_integration
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.digests import images_of, with_digests, without
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of, manifest_of
 from tidegate.model.problem import Problems
@@ -97,7 +98,8 @@ DEFAULT, PINNED = f"{REPOSITORY}:ed21267", f"{REPOSITORY}:f929a38"
 def estate() -> Estate:
     bundle = with_integration(integration(MANAGED))
     assert not bundle.errors
-    return estate_of(bundle.integrations, bundle.inventories, Problems())
+    declared = INTEGRATIONS.of(bundle)
+    return estate_of(declared.integrations, declared.inventories, Problems())
 
 
 def test_every_image_named_by_tag_is_asked_for_once_with_everywhere_it_stands() -> None:

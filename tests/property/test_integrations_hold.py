@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
-    Key,
     Managed,
     Namespace,
     Override,
-    Shard,
     Sharding,
+    ShardKey,
+    WorkloadShard,
 )
-from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX, workload_name
+from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX, workload_name
 from tidegate.kinds.integrations.core.sharding.quantity import parse_quantity
 from tidegate.kinds.integrations.core.sharding.shards import collisions, shards_of
 from tidegate.kinds.integrations.core.workloads.overlay import lay_over
@@ -75,10 +75,10 @@ specs = st.fixed_dictionaries(
 
 
 @st.composite
-def places(draw: st.DrawFn) -> tuple[Integration, dict[str, list[Key]]]:
+def places(draw: st.DrawFn) -> tuple[Integration, dict[str, list[ShardKey]]]:
     """An integration in one place, and the inventory it is split by."""
     clusters = draw(st.lists(st.sampled_from("abcdefg"), unique=True, max_size=5))
-    keys = [Key(name=c, key=c, suffix=f"-{c}", argument=c) for c in clusters]
+    keys = [ShardKey(name=c, key=c, suffix=f"-{c}", argument=c) for c in clusters]
     overrides = tuple(
         Override(
             shard=c,
@@ -98,7 +98,9 @@ def places(draw: st.DrawFn) -> tuple[Integration, dict[str, list[Key]]]:
     return Integration(name="int", managed=(managed,)), {"clusters": keys}
 
 
-def shards(place: tuple[Integration, dict[str, list[Key]]]) -> tuple[Managed, tuple[Shard, ...]]:
+def shards(
+    place: tuple[Integration, dict[str, list[ShardKey]]],
+) -> tuple[Managed, tuple[WorkloadShard, ...]]:
     """The shards of a place in which nothing is wrong."""
     integration, inventories = place
     (managed,) = integration.managed

@@ -11,19 +11,20 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
+from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
-from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.bundle.reading import read_bundle
+from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.review.aims import PinTarget, aims_of, restarted, touched
 from tidegate.kinds.integrations.core.review.effect import effects_of
-from tidegate.kinds.integrations.core.review.notes import Note
-from tidegate.kinds.integrations.core.review.pinning import Aim, aims_of, restarted, touched
+from tidegate.kinds.integrations.core.review.notes import PinNote
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.machine.file_cache import NoCache
 from tidegate.model.problem import Problems
+from tidegate.wiring import read_bundle
 
 FILE = "integrations/it.yml"
-NOTE = Note(by="ann", reason="it's: #4", until="2026-12-01").text
+NOTE = PinNote(by="ann", reason="it's: #4", until="2026-12-01").text
 ACCOUNTS = ("app-int-example-01", "app-sre", "ter-int-dev")
 WHOM = ("{$ref: /aws/%s/account.yml}", "%s", "'%s'")
 SAYS = (
@@ -117,18 +118,21 @@ def files(draw: st.DrawFn) -> dict[str, bytes]:
 def estate(bundle: Bundle) -> Estate:
     """What a bundle comes to, and nothing is wrong with it."""
     problems = Problems()
-    found = estate_of(bundle.integrations, bundle.inventories, problems)
+    declared = INTEGRATIONS.of(bundle)
+    found = estate_of(declared.integrations, declared.inventories, problems)
     assert not problems.errors
     assert not bundle.errors
     return found
 
 
-def written(files: dict[str, bytes], aims: Sequence[Aim], image: str | None) -> dict[str, bytes]:
+def written(
+    files: dict[str, bytes], aims: Sequence[PinTarget], image: str | None
+) -> dict[str, bytes]:
     """The files with these shards pinned, each to what it wants or to an image."""
     asked = [
         (
             aim.place,
-            Pin(
+            ImagePin(
                 shard=aim.shard,
                 image=image or aim.place.wanted(aim.unit),
                 ref=aim.ref,
@@ -148,12 +152,12 @@ def read(files: dict[str, bytes], new: dict[str, bytes]) -> Bundle:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[Aim]]:
+def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[PinTarget]]:
     """A sound bundle, and some of its shards."""
     found = draw(files())
     bundle = bundle_of(found)
     assert not bundle.errors, bundle.findings
-    every = aims_of(estate(bundle), bundle.inventories)
+    every = aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)
     return (
         found,
         bundle,
@@ -163,13 +167,13 @@ def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[Aim]]:
 
 @given(worlds())
 def test_pinning_what_is_wanted_changes_no_workload(
-    world: tuple[dict[str, bytes], Bundle, list[Aim]],
+    world: tuple[dict[str, bytes], Bundle, list[PinTarget]],
 ) -> None:
     """Not one object differs, and everybody meant has an image of their own, with its note."""
     found, bundle, aims = world
     after = read(found, written(found, aims, None))
     assert effects_of(estate(bundle), estate(after)).effects == ()
-    new = {aim.at: aim for aim in aims_of(estate(after), after.inventories)}
+    new = {aim.at: aim for aim in aims_of(estate(after), INTEGRATIONS.of(after).inventories)}
     for aim in aims:
         assert new[aim.at].image == aim.place.wanted(aim.unit)
         override = new[aim.at].override
@@ -178,14 +182,14 @@ def test_pinning_what_is_wanted_changes_no_workload(
 
 @given(worlds(), st.sampled_from(("f929a38", "1234567", "12e4567", "0302051")))
 def test_pinning_moves_those_and_nobody_else(
-    world: tuple[dict[str, bytes], Bundle, list[Aim]], image: str
+    world: tuple[dict[str, bytes], Bundle, list[PinTarget]], image: str
 ) -> None:
     """Whatever the tag looks like to YAML; and only who got another image starts anew."""
     found, bundle, aims = world
     after = read(found, written(found, aims, image))
     before, now = estate(bundle), estate(after)
     assert touched(before, now, [aim.at for aim in aims]) == []
-    new = {aim.at: aim for aim in aims_of(now, after.inventories)}
+    new = {aim.at: aim for aim in aims_of(now, INTEGRATIONS.of(after).inventories)}
     assert {new[aim.at].place.wanted(new[aim.at].unit) for aim in aims} == {image}
     moved = {(p.place.name, p.unit) for p in restarted(before, now, {}, new) if p.place}
     assert moved <= {aim.at for aim in aims if aim.place.wanted(aim.unit) != image}
@@ -196,7 +200,7 @@ def test_pinning_moves_those_and_nobody_else(
 
 @given(worlds())
 def test_pin_then_unpin_is_the_file_as_it_was(
-    world: tuple[dict[str, bytes], Bundle, list[Aim]],
+    world: tuple[dict[str, bytes], Bundle, list[PinTarget]],
 ) -> None:
     """To the byte, for whoever had no image before."""
     found, _, aims = world
@@ -205,7 +209,7 @@ def test_pin_then_unpin_is_the_file_as_it_was(
     files = written(found, aims, "f929a38")
     assert files != found
     bundle = bundle_of(files)
-    new = {aim.at: aim for aim in aims_of(estate(bundle), bundle.inventories)}
+    new = {aim.at: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
     asked = [(new[aim.at].place, aim.shard) for aim in aims]
     made = unpinned(files.__getitem__, asked)
     event(f"{len(aims)} pinned")

@@ -6,9 +6,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.bundles import read_uncached
 from tidegate import wiring
-from tidegate.kinds.integrations.app.estate_source import BundleEstates
-from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX
+from tidegate.kinds.integrations.app.estates import BundleEstates
+from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX
 from tidegate.kinds.integrations.core.waves.rehearsal import compare, job_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 
@@ -48,7 +49,7 @@ def test_a_difference_that_was_accepted_is_not_another_one(
 
 def estate() -> Estate:
     """The example's."""
-    source = BundleEstates(lambda: wiring.open_tree(EXAMPLE), wiring.bundle_cache(wanted=False))
+    source = BundleEstates(lambda: wiring.open_tree(EXAMPLE), read_uncached)
     return asyncio.run(source.read())
 
 

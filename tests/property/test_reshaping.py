@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
-from tidegate.kinds.integrations.core.waves.reshaping import (
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.waves.reshape import (
     Share,
     owners_of,
     reshapes_of,
@@ -13,18 +14,18 @@ from tidegate.kinds.integrations.core.waves.reshaping import (
     still_there,
 )
 from tidegate.kinds.integrations.core.workloads.estate import (
-    Place,
+    ManagedPlace,
     estate_of,
     manifest_of,
     pieces_of,
 )
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload, workload_of
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod, workload_of
 from tidegate.model.problem import Problems
 
 ACCOUNTS = ("app-int-example-01", "ter-int-dev", "app-sre")
 
 
-def place_of(sharding: str) -> Place:
+def place_of(sharding: str) -> ManagedPlace:
     """An integration that is split in some way."""
     text = (
         "$schema: /app-sre/integration-1.yml\nname: terraform-resources\nmanaged:\n"
@@ -34,7 +35,8 @@ def place_of(sharding: str) -> Place:
     )
     bundle = bundle_of({**INVENTORY, "integrations/t.yml": text})
     problems = Problems()
-    (place,) = estate_of(bundle.integrations, bundle.inventories, problems).places
+    declared = INTEGRATIONS.of(bundle)
+    (place,) = estate_of(declared.integrations, declared.inventories, problems).places
     assert not problems.errors
     return place
 
@@ -53,7 +55,7 @@ _split = st.dictionaries(st.sampled_from(ACCOUNTS), st.integers(1, 3)).map(
 _places = st.one_of(_static, _split).map(place_of)
 
 
-def running(place: Place) -> dict[str, Workload]:
+def running(place: ManagedPlace) -> dict[str, LiveWorkload]:
     """What runs once a place is applied, as its documents tell it."""
     found = (workload_of(manifest_of(piece, SITE)) for piece in pieces_of(place))
     return {each.name: each for each in found}
@@ -68,7 +70,9 @@ def may_share(one: Share, other: Share) -> bool:
 
 
 @given(_places, _places)
-def test_whoever_could_share_a_key_with_somebody_new_ends_first(old: Place, new: Place) -> None:
+def test_whoever_could_share_a_key_with_somebody_new_ends_first(
+    old: ManagedPlace, new: ManagedPlace
+) -> None:
     workloads = running(old)
     found = reshapes_of(new, owners_of(workloads.values(), ()))
     for name, workload in workloads.items():
@@ -86,12 +90,14 @@ def test_whoever_could_share_a_key_with_somebody_new_ends_first(old: Place, new:
 
 
 @given(_places)
-def test_what_is_split_as_it_is_to_be_is_left_alone(place: Place) -> None:
+def test_what_is_split_as_it_is_to_be_is_left_alone(place: ManagedPlace) -> None:
     assert reshapes_of(place, owners_of(running(place).values(), ())) == []
 
 
 @given(_places, _places)
-def test_once_the_old_set_is_gone_nobody_is_still_there(old: Place, new: Place) -> None:
+def test_once_the_old_set_is_gone_nobody_is_still_there(
+    old: ManagedPlace, new: ManagedPlace
+) -> None:
     workloads = running(old)
     for each in reshapes_of(new, owners_of(workloads.values(), ())):
         assert set(still_there(each, workloads, {})) == set(each.old)

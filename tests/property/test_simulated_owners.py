@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.kubernetes.port import CONFIG_MAP, SERVICE, Object, Outcome, Take
+from tidegate.kubernetes.port import CONFIG_MAP, SERVICE, ApplyOutcome, Object, Take
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.kubernetes.simulated.fields import flatten, unflatten
@@ -69,7 +69,7 @@ def test_what_was_applied_last_is_so_and_told_again_changes_nothing(
         wanted = {path: value for path, value in flatten(document(last)) if value not in ({}, [])}
         assert wanted.items() <= there.items()
         again = await who["tidegate"].apply(document(last), before=after)
-        assert again.outcome is Outcome.UNCHANGED
+        assert again.outcome is ApplyOutcome.UNCHANGED
         assert again.object == after
         if all(name == "tidegate" for name, _ in steps):
             assert wishes(after) == last

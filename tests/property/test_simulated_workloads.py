@@ -18,12 +18,12 @@ from tidegate.kubernetes.port import (
     JOB,
     POD,
     STATEFUL_SET,
-    Change,
-    Kind,
-    RefusedError,
+    ObjectEvent,
+    ObjectRefusedError,
+    ResourceKind,
 )
 from tidegate.kubernetes.simulated.api import SimulatedApi
-from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, Rule, Start
+from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, BehaviourRule, ContainerStart
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.kubernetes.simulated.fields import unflatten
 from tidegate.kubernetes.simulated.life.nodes import Nodes
@@ -32,11 +32,15 @@ from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virt
 
 START = parse_instant("2026-11-15T10:00:00Z")
 GOOD = ("good-1", "good-2", "slow")
-BAD = {"stuck": Start.NEVER_READY, "crashing": Start.CRASH_LOOP, "missing": Start.NO_IMAGE}
+BAD = {
+    "stuck": ContainerStart.NEVER_READY,
+    "crashing": ContainerStart.CRASH_LOOP,
+    "missing": ContainerStart.NO_IMAGE,
+}
 BEHAVIOUR = Behaviour(
     rules=(
-        Rule({"ready_after": Duration(150 * SECOND)}, tag="slow"),
-        *(Rule({"start": start}, tag=tag) for tag, start in BAD.items()),
+        BehaviourRule({"ready_after": Duration(150 * SECOND)}, tag="slow"),
+        *(BehaviourRule({"start": start}, tag=tag) for tag, start in BAD.items()),
     )
 )
 DEADLINE_S, LONG_S = 300, 7200
@@ -46,7 +50,7 @@ TAGS = st.sampled_from([*GOOD, *BAD])
 WISHES = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 6), TAGS), min_size=1, max_size=5)
 
 
-def workload(kind: Kind, replicas: int, tag: str, **fields: Any) -> dict[str, Any]:
+def workload(kind: ResourceKind, replicas: int, tag: str, **fields: Any) -> dict[str, Any]:
     """A workload of one container."""
     labels = {"app": "a"}
     return {
@@ -83,11 +87,11 @@ class Witness:
             document = unflatten(record.fields)
             if key[0] == POD:
                 ending = document["metadata"].get("deletionTimestamp")
-                if change is Change.DELETED or ending:
+                if change is ObjectEvent.DELETED or ending:
                     self.staying.discard(key[2])
                 else:
                     self.staying.add(key[2])
-                if change is Change.ADDED:
+                if change is ObjectEvent.ADDED:
                     self.births.append((len(self.staying), self.replicas))
             elif key[0] in (DEPLOYMENT, STATEFUL_SET):
                 self.replicas = document["spec"]["replicas"]
@@ -98,7 +102,7 @@ class Witness:
 class Ending:
     """What is there in the end."""
 
-    def __init__(self, api: SimulatedApi, kind: Kind, witness: Witness) -> None:
+    def __init__(self, api: SimulatedApi, kind: ResourceKind, witness: Witness) -> None:
         record = api.records[kind, "ns", "a"]
         document = unflatten(record.fields)
         self.generation, self.status = record.generation, document["status"]
@@ -118,7 +122,7 @@ class Ending:
         return dict(found)
 
 
-def live(kind: Kind, wishes: Sequence[tuple[int, int, str]], **fields: Any) -> Ending:
+def live(kind: ResourceKind, wishes: Sequence[tuple[int, int, str]], **fields: Any) -> Ending:
     """Make wishes one after the other, and wait."""
 
     async def story(loop: VirtualLoop) -> Ending:
@@ -241,7 +245,9 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from([DEPLOYMENT, STATEFUL_SET, JOB, CRON_JOB, POD]), st.data())
-def test_whatever_is_applied_is_refused_or_lived_with(kind: Kind, data: st.DataObject) -> None:
+def test_whatever_is_applied_is_refused_or_lived_with(
+    kind: ResourceKind, data: st.DataObject
+) -> None:
     """Any value in the place of any other: the server says no, or the controllers go on."""
     document = full(kind)
     places = list(_places(document["spec"]))
@@ -256,7 +262,7 @@ def test_whatever_is_applied_is_refused_or_lived_with(kind: Kind, data: st.DataO
         api = SimulatedApi("c", clock=clock)
         api.namespaces.add("ns")
         running = asyncio.create_task(Nodes(api, clock, BEHAVIOUR).run())
-        with suppress(RefusedError):
+        with suppress(ObjectRefusedError):
             await SimulatedCluster(api).apply(document)
         await asyncio.sleep(LONG_S)
         assert not running.done(), running.exception()
@@ -267,7 +273,7 @@ def test_whatever_is_applied_is_refused_or_lived_with(kind: Kind, data: st.DataO
     run_virtually(story, START)
 
 
-def full(kind: Kind) -> dict[str, Any]:
+def full(kind: ResourceKind) -> dict[str, Any]:
     """A workload with every field that is looked at."""
     whole = workload(kind, 1, "good-1", minReadySeconds=1, revisionHistoryLimit=1)
     spec = whole["spec"]

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.kinds.integrations.bundle.spelling import spelt
+from tidegate.kinds.integrations.bundle.canonical import spelt
 
 COUNTS = st.integers(0, 9)
 STRATEGIES = st.sampled_from(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.kinds.integrations.core.waves.trial import Run, Trial, advanced, begun
+from tidegate.kinds.integrations.core.waves.trial import ShardRun, Trial, advanced, begun
 from tidegate.kinds.integrations.wire.run_numbers import read_run
 
 NEEDED = 3
@@ -15,7 +15,7 @@ def lived(trial: Trial, steps: list[tuple[int, bool]], pod: str = "p") -> list[T
     completed, found = trial.completed if trial.pod == pod else 0, [trial]
     for more, well in steps:
         completed += more
-        found.append(advanced(found[-1], pod, Run(completed, 0 if well else 1), needed=NEEDED))
+        found.append(advanced(found[-1], pod, ShardRun(completed, 0 if well else 1), needed=NEEDED))
     return found
 
 
@@ -42,7 +42,7 @@ def test_what_a_pod_did_before_a_trial_began_does_not_count(
     steps: list[tuple[int, bool]], before: int
 ) -> None:
     """A retry tries the same pod again: its earlier failures are forgiven, its successes too."""
-    known = advanced(Trial(), "p", Run(before, 1), needed=NEEDED)
+    known = advanced(Trial(), "p", ShardRun(before, 1), needed=NEEDED)
     trials = lived(begun(known), steps)
     fresh = lived(begun(Trial(pod="p", completed=known.completed)), steps)
     assert [(one.good, one.bad, one.passed) for one in trials] == [
@@ -54,14 +54,14 @@ def test_what_a_pod_did_before_a_trial_began_does_not_count(
 def test_a_pod_met_in_the_middle_of_its_life_is_believed_if_its_last_run_ended_well(
     completed: int,
 ) -> None:
-    met = advanced(Trial(), "p", Run(completed, 0), needed=NEEDED)
+    met = advanced(Trial(), "p", ShardRun(completed, 0), needed=NEEDED)
     assert met.passed is (completed >= NEEDED)
-    assert not advanced(Trial(), "p", Run(completed, 1), needed=NEEDED).passed
+    assert not advanced(Trial(), "p", ShardRun(completed, 1), needed=NEEDED).passed
 
 
 def test_the_same_reading_twice_counts_once() -> None:
-    once = advanced(begun(Trial()), "p", Run(1, 0), needed=NEEDED)
-    assert advanced(once, "p", Run(1, 0), needed=NEEDED) == once
+    once = advanced(begun(Trial()), "p", ShardRun(1, 0), needed=NEEDED)
+    assert advanced(once, "p", ShardRun(1, 0), needed=NEEDED) == once
 
 
 def test_numbers_of_a_loop_are_read_whatever_their_labels() -> None:
@@ -73,8 +73,8 @@ def test_numbers_of_a_loop_are_read_whatever_their_labels() -> None:
         f"qontract_reconcile_execution_counter_total{labels} 4.0\n"
         f"qontract_reconcile_execution_counter_created{labels} 1.7e+09\n"
     )
-    assert read_run(text) == Run(4, 0)
+    assert read_run(text) == ShardRun(4, 0)
     assert read_run(text.replace("status{", "status_of_another{")) is None
-    assert read_run(text.replace(" 0.0", " 5.0")) == Run(4, 1)
+    assert read_run(text.replace(" 0.0", " 5.0")) == ShardRun(4, 1)
     assert read_run(text.replace(" 4.0", " NaN")) is None
     assert read_run("") is None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.documents.strict_yaml import read_value
-from tidegate.edit.writing import scalar
+from tidegate.edit.writer import scalar
 
 NUMBERLIKE = st.text("0123456789abcdefEx_+-.:o", min_size=1, max_size=8)
 COMMITS = st.text("0123456789abcdef", min_size=7, max_size=8)

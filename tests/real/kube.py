@@ -22,7 +22,7 @@ import pytest
 from tests.real import WANTED
 from tests.real.certificates import Authority
 from tests.real.prometheus import free_port
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 
 ROOT = Path(__file__).parents[2]
 # Two busy cores; 3 to 7 s on idle ones.
@@ -148,10 +148,12 @@ class ControlPlane:
         self.api: Process | None = None
         self.controllers: Process | None = None
 
-    def access(self, user: str = ADMIN) -> Access:
+    def access(self, user: str = ADMIN) -> ClusterAccess:
         """Access by a token."""
         ca = self.authority.certificate.read_text()
-        return Access(name=self.name, server=self.url, ca=ca, token=self.tokens.get(user, user))
+        return ClusterAccess(
+            name=self.name, server=self.url, ca=ca, token=self.tokens.get(user, user)
+        )
 
     def kubeconfig(self, user: str = ADMIN) -> Path:
         """A kubeconfig of this cluster, with a token inside."""

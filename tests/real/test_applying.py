@@ -23,10 +23,17 @@ from tests.real.kube import ADMIN, NOBODY, ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.vectors.test_rendering import FOLDER, OVERLAY
 from tidegate.documents.strict_yaml import read_yaml
-from tidegate.kinds.integrations.app.applying import Done, Hands, Outcome, apply, preview, release
-from tidegate.kinds.integrations.app.reading import KINDS, read_clusters
-from tidegate.kinds.integrations.core.workloads.change import Change, Verb
-from tidegate.kinds.integrations.core.workloads.changes import Wishes, changes_of
+from tidegate.kinds.integrations.app.executor import (
+    ObjectExecutor,
+    ObjectOutcome,
+    ObjectResult,
+    apply,
+    preview,
+    release,
+)
+from tidegate.kinds.integrations.app.survey import KINDS, read_clusters
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
+from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
 from tidegate.kinds.integrations.core.workloads.estate import (
     MANAGED_BY,
     US,
@@ -36,14 +43,14 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.wire.shard_line import decode
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.server import Limits
+from tidegate.kubernetes.client.server import ServerLimits
 from tidegate.kubernetes.port import DEPLOYMENT, POD, REPLICA_SET, Cluster
 from tidegate.model.problem import Problems
 
 pytestmark = REAL
 
 # Somebody who is down is told of at once.
-IMPATIENT = Limits(tries_max=2, pause_s=0.05, total_s=5)
+IMPATIENT = ServerLimits(tries_max=2, pause_s=0.05, total_s=5)
 _PREFIX = "qontract-reconcile-"
 PLANES = ("applied-1", "applied-2", "applied-3")
 
@@ -70,13 +77,13 @@ def planes(kubernetes: Kubernetes) -> Iterator[list[ControlPlane]]:
 class Stage:
     """An estate on real clusters, through the engine."""
 
-    def __init__(self, *planes: ControlPlane, limits: Limits | None = None) -> None:
+    def __init__(self, *planes: ControlPlane, limits: ServerLimits | None = None) -> None:
         self.clusters: dict[str, Cluster] = {
             plane.name: KubernetesCluster(plane.access(), limits=limits) for plane in planes
         }
-        self.hands = Hands(clusters=self.clusters, objects={})
+        self.executor = ObjectExecutor(clusters=self.clusters, objects={})
 
-    async def plan(self, wanted: Estate, *, adopt: bool = False) -> tuple[Change, ...]:
+    async def plan(self, wanted: Estate, *, adopt: bool = False) -> tuple[PlannedChange, ...]:
         """What would be done, by the servers' own word."""
         spaces: dict[str, set[str]] = {}
         for piece in wanted.pieces():
@@ -84,13 +91,13 @@ class Stage:
         sights = await read_clusters(self.clusters, spaces)
         seen = {name: sight.seen for name, sight in sights.items()}
         objects = {key: each for sight in sights.values() for key, each in sight.objects.items()}
-        self.hands = Hands(clusters=self.clusters, objects=objects, consent=adopt)
-        changes = changes_of(wanted, seen, Wishes(adopt=adopt))
-        return (await preview(changes, self.hands))[0]
+        self.executor = ObjectExecutor(clusters=self.clusters, objects=objects, consent=adopt)
+        changes = changes_of(wanted, seen, ChangeRequest(adopt=adopt))
+        return (await preview(changes, self.executor))[0]
 
-    async def apply(self, wanted: Estate, *, adopt: bool = False) -> tuple[Done, ...]:
+    async def apply(self, wanted: Estate, *, adopt: bool = False) -> tuple[ObjectResult, ...]:
         """Do it."""
-        return await apply(await self.plan(wanted, adopt=adopt), self.hands)
+        return await apply(await self.plan(wanted, adopt=adopt), self.executor)
 
     async def __aenter__(self) -> "Stage":
         return self
@@ -318,12 +325,12 @@ def test_what_the_predecessor_runs_is_adopted_and_given_back_without_a_restart(
         async with kubelet(plane), asyncio.timeout(PATIENCE_S * 2), stage:
             pods, specs = await _pods(cluster, space, 2), await _specs(cluster, space)
             planned = await stage.plan(wanted)
-            assert {each.verb for each in planned} == {Verb.ADOPT}
+            assert {each.verb for each in planned} == {ObjectAction.ADOPT}
             assert not any(each.restarts for each in planned)
             assert await stage.apply(wanted) == ()
             done = await stage.apply(wanted, adopt=True)
-            assert {each.outcome for each in done} == {Outcome.ADOPTED}
-            assert {each.verb for each in await stage.plan(wanted)} == {Verb.UNCHANGED}
+            assert {each.outcome for each in done} == {ObjectOutcome.ADOPTED}
+            assert {each.verb for each in await stage.plan(wanted)} == {ObjectAction.UNCHANGED}
             await asyncio.sleep(2)  # time enough for a controller to replace a pod
             assert await _pods(cluster, space, 2) == pods
             assert await _specs(cluster, space) == specs
@@ -333,13 +340,13 @@ def test_what_the_predecessor_runs_is_adopted_and_given_back_without_a_restart(
                 (changes[plane.name, space, each.kind.name, each.name], each)
                 for each in found.objects
             ]
-            back = await release(pairs, stage.hands)
-            assert {each.outcome for each in back} == {Outcome.RELEASED}
+            back = await release(pairs, stage.executor)
+            assert {each.outcome for each in back} == {ObjectOutcome.RELEASED}
             assert not any(each.ours for each in (await cluster.read(space, KINDS)).objects)
             await asyncio.sleep(1)
             assert await _pods(cluster, space, 2) == pods
             again = await stage.plan(wanted)
-            assert {(each.verb, each.restarts) for each in again} == {(Verb.ADOPT, False)}
+            assert {(each.verb, each.restarts) for each in again} == {(ObjectAction.ADOPT, False)}
 
     asyncio.run(story())
 
@@ -377,30 +384,30 @@ def test_an_api_server_killed_in_the_middle_costs_nothing_but_another_apply(
     api = plane.api
     assert api is not None
 
-    async def killed() -> tuple[Done, ...]:
-        done: list[Done] = []
+    async def killed() -> tuple[ObjectResult, ...]:
+        done: list[ObjectResult] = []
 
-        def tell(one: Done) -> None:
+        def tell(one: ObjectResult) -> None:
             done.append(one)
             if len(done) == 15:
                 api.kill()
 
         async with Stage(plane, limits=IMPATIENT) as stage:
-            return await apply(await stage.plan(wanted), stage.hands, tell=tell)
+            return await apply(await stage.plan(wanted), stage.executor, on_result=tell)
 
     first = asyncio.run(killed())
     outcomes = [each.outcome for each in first]
     assert len(first) == 61
-    assert outcomes.count(Outcome.CREATED) >= 14
-    assert Outcome.FAILED in outcomes
-    assert all(plane.name in each.detail for each in first if each.outcome is Outcome.FAILED)
+    assert outcomes.count(ObjectOutcome.CREATED) >= 14
+    assert ObjectOutcome.FAILED in outcomes
+    assert all(plane.name in each.detail for each in first if each.outcome is ObjectOutcome.FAILED)
     plane.restart()
 
     async def again() -> None:
         async with Stage(plane) as stage:
             second = await stage.apply(wanted)
-            assert {each.outcome for each in second} == {Outcome.CREATED}
-            assert {each.verb for each in await stage.plan(wanted)} == {Verb.UNCHANGED}
+            assert {each.outcome for each in second} == {ObjectOutcome.CREATED}
+            assert {each.verb for each in await stage.plan(wanted)} == {ObjectAction.UNCHANGED}
 
     asyncio.run(again())
 
@@ -416,17 +423,21 @@ def test_one_of_three_clusters_is_down_and_the_others_are_done(
     assert down.api is not None
     down.api.kill()
 
-    async def story(expected: set[tuple[str, Verb]], limits: Limits | None) -> None:
+    async def story(expected: set[tuple[str, ObjectAction]], limits: ServerLimits | None) -> None:
         async with Stage(*planes, limits=limits) as stage:
             planned = await stage.plan(wanted)
             assert {(each.cluster, each.verb) for each in planned} == expected
-            unread = [each for each in planned if each.verb is Verb.UNREAD]
+            unread = [each for each in planned if each.verb is ObjectAction.UNREAD]
             assert all(down.name in each.reason for each in unread)
             done = await stage.apply(wanted)
-            assert {each.outcome for each in done} == {Outcome.CREATED}
+            assert {each.outcome for each in done} == {ObjectOutcome.CREATED}
 
-    first = {(plane.name, Verb.CREATE) for plane in planes[:2]} | {(down.name, Verb.UNREAD)}
+    first = {(plane.name, ObjectAction.CREATE) for plane in planes[:2]} | {
+        (down.name, ObjectAction.UNREAD)
+    }
     asyncio.run(story(first, IMPATIENT))
     down.restart()
-    second = {(plane.name, Verb.UNCHANGED) for plane in planes[:2]} | {(down.name, Verb.CREATE)}
+    second = {(plane.name, ObjectAction.UNCHANGED) for plane in planes[:2]} | {
+        (down.name, ObjectAction.CREATE)
+    }
     asyncio.run(story(second, None))

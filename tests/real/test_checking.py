@@ -8,11 +8,11 @@ from tests.contract.clusters import REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.staged import INTEGRATION, Declared
-from tidegate.kinds.integrations.app.checking import Checking, Data, Limits
-from tidegate.kinds.integrations.app.dry_jobs import JobRunner
-from tidegate.kinds.integrations.core.review.affected import View, affected_by
+from tidegate.kinds.integrations.app.check_runs import CheckData, CheckLimits, CheckRuns
+from tidegate.kinds.integrations.core.review.affected import CheckedSide, affected_by
 from tidegate.kinds.integrations.core.review.effect import effects_of
-from tidegate.kinds.integrations.core.review.fault import Fault
+from tidegate.kinds.integrations.core.review.fault import CheckFault
+from tidegate.kinds.integrations.fleet.dry_jobs import JobRunner
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.port import JOB, POD
 
@@ -39,13 +39,13 @@ def test_the_new_lines_of_a_new_image_are_found_and_its_jobs_are_gone(plane: Con
         declared.image = "talks"
         head = await declared.estates.read()
         views = [
-            View(estate=each, integrations=tuple(place.integration for place in each.places))
+            CheckedSide(estate=each, integrations=tuple(place.integration for place in each.places))
             for each in (base, head)
         ]
         affected = affected_by(views[0], views[1], effects_of(base, head), {})
         runner = JobRunner(lambda _: cluster, every_s=0.2)
-        limits = Limits(time_s=60.0, retries=0)
-        checking = Checking(runner, limits, Data(), lambda *_: None, lambda _: None, key="k")
+        limits = CheckLimits(time_s=60.0, retries=0)
+        checking = CheckRuns(runner, limits, CheckData(), lambda *_: None, lambda _: None, key="k")
         try:
             async with kubelet(plane):
                 results = await checking.all(affected.cases)
@@ -60,7 +60,7 @@ def test_the_new_lines_of_a_new_image_are_found_and_its_jobs_are_gone(plane: Con
             f"{INTEGRATION}/prod-1",
             f"{INTEGRATION}/stage-1",
         ]
-        assert {each.judgement.fault for each in results} == {Fault.NOBODY}
+        assert {each.judgement.fault for each in results} == {CheckFault.OK}
         assert {len(each.judgement.difference.added) for each in results} == {1}
         assert left == ()
 

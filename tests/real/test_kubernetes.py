@@ -12,24 +12,24 @@ import yaml
 from tests.contract.clusters import PATIENCE_S, REAL, config_map, deployment
 from tests.real.kube import ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
-from tidegate.kubernetes.client.access import Access, read_access
+from tidegate.kubernetes.client.access import ClusterAccess, read_access
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.server import Limits
-from tidegate.kubernetes.client.watching import Watching
+from tidegate.kubernetes.client.server import ServerLimits
+from tidegate.kubernetes.client.watch import Watching
 from tidegate.kubernetes.port import (
     CONFIG_MAP,
     DEPLOYMENT,
     POD,
     REPLICA_SET,
     STATEFUL_SET,
-    Change,
+    ApplyOutcome,
     ConflictError,
     ExpiredError,
     FieldConflict,
     NotAllowedError,
     Object,
-    Outcome,
-    RefusedError,
+    ObjectEvent,
+    ObjectRefusedError,
     Take,
 )
 from tidegate.model.errors import OutsideError
@@ -37,7 +37,7 @@ from tidegate.model.errors import OutsideError
 pytestmark = REAL
 
 # One try, and no long wait for it: somebody who is down is told at once.
-IMPATIENT = Limits(tries_max=2, pause_s=0.05, total_s=5)
+IMPATIENT = ServerLimits(tries_max=2, pause_s=0.05, total_s=5)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def moving(kubernetes: Kubernetes) -> ControlPlane:
 
 
 def play(
-    access: Access, story: Callable[[KubernetesCluster], Awaitable[None]], **options: Any
+    access: ClusterAccess, story: Callable[[KubernetesCluster], Awaitable[None]], **options: Any
 ) -> None:
     """A story on one cluster."""
 
@@ -109,15 +109,15 @@ def test_a_document_that_fits_no_schema_is_refused_at_once(plane: ControlPlane) 
     wordy["spec"]["template"]["spec"]["containers"][0]["resources"] = limits
 
     async def story(cluster: KubernetesCluster) -> None:
-        with pytest.raises(RefusedError, match=r"\.spec\.replicas: expected numeric"):
+        with pytest.raises(ObjectRefusedError, match=r"\.spec\.replicas: expected numeric"):
             await cluster.apply(misfit)
-        with pytest.raises(RefusedError, match="quantities must match"):
+        with pytest.raises(ObjectRefusedError, match="quantities must match"):
             await cluster.apply(wordy)
-        with pytest.raises(RefusedError, match=r"\.spec\.replica: field not declared"):
+        with pytest.raises(ObjectRefusedError, match=r"\.spec\.replica: field not declared"):
             await cluster.apply(deployment(ns, replica=1))
 
     # It would take longer than the story lasts if it were tried again.
-    play(plane.access(), story, limits=Limits(pause_s=60, total_s=300))
+    play(plane.access(), story, limits=ServerLimits(pause_s=60, total_s=300))
 
 
 def test_whoever_is_unknown_or_not_allowed_is_told_so(plane: ControlPlane) -> None:
@@ -143,7 +143,7 @@ def test_a_certificate_and_a_kubeconfig_open_the_same_door(plane: ControlPlane) 
     """Whichever way we are known."""
     ns = plane.namespace()
     issued = plane.authority.issue("robot", group="system:masters")
-    known = Access(
+    known = ClusterAccess(
         name="by-certificate",
         server=plane.url,
         ca=plane.authority.certificate.read_text(),
@@ -156,7 +156,7 @@ def test_a_certificate_and_a_kubeconfig_open_the_same_door(plane: ControlPlane) 
 
     play(known, story)
     play(read_access(files=str(plane.kubeconfig())), story)
-    stranger = Access(name="stranger", server=plane.url, token=plane.tokens["admin"])
+    stranger = ClusterAccess(name="stranger", server=plane.url, token=plane.tokens["admin"])
 
     async def distrusted(cluster: KubernetesCluster) -> None:
         with pytest.raises(OutsideError, match="its certificate is not one we trust"):
@@ -219,7 +219,7 @@ def test_a_server_killed_in_the_middle_of_an_apply_is_waited_for(kubernetes: Kub
     done = 0
 
     async def story(cluster: KubernetesCluster) -> None:
-        async def one(number: int) -> Outcome:
+        async def one(number: int) -> ApplyOutcome:
             nonlocal done
             applied = await cluster.apply(deployment(ns, f"d{number}", replicas=0))
             done += 1
@@ -237,7 +237,7 @@ def test_a_server_killed_in_the_middle_of_an_apply_is_waited_for(kubernetes: Kub
         await asyncio.sleep(1)
         await asyncio.to_thread(plane.restart)
         outcomes = await asyncio.gather(*tasks)
-        assert set(outcomes) <= {Outcome.CREATED, Outcome.CONFIGURED}
+        assert set(outcomes) <= {ApplyOutcome.CREATED, ApplyOutcome.CONFIGURED}
         read = await cluster.read(ns, [DEPLOYMENT])
         assert read.complete
         assert {each.name for each in read.objects} == {f"d{n}" for n in range(count)}
@@ -248,7 +248,7 @@ def test_a_server_killed_in_the_middle_of_an_apply_is_waited_for(kubernetes: Kub
                 for each in read.objects
             )
         )
-        assert {each.outcome for each in again} == {Outcome.UNCHANGED}
+        assert {each.outcome for each in again} == {ApplyOutcome.UNCHANGED}
 
     play(plane.access(), story)
 
@@ -270,7 +270,7 @@ def test_whoever_follows_a_server_knows_what_is_there_after_it_died(
             with suppress(ExpiredError):
                 async with aclosing(cluster.watch(ns, CONFIG_MAP, after, "app")) as events:
                     async for event in events:
-                        gone = event.change is Change.DELETED
+                        gone = event.change is ObjectEvent.DELETED
                         (known.discard if gone else known.add)(event.object.name)
 
     async def story(cluster: KubernetesCluster) -> None:
@@ -417,7 +417,7 @@ def test_pages_that_grew_too_old_are_read_again(kubernetes: Kubernetes) -> None:
             assert [each.name for each in read.objects] == names
             assert read.complete
 
-    play(plane.access(), story, page=1, limits=Limits(concurrency_max=3))
+    play(plane.access(), story, page=1, limits=ServerLimits(concurrency_max=3))
 
 
 # Deployments that progress

@@ -18,7 +18,7 @@ from tidegate.engine.brakes.evidence import Gatherer, Pace
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.health import Evidence, health_verdicts
 from tidegate.kinds.integrations.client.prometheus_runs import PrometheusRuns
-from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kinds.integrations.core.waves.trial import ShardRun
 from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
 from tidegate.kubernetes.port import POD, Object
 from tidegate.kubernetes.simulated.api import SimulatedApi
@@ -362,7 +362,7 @@ def test_runs_of_pods_are_read_through_a_prometheus(stage: Stage) -> None:
         runs = PrometheusRuns(source)
         try:
             read = await runs.read(cluster, pods)
-            assert read == {"uid-good": Run(4, 0), "uid-bad": Run(7, 1)}
+            assert read == {"uid-good": ShardRun(4, 0), "uid-bad": ShardRun(7, 1)}
             assert runs.trouble == ""
             there = PrometheusRuns(source, cluster_label="instance")
             assert await there.read(cluster, pods) == {}

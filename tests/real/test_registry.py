@@ -24,17 +24,18 @@ from tests.real.registry import (
     with_tokens,
 )
 from tidegate.kinds.integrations.app.digests import Digests
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of, manifest_of
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import Problems
-from tidegate.registry.client.asking import Limits
 from tidegate.registry.client.registry import Lives, OciRegistry
-from tidegate.registry.document import Login, server
+from tidegate.registry.client.requests import RegistryLimits
+from tidegate.registry.document import RegistryLogin, server
 
 pytestmark = pytest.mark.real
 
-FAST = Limits(timeout_s=5, total_s=10, tries_max=2, pause_s=0.01, rest_s=0)
+FAST = RegistryLimits(timeout_s=5, total_s=10, tries_max=2, pause_s=0.01, rest_s=0)
 # Nothing is believed for longer than it takes to say.
 FORGETFUL = Lives(one_build=0, moving=0, missing=0)
 NAME = "app-sre/qontract-reconcile"
@@ -115,7 +116,7 @@ def test_more_tags_than_a_page_holds_are_listed(
 
 
 def test_a_name_and_a_password_open_a_registry(program: str, tmp_path: Path) -> None:
-    login = Login(USER, "open sesame").header
+    login = RegistryLogin(USER, "open sesame").header
     with running(program, tmp_path / "r", with_password(tmp_path / "r"), login) as images:
         pushed = images.push(NAME, "ed21267", "one")
         known = docker_config(tmp_path / "config.json", images.address)
@@ -200,7 +201,8 @@ def estate(address: str, pinned: str) -> Estate:
     bundle = with_integration(integration(MANAGED.replace("PINNED", pinned)))
     assert not bundle.errors
     site = Site(parameters={"IMAGE": f"{address}/estate/one"})
-    return estate_of(bundle.integrations, bundle.inventories, Problems(), site=site)
+    declared = INTEGRATIONS.of(bundle)
+    return estate_of(declared.integrations, declared.inventories, Problems(), site=site)
 
 
 def settled(address: str, pinned: str) -> tuple[Estate, Problems]:

@@ -24,8 +24,8 @@ from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.client.pods import Reach
-from tidegate.kubernetes.port import POD, Change
+from tidegate.kubernetes.client.pods import PodReach
+from tidegate.kubernetes.port import POD, ObjectEvent
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import Instant
 from tidegate.store.client.memory import MemoryStore
@@ -144,7 +144,7 @@ async def owners(stage: Stage, seen: list[set[str]]) -> AsyncIterator[None]:
         async with aclosing(events):
             async for event in events:
                 there[event.object.uid] = pod_of(event.object.document).env["SHARDS"]
-                if event.change is Change.DELETED:
+                if event.change is ObjectEvent.DELETED:
                     del there[event.object.uid]
                 seen.append(set(there.values()))
 
@@ -170,7 +170,7 @@ def done(image: str) -> Callable[[RoundResult], bool]:
 @asynccontextmanager
 async def staged(plane: ControlPlane, sharding: str = "") -> AsyncIterator[Stage]:
     """Everybody on the first image."""
-    cluster = KubernetesCluster(plane.access(), reach=Reach.DIRECT)
+    cluster = KubernetesCluster(plane.access(), reach=PodReach.DIRECT)
     stage = Stage(Declared(plane.namespace()), cluster)
     stage.declared.sharding = sharding or stage.declared.sharding
     try:

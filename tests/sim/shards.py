@@ -24,7 +24,7 @@ from tidegate.engine.worker import Settings, Worker
 from tidegate.kinds.integrations.core.workloads.live import pod_of, workload_of
 from tidegate.kinds.integrations.wire.run_numbers import read_run
 from tidegate.kinds.rollouts.kind import RolloutKind
-from tidegate.kubernetes.port import DEPLOYMENT, POD, STATEFUL_SET, Change
+from tidegate.kubernetes.port import DEPLOYMENT, POD, STATEFUL_SET, ObjectEvent
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
@@ -240,8 +240,8 @@ class _Witness:
             elif key[0] == POD:
                 self._pod(change, document)
 
-    def _deployment(self, name: str, change: Change, document: dict[str, Any]) -> None:
-        if change is Change.DELETED:
+    def _deployment(self, name: str, change: ObjectEvent, document: dict[str, Any]) -> None:
+        if change is ObjectEvent.DELETED:
             self.images.pop(name, None)
             return
         image = workload_of(document).image
@@ -292,21 +292,21 @@ class _Witness:
                     return True
         return False
 
-    def _pod(self, change: Change, document: dict[str, Any]) -> None:
+    def _pod(self, change: ObjectEvent, document: dict[str, Any]) -> None:
         pod = pod_of(document)
         self._pods[pod.uid] = pod.workload, pod.image
         self._names[pod.uid] = document["metadata"]["namespace"], pod.name
         if pod.workload.startswith(f"qontract-reconcile-{NUMBERED}"):
             self._shapes(change, pod.uid, pod.env["SHARDS"])
-        if change is Change.DELETED:
+        if change is ObjectEvent.DELETED:
             del self._pods[pod.uid], self._names[pod.uid]
 
-    def _shapes(self, change: Change, uid: str, shape: str) -> None:
+    def _shapes(self, change: ObjectEvent, uid: str, shape: str) -> None:
         shapes: dict[str, str] = self.__dict__.setdefault("shaped", {})
         shapes[uid] = shape
         if len(set(shapes.values())) > 1:
             self.broken.append(f"pods of {' and of '.join(sorted(set(shapes.values())))} shards")
-        if change is Change.DELETED:
+        if change is ObjectEvent.DELETED:
             del shapes[uid]
 
     def missing(self, tag: str) -> list[str]:

@@ -7,11 +7,11 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.shards import live_through
-from tidegate.kinds.integrations.app import fleet, resharding
-from tidegate.kinds.integrations.app.trials import Trials
-from tidegate.kinds.integrations.core.waves.staging import declared_of
+from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.trial import Trial
-from tidegate.kinds.integrations.core.workloads.estate import Place
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
+from tidegate.kinds.integrations.fleet import fleet, reshard
+from tidegate.kinds.integrations.fleet.trials import Trials
 from tidegate.kinds.rollouts.core.journal.facts import Declared
 
 STORIES = 12 if IN_CI else 3
@@ -42,7 +42,7 @@ def broken(seeds: range) -> str:
 def test_without_trials_a_failing_image_gets_past_the_canary(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def believed(_: Trials, place: Place, *__: object) -> dict[str, Trial]:
+    async def believed(_: Trials, place: ManagedPlace, *__: object) -> dict[str, Trial]:
         return {shard.workload: Trial(passed=True) for shard in place.shards}
 
     monkeypatch.setattr(Trials, "read", believed)
@@ -53,7 +53,7 @@ def test_without_trials_a_failing_image_gets_past_the_canary(
 def test_without_draining_two_numbers_of_shards_run_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resharding, "reshapes_of", lambda *_: [])
+    monkeypatch.setattr(reshard, "reshapes_of", lambda *_: [])
     assert "shards" in broken(range(1, 20))
 
 

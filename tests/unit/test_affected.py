@@ -5,8 +5,14 @@ from collections.abc import Mapping
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
-from tidegate.kinds.integrations.app.estate_source import estate_in
-from tidegate.kinds.integrations.core.review.affected import Affected, View, affected_by, tag_in
+from tidegate.kinds.integrations.app.estates import estate_in
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.review.affected import (
+    Affected,
+    CheckedSide,
+    affected_by,
+    tag_in,
+)
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Site
 
@@ -31,18 +37,18 @@ def _integration(
     return text + (f"managed:{place}" if sharding else "")
 
 
-def _view(text: str, tag: str = "", files: Mapping[str, str] = INVENTORY) -> View:
+def _view(text: str, tag: str = "", files: Mapping[str, str] = INVENTORY) -> CheckedSide:
     bundle = bundle_of({**files, "integrations/it.yml": text})
     assert not bundle.errors, bundle.findings
-    return View(
+    return CheckedSide(
         estate=estate_in(bundle, Site()),
-        integrations=bundle.integrations,
-        inventories=bundle.inventories,
+        integrations=INTEGRATIONS.of(bundle).integrations,
+        inventories=INTEGRATIONS.of(bundle).inventories,
         tag=tag,
     )
 
 
-def _affected(base: View, head: View, **changed: str) -> Affected:
+def _affected(base: CheckedSide, head: CheckedSide, **changed: str) -> Affected:
     """Files by their name, `_` for what a keyword cannot hold, with their schema."""
     files = {path: frozenset((schema,)) for path, schema in changed.items()}
     return affected_by(base, head, effects_of(base.estate, head.estate), files)
@@ -226,7 +232,9 @@ def test_cases_come_in_their_order() -> None:
             .replace("9", "1"),
         }
     )
-    view = View(estate=estate_in(bundle, Site()), integrations=bundle.integrations)
+    view = CheckedSide(
+        estate=estate_in(bundle, Site()), integrations=INTEGRATIONS.of(bundle).integrations
+    )
     assert [case.integration for case in _affected(view, view).cases] == ["b", "a"]
 
 

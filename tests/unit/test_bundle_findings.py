@@ -3,7 +3,8 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration, with_integration
-from tidegate.kinds.integrations.bundle.finding import RULES
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.wiring import bundle_rules
 
 SPEC = "spec: {resources: {requests: {cpu: 100m, memory: 100Mi}}}"
 PLACE = f"- namespace: {{$ref: {PRODUCTION}}}\n"
@@ -174,9 +175,9 @@ def test_shared_lists_of_integrations_are_followed() -> None:
         "c.yml": "$schema: /openshift/cluster-1.yml\nname: c\n"
         "disable: {integrations: {$ref: /shared.yml}}\n",
     }
-    assert bundle_of(files).inventories["clusters"][0].disabled_for == {"a"}
+    assert INTEGRATIONS.of(bundle_of(files)).inventories["clusters"][0].disabled_for == {"a"}
 
 
 def test_every_rule_is_described() -> None:
     """Whoever gets a finding can look up its rule."""
-    assert {row[0] for row in (*ERRORS, *WARNINGS)} <= RULES.keys()
+    assert {row[0] for row in (*ERRORS, *WARNINGS)} <= bundle_rules().keys()

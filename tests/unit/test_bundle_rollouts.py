@@ -3,8 +3,9 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, bundle_of, with_integration
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.bundle.section import Bundle
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.rollouts.core.strategy import OnFailure, StrategyType
 
 CAREFUL = """
@@ -35,8 +36,8 @@ def read(integration: str, **files: str) -> Bundle:
     return bundle_of({**INVENTORY, "integrations/t.yml": integration, **more})
 
 
-def rules(bundle: Bundle) -> list[Rules | None]:
-    (one,) = bundle.integrations
+def rules(bundle: Bundle) -> list[ImageRules | None]:
+    (one,) = INTEGRATIONS.of(bundle).integrations
     return [managed.rollout for managed in one.managed]
 
 
@@ -84,9 +85,9 @@ WRONG = [
     ("type: Progresive", "Progresive", 'did you mean "Progressive"?'),
     ("type: Progressive\nprogressive: {maxConcurrency: many}", '"many"', "write"),
     ("type: Progressive\nrun: 5", "unknown field", 'did you mean "runs"?'),
-    ("type: Progressive\nfailingRuns: 0", "0 would fail everybody", "1 or more"),
+    ("type: Progressive\nfailingRuns: 0", "0 would fail all shards", "1 or more"),
     ("type: Progressive\nruns: -1", "-1 is not a whole number", "write 0"),
-    ("type: Progressive\ngroups: [{name: a}]", "chooses everybody", "matchLabels"),
+    ("type: Progressive\ngroups: [{name: a}]", "chooses all shards", "matchLabels"),
     ("type: Progressive\ngroups: [{matchLabels: {a: b}}]", "missing", "name the group"),
     ("type: Progressive\ndryRun: {shards: a}", "unknown field", 'did you mean "shard"?'),
 ]
@@ -114,7 +115,7 @@ def test_a_file_of_rules_that_is_not_there_is_told_and_nobody_runs_without() -> 
 
 def test_overlap_is_read_wherever_sharding_stands_and_must_agree() -> None:
     text = "  sharding: {strategy: static, shards: 3, overlap: true}\n"
-    (one,) = with_integration(HEAD + places(text)).integrations
+    (one,) = INTEGRATIONS.of(with_integration(HEAD + places(text))).integrations
     assert [managed.sharding.overlap for managed in one.managed] == [True, False]
     twice = text + "  "
     spec = SPEC[:-1] + ", sharding: {overlap: false}}"

@@ -1,7 +1,6 @@
 """Our schemas mean the same to another validator; and each kind has one."""
 
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +10,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from referencing import Registry, Resource
 
+from tidegate.bundle.catalogue import catalogue
 from tidegate.documents.strict_yaml import read_documents
-from tidegate.kinds.integrations.bundle.schemas import (
-    FOLDER,
-    KINDS,
-    documents,
-    is_valid,
-    schema_faults,
-)
+from tidegate.wiring import bundle_sections
 
 ROOT = Path(__file__).parents[2]
+TYPES = catalogue(bundle_sections())
 REGISTRY: Any = Registry().with_resources(
-    (name, Resource.from_contents(schema)) for name, schema in documents().items()
+    (name, Resource.from_contents(schema)) for name, schema in TYPES.documents().items()
 )
-KIND_BY_SCHEMA = {schema: kind.name for kind in KINDS.values() for schema in kind.schemas}
 EXAMPLES: list[tuple[str, Any]] = [
-    (KIND_BY_SCHEMA[document.data["$schema"]], document.data)
+    (TYPES.by_schema[document.data["$schema"]], document.data)
     for path in sorted((ROOT / "examples" / "app-interface").rglob("*.y*ml"))
     for document, _ in read_documents("", path.read_text("utf-8"))
-    if document.data.get("$schema") in KIND_BY_SCHEMA
+    if document.data.get("$schema") in TYPES.by_schema
 ]
 JUNK = st.sampled_from([None, True, 1, -1, 1.5, "", "a", [], {}, ["a"], {"$ref": "/a"}, {"a": 1}])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_has_a_schema_that_is_one(kind: str) -> None:
+@pytest.mark.parametrize("kind", TYPES.types)
+def test_each_type_has_a_schema_that_is_one(kind: str) -> None:
     """It is valid, and says what it is about."""
-    schema = json.loads((FOLDER / f"{kind}.json").read_bytes())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema["title"]
+    found = [s for key, s in TYPES.documents().items() if key.rpartition("/")[2] == kind]
+    assert found
+    for schema in found:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["title"]
 
 
 def paths_in(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -68,8 +64,8 @@ def test_another_validator_gives_the_same_verdict(
     elif isinstance(holder, dict):
         del holder[last]
         holder["unknown"] = 1
-    other = jsonschema.Draft202012Validator({"$ref": f"tidegate:/{kind}"}, registry=REGISTRY)
-    assert is_valid(kind, document) == other.is_valid(document)
-    faults = schema_faults(kind, document)
-    assert bool(faults) != is_valid(kind, document)
+    other = jsonschema.Draft202012Validator(TYPES.schema(kind), registry=REGISTRY)
+    assert TYPES.is_valid(kind, document) == other.is_valid(document)
+    faults = TYPES.schema_faults(kind, document)
+    assert bool(faults) != TYPES.is_valid(kind, document)
     assert all(fault.message and fault.remedy for fault in faults)

@@ -5,6 +5,7 @@ from textwrap import indent
 import pytest
 
 from tests.bundles import PRODUCTION, integration, said, with_integration
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.sharding.model import Sharding
 
 RESOURCES = "resources: {requests: {cpu: 100m, memory: 100Mi}}"
@@ -22,7 +23,7 @@ def managed(beside: str = "", within: str = "") -> str:
 def sharding_of(entry: str) -> Sharding:
     bundle = with_integration(integration(entry))
     assert not bundle.errors, said(bundle.findings)
-    return bundle.integrations[0].managed[0].sharding
+    return INTEGRATIONS.of(bundle).integrations[0].managed[0].sharding
 
 
 SPELLINGS = [
@@ -127,7 +128,7 @@ def test_what_disagrees_is_refused(entry: str, problem: str) -> None:
     bundle = with_integration(integration(entry))
     assert problem in [each.message for each in bundle.findings]
     assert all(each.line > 1 for each in bundle.findings)
-    assert bundle.integrations[0].managed == ()
+    assert INTEGRATIONS.of(bundle).integrations[0].managed == ()
 
 
 def test_one_bad_place_leaves_the_others() -> None:
@@ -135,5 +136,5 @@ def test_one_bad_place_leaves_the_others() -> None:
     good = managed("sharding: {strategy: static, shards: 2}")
     bad = managed("sharding: {strategy: static, shards: 4}", "shards: 3")
     bundle = with_integration(integration(bad + good))
-    assert [each.sharding.shards for each in bundle.integrations[0].managed] == [2]
+    assert [each.sharding.shards for each in INTEGRATIONS.of(bundle).integrations[0].managed] == [2]
     assert bundle.errors

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.bundles import bundle_of
+from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
 from tidegate.kinds.upgrades.core.labels.bundled import (
     Bundled,
     BundledCluster,
@@ -103,7 +104,7 @@ PROD = BundledPolicy(
 def bundled(**changed: str) -> Bundled:
     """What the files declare, some of them changed; names of files with one underscore."""
     more = {name.replace("__", "/") + ".yml": text for name, text in changed.items()}
-    return bundle_of({**FILES, **more}).upgrades
+    return UPGRADES_SECTION.of(bundle_of({**FILES, **more}))
 
 
 def test_environments_and_organisations_are_read_with_what_they_name() -> None:
@@ -238,4 +239,4 @@ def test_what_is_wrong_with_integrations_is_no_gap() -> None:
     broken = "$schema: /app-sre/integration-1.yml\nname: 3\n"
     whole = bundle_of({**FILES, "integrations/x.yml": broken})
     assert whole.errors
-    assert whole.upgrades.gaps == ()
+    assert UPGRADES_SECTION.of(whole).gaps == ()

@@ -17,7 +17,7 @@ from tests.estates import (
 )
 from tidegate.kinds.integrations.core.sharding.model import Override
 from tidegate.kinds.integrations.core.sharding.selection import Selection, check_names
-from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.kinds.integrations.core.workloads.digests import with_digests
 from tidegate.kinds.integrations.core.workloads.estate import Estate, manifest_of
 from tidegate.model.problem import Problems
@@ -40,7 +40,7 @@ def test_everything_is_created_once_and_then_unchanged() -> None:
         ("Deployment", "created"),
         ("Deployment", "created"),
     ]
-    assert {change.verb for change in land.plan(wanted)} == {Verb.UNCHANGED}
+    assert {change.verb for change in land.plan(wanted)} == {ObjectAction.UNCHANGED}
 
 
 def test_a_new_image_is_told_with_its_restart() -> None:
@@ -50,7 +50,7 @@ def test_a_new_image_is_told_with_its_restart() -> None:
     wanted = estate(integration("a", managed("bbbbbbb")))
     for changes in (land.plan(wanted), land.foreseen(wanted)):
         (change,) = (each for each in changes if each.kind == "Deployment")
-        assert (change.verb, change.restarts) == (Verb.CONFIGURE, True)
+        assert (change.verb, change.restarts) == (ObjectAction.CONFIGURE, True)
         (one,) = change.differences
         assert one.field == "spec.template.spec.containers[int].image"
         assert (one.before, one.after) == (f"{REPOSITORY}:aaaaaaa", f"{REPOSITORY}:bbbbbbb")
@@ -63,7 +63,7 @@ def test_pinning_what_runs_changes_nothing() -> None:
     land.apply(estate(integration("a", managed("")), **digest))
     assert image(land, "a") == f"{REPOSITORY}:aaaaaaa@sha256:feed"
     pinned = estate(integration("a", managed("aaaaaaa")))
-    assert verbs(land.plan(pinned))[f"{BASE}a"] is Verb.UNCHANGED
+    assert verbs(land.plan(pinned))[f"{BASE}a"] is ObjectAction.UNCHANGED
 
 
 def test_who_knows_the_environment_is_told_of_the_image_it_keeps() -> None:
@@ -73,7 +73,7 @@ def test_who_knows_the_environment_is_told_of_the_image_it_keeps() -> None:
     land.apply(estate(integration("a", place), IMAGE_TAG="aaaaaaa"))
     wanted = estate(integration("a", place), IMAGE_TAG="bbbbbbb")
     (change,) = (each for each in land.plan(wanted) if each.kind == "Deployment")
-    assert (change.verb, change.differences) == (Verb.HELD, ())
+    assert (change.verb, change.differences) == (ObjectAction.STAGED, ())
     assert change.reason == "wants bbbbbbb; keeps aaaaaaa until its rollout moves it"
 
 
@@ -86,8 +86,8 @@ def test_who_has_an_image_of_its_own_does_not_restart_when_the_environment_moves
     land = Land()
     land.apply(estate(*both, IMAGE_TAG="aaaaaaa"))
     found = verbs(land.plan(estate(*both, IMAGE_TAG="bbbbbbb")))
-    assert found[f"{BASE}a-one"] is found[f"{BASE}b"] is Verb.UNCHANGED
-    assert found[f"{BASE}a-two"] is Verb.CONFIGURE
+    assert found[f"{BASE}a-one"] is found[f"{BASE}b"] is ObjectAction.UNCHANGED
+    assert found[f"{BASE}a-two"] is ObjectAction.CONFIGURE
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:feed"])
@@ -108,7 +108,7 @@ def test_a_staged_image_is_held_and_everything_else_applied() -> None:
     land.apply(estate(integration("a", managed("aaaaaaa", rollout=staged()))))
     wanted = estate(integration("a", managed("bbbbbbb", rollout=staged(), extraArgs="--more")))
     (change,) = (each for each in land.plan(wanted) if each.kind == "Deployment")
-    assert change.verb is Verb.CONFIGURE
+    assert change.verb is ObjectAction.CONFIGURE
     assert "keeps aaaaaaa" in change.held
     assert change.differences
     assert "image" not in {each.field.rpartition(".")[2] for each in change.differences}
@@ -124,7 +124,7 @@ def test_who_joins_during_a_rollout_starts_with_what_the_others_run() -> None:
     second = managed("bbbbbbb", accounts=True, rollout=rules)
     wanted = estate(integration("a", second), accounts=("one", "two", "three"))
     changes = {each.name: each for each in land.plan(wanted)}
-    assert changes[f"{BASE}a-three"].verb is Verb.CREATE
+    assert changes[f"{BASE}a-three"].verb is ObjectAction.CREATE
     assert "starts with aaaaaaa" in changes[f"{BASE}a-three"].reason
     land.apply(wanted)
     assert image(land, "a-three") == f"{REPOSITORY}:aaaaaaa"
@@ -144,8 +144,8 @@ def test_an_image_of_its_own_is_applied_whatever_the_rollout_does() -> None:
     pin = Override(shard="one", image_ref="ccccccc", where="f.yml:3")
     place = managed("bbbbbbb", accounts=True, rollout=rules, overrides=(pin,))
     found = verbs(land.plan(estate(integration("a", place))))
-    assert found[f"{BASE}a-one"] is Verb.CONFIGURE
-    assert found[f"{BASE}a-two"] is Verb.HELD
+    assert found[f"{BASE}a-one"] is ObjectAction.CONFIGURE
+    assert found[f"{BASE}a-two"] is ObjectAction.STAGED
 
 
 # Resharding
@@ -172,8 +172,8 @@ def test_another_split_is_left_to_the_engine(before: Any, after: Any, told: str)
     land.apply(estate(integration("a", before)))
     there = land.records()
     wanted = estate(integration("a", after))
-    changes = [each for each in land.plan(wanted) if each.verb is not Verb.UNCHANGED]
-    assert {each.verb for each in changes} == {Verb.RESHARD}
+    changes = [each for each in land.plan(wanted) if each.verb is not ObjectAction.UNCHANGED]
+    assert {each.verb for each in changes} == {ObjectAction.RESHARD}
     assert all(each.reason.startswith(told) for each in changes)
     land.apply(wanted, allow_mass_delete=True)
     assert land.records() == there
@@ -195,7 +195,7 @@ def test_a_set_that_is_stopped_has_no_owners() -> None:
     stop = (Override(shard="0", disabled=True), Override(shard="1", disabled=True))
     land.apply(estate(integration("a", managed(shards=2, overrides=stop))))
     changes = verbs(land.plan(estate(integration("a", managed(shards=3)))))
-    assert changes[f"{BASE}a-2"] is Verb.CREATE
+    assert changes[f"{BASE}a-2"] is ObjectAction.CREATE
 
 
 # Somebody else's
@@ -219,7 +219,7 @@ def test_what_is_somebody_elses_is_adopted_only_with_consent_and_without_a_resta
         land.somebody_applies(document)
     there = land.records()
     changes = land.foreseen(wanted)
-    assert {(each.verb, each.restarts) for each in changes} == {(Verb.ADOPT, False)}
+    assert {(each.verb, each.restarts) for each in changes} == {(ObjectAction.ADOPT, False)}
     assert land.apply(wanted) == ()
     assert land.records() == there
     assert {done.outcome for done in land.apply(wanted, adopt=True)} == {"adopted"}
@@ -227,7 +227,7 @@ def test_what_is_somebody_elses_is_adopted_only_with_consent_and_without_a_resta
         old = {path: v for path, v in there[where].fields.items() if path[0] == "spec"}
         assert {path: v for path, v in record.fields.items() if path[0] == "spec"} == old
         assert record.uid == there[where].uid
-    assert {change.verb for change in land.plan(wanted)} == {Verb.UNCHANGED}
+    assert {change.verb for change in land.plan(wanted)} == {ObjectAction.UNCHANGED}
 
 
 def test_what_was_adopted_is_ours_in_full_once_it_gets_another_image() -> None:
@@ -250,8 +250,8 @@ def test_what_is_part_of_something_else_is_left_alone_even_with_consent() -> Non
     document["metadata"]["ownerReferences"] = [{"kind": "Thing", "name": "t", "uid": "1"}]
     land.somebody_applies(document)
     (change,) = (e for e in land.plan(wanted, adopt=True) if e.name == document["metadata"]["name"])
-    assert change.verb is Verb.CONFLICT
-    assert change.reason == "it is part of thing/t, so left alone"
+    assert change.verb is ObjectAction.CONFLICT
+    assert change.reason == "it is part of thing/t, so unchanged"
 
 
 def test_drift_is_put_back_and_a_field_of_somebody_elses_is_a_conflict() -> None:
@@ -267,11 +267,11 @@ def test_drift_is_put_back_and_a_field_of_somebody_elses_is_a_conflict() -> None
     }
     land.somebody_applies(scaled)
     (change,) = (each for each in land.foreseen(wanted) if each.name == name)
-    assert (change.verb, change.drifted) == (Verb.CONFIGURE, True)
+    assert (change.verb, change.drifted) == (ObjectAction.CONFIGURE, True)
     assert change.reason == "changed since: spec.replicas by somebody"
     newer = estate(integration("a", managed("bbbbbbb")))
     (conflict,) = (each for each in land.foreseen(newer) if each.name == name)
-    assert conflict.verb is Verb.CONFLICT
+    assert conflict.verb is ObjectAction.CONFLICT
     assert conflict.reason.startswith("spec.replicas belongs to somebody")
     assert [d.outcome for d in land.apply(newer) if d.change.name == name] == ["conflict"]
     assert [d.outcome for d in land.apply(newer, adopt=True)] == ["configured"]
@@ -290,11 +290,13 @@ def test_one_may_go_and_two_of_few_may_not() -> None:
     land = Land()
     land.apply(five("a", "b", "c", "d"))
     one = land.plan(five("a", "b", "c"))
-    assert verbs(one)[f"{BASE}d"] is Verb.REMOVE
+    assert verbs(one)[f"{BASE}d"] is ObjectAction.REMOVE
     two = {each.name: each for each in land.plan(five("a", "b"))}
-    assert two[f"{BASE}d"].verb is Verb.KEPT
+    assert two[f"{BASE}d"].verb is ObjectAction.KEPT
     assert two[f"{BASE}d"].reason == ("2 of 5 at once; at most 1 without --allow-mass-delete")
-    assert verbs(land.plan(five("a", "b"), allow_mass_delete=True))[f"{BASE}d"] is Verb.REMOVE
+    assert (
+        verbs(land.plan(five("a", "b"), allow_mass_delete=True))[f"{BASE}d"] is ObjectAction.REMOVE
+    )
 
 
 def test_an_emptied_inventory_removes_nothing_whoever_allows_it() -> None:
@@ -304,7 +306,7 @@ def test_an_emptied_inventory_removes_nothing_whoever_allows_it() -> None:
     land.apply(estate(place, integration("b", managed())))
     empty = estate(place, integration("b", managed()), accounts=())
     changes = [e for e in land.plan(empty, allow_mass_delete=True) if e.integration == "a"]
-    assert {change.verb for change in changes} == {Verb.KEPT}
+    assert {change.verb for change in changes} == {ObjectAction.KEPT}
     assert changes[0].reason.startswith("a has no shard left")
 
 
@@ -313,7 +315,7 @@ def test_a_bundle_with_errors_or_with_nothing_removes_nothing() -> None:
     land = Land()
     land.apply(five("a", "b"))
     unsound = land.plan(five("a"), sound=False, allow_mass_delete=True)
-    assert verbs(unsound)[f"{BASE}b"] is Verb.KEPT
+    assert verbs(unsound)[f"{BASE}b"] is ObjectAction.KEPT
 
 
 def test_a_namespace_whose_last_integration_is_gone_is_cleaned() -> None:
@@ -322,7 +324,7 @@ def test_a_namespace_whose_last_integration_is_gone_is_cleaned() -> None:
     elsewhere = managed(where=namespace(name="other"))
     land.apply(estate(integration("a", managed(shards=20)), integration("b", elsewhere)))
     wanted = estate(integration("a", managed(shards=20)))
-    gone = [each for each in land.plan(wanted) if each.verb is Verb.REMOVE]
+    gone = [each for each in land.plan(wanted) if each.verb is ObjectAction.REMOVE]
     assert {(each.namespace, each.kind) for each in gone} == {
         ("other", "Deployment"),
         ("other", "Service"),

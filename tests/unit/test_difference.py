@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tidegate.kinds.integrations.core.workloads.difference import (
-    Difference,
+    ObjectDifference,
     differences,
     is_unchanged,
     laid_over,
@@ -86,7 +86,7 @@ def test_a_field_is_told_by_its_path_with_both_values(
     live = served()
     found = differences(live, laid_over(live, manifest))
     prefix = "spec.template.spec.containers[int]."
-    assert found == (Difference(prefix + told[0], told[1], told[2]),)
+    assert found == (ObjectDifference(prefix + told[0], told[1], told[2]),)
     assert restarts(live, found)
     assert not is_unchanged(live, manifest)
 
@@ -105,7 +105,7 @@ def test_what_is_outside_the_template_restarts_nothing() -> None:
 def test_who_has_no_pods_restarts_none() -> None:
     """A stopped workload may change as it likes, and a CronJob's next run has the new template."""
     live = served()
-    image = (Difference("spec.template.spec.containers[int].image", "a", "b"),)
+    image = (ObjectDifference("spec.template.spec.containers[int].image", "a", "b"),)
     assert restarts(live, image)
     live["spec"]["replicas"] = 0
     assert not restarts(live, image)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tidegate.edit.edit import edit, found, read_original
-from tidegate.edit.edits import AddField, AddItem, Edit, Note, Remove, Replace
+from tidegate.edit.edits import AddField, AddItem, Edit, LineNote, Remove, Replace
 from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace, parse_path
 from tidegate.model.errors import StaleError, UserError
 
@@ -34,7 +34,7 @@ def asked(spelt: dict[str, Any]) -> Edit:
     where = place(next(spelt[kind] for kind in kinds if kind in spelt))
     assert isinstance(where, YamlPlace)
     if "note" in spelt:
-        return Note(where, "tidegate:", spelt["text"])
+        return LineNote(where, "tidegate:", spelt["text"])
     if "remove" in spelt:
         return Remove(where)
     if "add_field" in spelt:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.kinds.integrations.core.review.fault import Attempt, End, Fault, judge
+from tidegate.kinds.integrations.core.review.fault import Attempt, CheckFault, End, judge
 
 OK = Attempt(end=End.EXITED, lines=("done",))
 SAYS = Attempt(end=End.EXITED, lines=("done", "more"))
@@ -17,65 +17,65 @@ NONE = Attempt(end=End.MISSING, words="docker: no such program")
 @pytest.mark.parametrize(
     "head, base, fault, words",
     [
-        ((OK,), (OK,), Fault.NOBODY, ""),
-        ((SAYS,), (OK,), Fault.NOBODY, ""),
-        ((OK,), (BAD, BAD), Fault.NOBODY, "mended: exit code 1 without the change"),
-        ((OK,), (), Fault.NOBODY, "new: nothing to compare it with"),
+        ((OK,), (OK,), CheckFault.OK, ""),
+        ((SAYS,), (OK,), CheckFault.OK, ""),
+        ((OK,), (BAD, BAD), CheckFault.OK, "fixed: exit code 1 without the change"),
+        ((OK,), (), CheckFault.OK, "new: nothing to compare it with"),
         (
             (OK,),
             (AWAY, AWAY),
-            Fault.NOBODY,
+            CheckFault.OK,
             "nothing to compare it with: without the change, no such image",
         ),
-        ((BAD, OK), (OK,), Fault.FLAKE, "exit code 1 at first, then it worked"),
-        ((SLOW, OK), (OK,), Fault.FLAKE, "not done after 5 s at first, then it worked"),
-        ((BAD, BAD), (OK,), Fault.CHANGE, "exit code 1; without the change it works"),
-        ((BAD, BAD), (BAD, OK), Fault.CHANGE, "exit code 1; without the change it works"),
-        ((SLOW, SLOW), (OK,), Fault.CHANGE, "not done after 5 s; without the change it works"),
+        ((BAD, OK), (OK,), CheckFault.FLAKE, "exit code 1 at first, then it worked"),
+        ((SLOW, OK), (OK,), CheckFault.FLAKE, "not done after 5 s at first, then it worked"),
+        ((BAD, BAD), (OK,), CheckFault.CHANGE, "exit code 1; without the change it works"),
+        ((BAD, BAD), (BAD, OK), CheckFault.CHANGE, "exit code 1; without the change it works"),
+        ((SLOW, SLOW), (OK,), CheckFault.CHANGE, "not done after 5 s; without the change it works"),
         (
             (BAD, BAD),
             (),
-            Fault.CHANGE,
+            CheckFault.CHANGE,
             "exit code 1; it is new, so there is nothing to compare it with",
         ),
-        ((BAD, BAD), (BAD, BAD), Fault.BASE, "exit code 1 on both sides, saying the same"),
+        ((BAD, BAD), (BAD, BAD), CheckFault.BASE, "exit code 1 on both sides, saying the same"),
         (
             (BAD, BAD),
             (WORSE, WORSE),
-            Fault.CHANGE,
+            CheckFault.CHANGE,
             "exit code 1; without the change it fails in another way: exit code 1",
         ),
         (
             (BAD, BAD),
             (OTHER, OTHER),
-            Fault.CHANGE,
+            CheckFault.CHANGE,
             "exit code 1; without the change it fails in another way: exit code 2",
         ),
         (
             (BAD, BAD),
             (SLOW, SLOW),
-            Fault.CHANGE,
+            CheckFault.CHANGE,
             "exit code 1; without the change it fails in another way: not done after 5 s",
         ),
         (
             (SLOW, SLOW),
             (SLOW, SLOW),
-            Fault.OUTSIDE,
+            CheckFault.OUTSIDE,
             "not done after 5 s, with the change and without it",
         ),
         (
             (BAD, BAD),
             (AWAY, AWAY),
-            Fault.OUTSIDE,
-            "exit code 1; nobody knows whether it is the change: no such image",
+            CheckFault.OUTSIDE,
+            "exit code 1; whether it is the change is not known: no such image",
         ),
-        ((AWAY, AWAY), (OK,), Fault.OUTSIDE, "no such image"),
-        ((NONE,), (NONE,), Fault.OURS, "docker: no such program"),
-        ((OK,), (NONE,), Fault.OURS, "docker: no such program"),
+        ((AWAY, AWAY), (OK,), CheckFault.OUTSIDE, "no such image"),
+        ((NONE,), (NONE,), CheckFault.OURS, "docker: no such program"),
+        ((OK,), (NONE,), CheckFault.OURS, "docker: no such program"),
     ],
 )
 def test_whose_fault_it_is(
-    head: tuple[Attempt, ...], base: tuple[Attempt, ...], fault: Fault, words: str
+    head: tuple[Attempt, ...], base: tuple[Attempt, ...], fault: CheckFault, words: str
 ) -> None:
     judgement = judge(head, base)
     assert (judgement.fault, judgement.words) == (fault, words)

@@ -1,7 +1,7 @@
 """Tables: columns stand beneath each other, and on a narrow terminal none is lost."""
 
 from tidegate.explain.table import layout
-from tidegate.kinds.integrations.cli.shards import in_order
+from tidegate.kinds.integrations.app.shards import in_order
 
 HEAD = ("NAME", "STATUS", "DONE", "WHY")
 LONG = "integrations/slack-usergroups@prod"

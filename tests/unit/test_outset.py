@@ -4,12 +4,12 @@ from msgspec.structs import replace
 
 from tests.engine.stage import rollout_part
 from tests.estates import estate, integration, managed, staged
-from tidegate.cli.pace import ASSUMED
+from tidegate.cli.pace import ASSUMED, usual_pace
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Braked, Mode
-from tidegate.kinds.integrations.cli.preview.schedule import Scheduler
+from tidegate.kinds.integrations.app.preview.schedule import Scheduler
 from tidegate.kinds.integrations.core.sharding.model import Override
 from tidegate.kinds.integrations.core.waves.outset import (
     Move,
@@ -17,7 +17,7 @@ from tidegate.kinds.integrations.core.waves.outset import (
     outset_of,
     reshapes_between,
 )
-from tidegate.kinds.integrations.core.waves.rules import DryRun, Rules
+from tidegate.kinds.integrations.core.waves.rules import DryRunRule, ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
@@ -31,14 +31,14 @@ from tidegate.wiring import open_store
 
 MINUTE = 60 * SECOND
 NOW = Instant(1_800_000_000 * SECOND)
-ONE_BY_ONE = Rules(
+ONE_BY_ONE = ImageRules(
     strategy=Strategy(
         StrategyType.PROGRESSIVE, soak=Duration(5 * MINUTE), max_concurrency=Limit(1)
     ),
 )
 
 
-def _estate(image: str, *overrides: Override, rules: Rules | None = ONE_BY_ONE) -> Estate:
+def _estate(image: str, *overrides: Override, rules: ImageRules | None = ONE_BY_ONE) -> Estate:
     return estate(
         integration("tf", managed(image, accounts=True, overrides=overrides, rollout=rules))
     )
@@ -94,8 +94,13 @@ def _journal(move: Move, rollout: Rollout, *reports: Target) -> Store:
     return store
 
 
+def pace(store: Store, partition: str) -> tuple[Duration, str]:
+    """How long a change takes, as the journal has it."""
+    return usual_pace(store, partition, None)
+
+
 def _schedule(store: Store, move: Move) -> list[tuple[str, tuple[str, ...], int | None]]:
-    found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
+    found = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True)
     return [
         (each.name, each.shards, None if each.done_at is None else (each.done_at - NOW) // MINUTE)
         for each in found.stages
@@ -110,7 +115,7 @@ def test_dates_follow_from_slots_and_soak() -> None:
 
 
 def test_a_dry_run_comes_first() -> None:
-    rules = Rules(strategy=ONE_BY_ONE.strategy, dry_run=DryRun(shard="two"))
+    rules = ImageRules(strategy=ONE_BY_ONE.strategy, dry_run=DryRunRule(shard="two"))
     (move,) = moves_of(_estate("aaaaaaa", rules=rules), _estate("bbbbbbb", rules=rules))
     (dry, rest) = _schedule(open_store("memory:"), move)
     assert dry == ("dry run", ("tf/dry-run",), 15)
@@ -129,7 +134,7 @@ def test_a_rollout_under_way_is_finished_first() -> None:
     (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
     store = _journal(under_way, Rollout(revision="bbbbbbb", last_good="aaaaaaa"), *UNDER_WAY)
     (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
-    found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
+    found = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True)
     assert found.under_way == "bbbbbbb"
     # 5 m and a soak for the one in flight, 15 m for the last: then the next sets out.
     assert found.starts_at == NOW + 25 * MINUTE
@@ -149,7 +154,7 @@ def test_what_starts_of_the_one_that_goes_first_is_no_date_of_ours() -> None:
     block = {"revision": "ccccccc", "owner": "ops", "reason": "loses volumes"}
     store.append(BRAKES, [Note(NOW, "test", Braked(brake="block", name="c", document=block))])
     (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
-    (stage,) = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True).stages
+    (stage,) = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True).stages
     assert (stage.starts_at, stage.done_at) == (None, None)
     assert "loses volumes" in stage.held_by
 
@@ -157,7 +162,7 @@ def test_what_starts_of_the_one_that_goes_first_is_no_date_of_ours() -> None:
 def test_a_pause_leaves_no_date() -> None:
     (move,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
     store = _journal(move, Rollout(revision="aaaaaaa", completed=True, paused=True))
-    found = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True)
+    found = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True)
     (stage,) = found.stages
     assert (stage.starts_at, stage.held_by) == (None, "the rollout is paused")
     assert found.under_way == ""  # that one is completed
@@ -181,7 +186,7 @@ def test_one_that_is_held_leaves_its_group_without_an_end() -> None:
     store = open_store("memory:")
     braked = Braked(brake="hold", name="inc", document=hold)
     store.append(BRAKES, [Note(NOW, "test", braked)])
-    (stage,) = Scheduler(store, BrakeBook(store), NOW, None).of(move, complete=True).stages
+    (stage,) = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True).stages
     assert (stage.starts_at, stage.done_at) == (NOW, None)
     assert stage.held_by == "hold inc: r (ops)"
     (clash,) = stage.clashes

@@ -3,17 +3,18 @@
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration
-from tidegate.kinds.integrations.app.pins import Pin, pinned, unpinned
-from tidegate.kinds.integrations.bundle.joining import Bundle
+from tidegate.bundle.section import Bundle
+from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
 from tidegate.kinds.integrations.bundle.lint import overdue
-from tidegate.kinds.integrations.core.review.notes import Note, read_note
-from tidegate.kinds.integrations.core.review.pinning import (
-    Aim,
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.review.aims import (
+    PinTarget,
     aims_of,
     chosen,
     image_to_keep,
     touched,
 )
+from tidegate.kinds.integrations.core.review.notes import PinNote, read_note
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problems
@@ -34,22 +35,23 @@ def files(entry: str) -> dict[str, bytes]:
 def estate(bundle: Bundle) -> Estate:
     """What a sound bundle comes to."""
     problems = Problems()
-    found = estate_of(bundle.integrations, bundle.inventories, problems)
+    declared = INTEGRATIONS.of(bundle)
+    found = estate_of(declared.integrations, declared.inventories, problems)
     assert not problems.errors, [problem.text() for problem in problems.errors]
     return found
 
 
-def aims(entry: str) -> dict[str, Aim]:
+def aims(entry: str) -> dict[str, PinTarget]:
     """Every shard there is, by what overrides call it."""
     bundle = bundle_of(files(entry))
-    return {aim.shard: aim for aim in aims_of(estate(bundle), bundle.inventories)}
+    return {aim.shard: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
 
 
 def after_pin(entry: str, *shards: str, image: str = "f929a38", note: str | None = None) -> str:
     """The entry with shards pinned."""
     known = aims(entry)
     asked = [
-        (known[name].place, Pin(shard=name, image=image, ref=known[name].ref, note=note))
+        (known[name].place, ImagePin(shard=name, image=image, ref=known[name].ref, note=note))
         for name in shards
     ]
     return _entry(entry, pinned(files(entry).__getitem__, asked))
@@ -195,9 +197,9 @@ def test_a_shard_whose_file_holds_others_goes_by_its_name() -> None:
     """No override can name it by file."""
     both = "---\n$schema: /aws/account-1.yml\nname: x\n---\n$schema: /app-sre/x-1.yml\nname: b\n"
     bundle = bundle_of({**files(BLOCK), "aws/both.yml": both.encode()})
-    known = {aim.shard: aim for aim in aims_of(estate(bundle), bundle.inventories)}
+    known = {aim.shard: aim for aim in aims_of(estate(bundle), INTEGRATIONS.of(bundle).inventories)}
     assert (known["x"].ref, known["app-sre"].ref) == ("", "/aws/app-sre/account.yml")
-    pin = Pin(shard="x", image="f929a38", ref=known["x"].ref)
+    pin = ImagePin(shard="x", image="f929a38", ref=known["x"].ref)
     (edited,) = pinned(files(BLOCK).__getitem__, [(known["x"].place, pin)])
     assert b"    - shard: x\n      imageRef: f929a38\n" in edited.data
 
@@ -210,7 +212,7 @@ def test_what_is_left_with_nothing_to_say_goes_along(before: str, after: str) ->
 
 def test_a_note_says_by_whom_until_when_and_why() -> None:
     """Whatever is in a reason stays on one line, and is read again."""
-    note = Note(by="ann: x", reason="it's #4:\n  see https://x/y", until="2026-12-01")
+    note = PinNote(by="ann: x", reason="it's #4:\n  see https://x/y", until="2026-12-01")
     assert note.text == "pinned by ann x until 2026-12-01: it's #4: see https://x/y"
     read = read_note(note.text)
     assert read is not None
@@ -226,13 +228,13 @@ def test_a_note_says_by_whom_until_when_and_why() -> None:
 
 def test_a_pin_whose_time_is_over_is_found_by_the_clock() -> None:
     """From the end of its day on; with whom to ask and what to write."""
-    note = Note(by="ann", reason="why", until="2026-12-01").text
+    note = PinNote(by="ann", reason="why", until="2026-12-01").text
     text = after_pin(BLOCK, "app-sre", note=note)
     bundle = bundle_of(files(text))
     assert bundle.findings == ()
     end = parse_instant("2026-12-02T00:00:00Z")
-    assert list(overdue(bundle.integrations, Instant(end - SECOND))) == []
-    (late,) = overdue(bundle.integrations, end)
+    assert list(overdue(INTEGRATIONS.of(bundle).integrations, Instant(end - SECOND))) == []
+    (late,) = overdue(INTEGRATIONS.of(bundle).integrations, end)
     assert (late.file, late.line, late.rule, late.severity) == (FILE, 9, "expired-pin", "warning")
     assert late.message == "app-sre was to stay on f929a38 until 2026-12-01 (ann: why)"
     assert "tidegate unpin terraform-resources --shard app-sre --environment" in late.remedy
@@ -246,7 +248,7 @@ def test_a_pin_equal_to_the_default_is_told_unless_it_says_why() -> None:
     assert bundle_of(files(noted)).findings == ()
     odd = after_pin(BLOCK, "app-sre", note="for now")
     (found,) = bundle_of(files(odd)).findings
-    assert "does not say by whom" in found.message
+    assert "does not name its author" in found.message
     assert found.remedy.startswith("write # tidegate: pinned by NAME")
 
 
@@ -282,7 +284,7 @@ def test_shards_are_found_by_any_of_their_names() -> None:
     "runs, words",
     [
         ("mixed", "its sub-shards run different images"),
-        ("", "nobody knows what it runs"),
+        ("", "what it runs is not known"),
         ("quay.io/me/fork:1", "which is not of quay.io/app-sre/qontract-reconcile"),
     ],
 )

@@ -3,16 +3,16 @@
 import re
 
 from tests.estates import estate, integration, managed, staged
-from tidegate.kinds.integrations.bundle.finding import Finding
-from tidegate.kinds.integrations.cli.preview.markdown import SIZE_MAX, markdown
-from tidegate.kinds.integrations.cli.preview.prospect import (
-    Environment,
-    Pinned,
-    Preview,
-    Warned,
+from tidegate.bundle.finding import BundleFinding
+from tidegate.kinds.integrations.app.preview.prospect import (
+    EnvironmentEffect,
+    KeptShard,
+    PreviewWarning,
+    Prospect,
     images_of,
 )
-from tidegate.kinds.integrations.cli.preview.words import date
+from tidegate.kinds.integrations.app.preview.words import date
+from tidegate.kinds.integrations.cli.preview.markdown import SIZE_MAX, markdown
 from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate
 from tidegate.kinds.integrations.core.waves.outset import moves_of
 from tidegate.model.time import Instant, parse_instant
@@ -20,7 +20,7 @@ from tidegate.model.time import Instant, parse_instant
 EVIL = "x`|\\\n/merge @all <b> [a](b) </details>"
 
 
-def _preview(name: str, count: int) -> Preview:
+def _preview(name: str, count: int) -> Prospect:
     """A change of which everything has a name of somebody's choice."""
     effects = tuple(
         Effect(
@@ -38,10 +38,10 @@ def _preview(name: str, count: int) -> Preview:
         )
         for i in range(count)
     )
-    finding = Finding(
+    finding = BundleFinding(
         file=name, line=1, column=1, severity="error", rule="value", path=name, message=name
     )
-    here = Environment(
+    here = EnvironmentEffect(
         name=name,
         shards_before=count,
         shards_after=count,
@@ -54,8 +54,8 @@ def _preview(name: str, count: int) -> Preview:
     )
     base = estate(integration("tf", managed("aaaaaaa", rollout=None)))
     head = estate(integration("tf", managed(name, rollout=staged())))
-    return Preview(
-        told=name,
+    return Prospect(
+        words=name,
         base="",
         head=None,
         prefix=name,
@@ -65,10 +65,10 @@ def _preview(name: str, count: int) -> Preview:
         environments=(here,) * count,
         moves=moves_of(base, head),
         schedules=(),
-        pinned=(Pinned(name, name, name, name),) * count,
-        warnings=(Warned("removal", name),) * count,
+        pinned=(KeptShard(name, name, name, name),) * count,
+        warnings=(PreviewWarning("removal", name),) * count,
         findings=(finding,) * count,
-        mended=1,
+        fixed=1,
     )
 
 

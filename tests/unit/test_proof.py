@@ -7,8 +7,8 @@ from tests.estates import REPOSITORY, estate, integration, managed, staged
 from tidegate.kinds.integrations.core.review.proof import Proof, moved_tags, proof_of
 from tidegate.kinds.integrations.core.sharding.inventory import row_of
 from tidegate.kinds.integrations.core.sharding.model import Override
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, kind_of
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload, pod_of
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit, kind_of
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod, pod_of
 
 A, B = (f"{REPOSITORY}:{tag * 7}" for tag in "ab")
 D1, D2 = (f"sha256:{digit * 64}" for digit in "12")
@@ -16,7 +16,7 @@ D1, D2 = (f"sha256:{digit * 64}" for digit in "12")
 
 def _place(
     image: str = "aaaaaaa", *, override: Override | None = None, rules: bool = False
-) -> Place:
+) -> ManagedPlace:
     place = managed(
         image,
         accounts=True,
@@ -31,12 +31,12 @@ def _pod(image: str = A, digest: str = D1, name: str = "p") -> Pod:
     return Pod(uid=name, name=name, workload="w", image=image, image_id=said, ready=True)
 
 
-def _proof(place: Place, given: str | None, *pods: Pod, replicas: int = 1) -> Proof:
+def _proof(place: ManagedPlace, given: str | None, *pods: Pod, replicas: int = 1) -> Proof:
     unit: Unit = place.units[0]
     name, kind = unit.shards[0].workload, kind_of(place.managed)
     workloads = {}
     if given is not None:
-        workloads[name] = Workload(kind=kind, name=name, image=given, replicas=replicas)
+        workloads[name] = LiveWorkload(kind=kind, name=name, image=given, replicas=replicas)
     moved_by = "rollout it" if place.managed.rollout is not None else ""
     row = row_of(place, unit, kind, workloads, {name: pods}, {}, moved_by=moved_by)
     return proof_of(place, unit, row, workloads, {name: pods})
@@ -73,7 +73,7 @@ def test_a_shard_is_as_promised_if_all_its_pods_are(
 
 def test_a_rollout_that_holds_it_is_named() -> None:
     proof = _proof(_place("bbbbbbb", rules=True), A, _pod())
-    assert proof.why == "Git wants bbbbbbb; held at aaaaaaa by rollout it"
+    assert proof.why == "Git wants bbbbbbb; stays on aaaaaaa until rollout it moves it"
     assert proof.running == ("aaaaaaa",)
 
 

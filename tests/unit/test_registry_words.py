@@ -5,8 +5,8 @@ import pytest
 from tidegate.model.errors import UserError
 from tidegate.registry.document import (
     Challenge,
+    ConfigLogin,
     DockerConfig,
-    Entry,
     Reference,
     challenge,
     helper_for,
@@ -78,11 +78,11 @@ def test_a_token_is_asked_for_before_a_password() -> None:
 
 CONFIG = DockerConfig(
     auths={
-        "https://quay.io/v1/": Entry(auth="dTpw"),
-        "quay.io/app-sre": Entry(username="bot", password="s:3"),
-        "https://index.docker.io/v1/": Entry(auth="aHViOng="),
-        "empty.example": Entry(),
-        "broken.example": Entry(auth="%%%"),
+        "https://quay.io/v1/": ConfigLogin(auth="dTpw"),
+        "quay.io/app-sre": ConfigLogin(username="bot", password="s:3"),
+        "https://index.docker.io/v1/": ConfigLogin(auth="aHViOng="),
+        "empty.example": ConfigLogin(),
+        "broken.example": ConfigLogin(auth="%%%"),
     },
     credHelpers={"ecr.example": "ecr-login"},
 )

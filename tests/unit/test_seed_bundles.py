@@ -6,6 +6,7 @@ What an example leaves out (`...`) is written in, and a fragment is put where it
 import pytest
 
 from tests.bundles import integration, with_integration
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.sharding.model import Override
 
 SUB_SHARDS = """\
@@ -107,14 +108,14 @@ def test_everything_else_is_taken(managed: str) -> None:
     """No error; and what is said means what the text around the example says it does."""
     bundle = with_integration(integration(managed))
     assert not bundle.errors
-    assert len(bundle.integrations[0].managed) == 1
+    assert len(INTEGRATIONS.of(bundle).integrations[0].managed) == 1
 
 
 def test_both_documents_of_an_example_may_stand_in_one_file() -> None:
     """The first example is two documents parted by `---`."""
     two = integration(SUB_SHARDS.replace("2Gazillions", "2Gi"), "openshift-resources")
     bundle = with_integration(f"{two}---\n{integration(STATIC)}")
-    assert [each.name for each in bundle.integrations] == [
+    assert [each.name for each in INTEGRATIONS.of(bundle).integrations] == [
         "openshift-resources",
         "terraform-resources",
     ]
@@ -124,7 +125,7 @@ def test_both_documents_of_an_example_may_stand_in_one_file() -> None:
 def test_overrides_mean_what_the_documents_say() -> None:
     """20 and 5 sub-shards, amounts as Kubernetes takes them, and the shard by its name."""
     bundle = with_integration(integration(SUB_SHARDS.replace("2Gazillions", "2Gi")))
-    first, second = bundle.integrations[0].managed[0].sharding.overrides
+    first, second = INTEGRATIONS.of(bundle).integrations[0].managed[0].sharding.overrides
     assert (first.shard, first.sub_shards) == ("appsrep05ue1", 20)
     assert second == Override(
         shard="app-sre-stage-01",
@@ -141,7 +142,7 @@ def test_overrides_mean_what_the_documents_say() -> None:
 def test_an_account_may_be_named_by_its_file() -> None:
     """`$ref` to an account is the account's shard, wherever the override stands."""
     bundle = with_integration(integration(BY_ACCOUNT.format(image="foo", default="stable")))
-    sharding = bundle.integrations[0].managed[0].sharding
+    sharding = INTEGRATIONS.of(bundle).integrations[0].managed[0].sharding
     assert sharding.strategy == "per-aws-account"
     assert [(each.shard, each.image_ref) for each in sharding.overrides] == [
         ("app-int-example-01", "foo")

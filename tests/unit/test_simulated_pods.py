@@ -11,7 +11,12 @@ import pytest
 from tidegate.documents.strict_yaml import read_yaml
 from tidegate.kubernetes.port import CRON_JOB, JOB, POD
 from tidegate.kubernetes.simulated.api import SimulatedApi
-from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, Start, Workload, read_behaviour
+from tidegate.kubernetes.simulated.behaviour_doc import (
+    Behaviour,
+    ContainerPurpose,
+    ContainerStart,
+    read_behaviour,
+)
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.kubernetes.simulated.fields import unflatten
 from tidegate.kubernetes.simulated.life.cron import parse_schedule
@@ -348,7 +353,7 @@ def test_rules_count_field_by_field_the_later_over_the_earlier() -> None:
     assert behaviour.of("v1").takes == 2 * SECOND
     assert behaviour.of("v2-y").takes == 3 * SECOND
     both = behaviour.of("v2-x", "any", "b1", "prod-1")
-    assert (both.start, both.takes, both.fails_from) == (Start.NEVER_READY, 4 * SECOND, 1)
+    assert (both.start, both.takes, both.fails_from) == (ContainerStart.NEVER_READY, 4 * SECOND, 1)
     assert both.ready_after == SECOND
     assert not behaviour.of("v2-x", "any", "b1", "stage-1").fails(1)
 
@@ -357,8 +362,8 @@ def test_a_dry_run_may_be_well_where_the_loop_is_not() -> None:
     """By the workload."""
     found = example()
     rest = "superdangerous", "terraform-resources", "app-sre-stage", "c"
-    assert found.of(*rest, Workload.LOOP).fails(1)
-    assert not found.of(*rest, Workload.JOB).fails(1)
+    assert found.of(*rest, ContainerPurpose.LOOP).fails(1)
+    assert not found.of(*rest, ContainerPurpose.JOB).fails(1)
 
 
 def test_every_mistake_in_a_behaviour_is_told() -> None:

@@ -4,10 +4,11 @@ import msgspec
 import pytest
 
 from tests.bundles import PRODUCTION, integration, with_integration
-from tidegate.kinds.integrations.core.waves.rules import Rules
-from tidegate.kinds.integrations.core.waves.standing import standing_of
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit, estate_of
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.waves.shard_state import standing_of
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit, estate_of
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.model.problem import Problems
 from tidegate.model.target import Status
@@ -20,10 +21,15 @@ MANAGED = f"""
 """
 
 
-def place(digest: str) -> tuple[Place, Unit]:
+def place(digest: str) -> tuple[ManagedPlace, Unit]:
     bundle = with_integration(integration(MANAGED))
     digests = {f"{REPOSITORY}:ed21267": digest} if digest else {}
-    found = estate_of(bundle.integrations, bundle.inventories, Problems(), digests=digests)
+    found = estate_of(
+        INTEGRATIONS.of(bundle).integrations,
+        INTEGRATIONS.of(bundle).inventories,
+        Problems(),
+        digests=digests,
+    )
     return found.places[0], found.places[0].units[0]
 
 
@@ -31,7 +37,7 @@ def reported(known: str, runs: str, *pulled: str) -> str | None:
     """What is reported of a unit that runs an image, its pods having pulled some digests."""
     where, unit = place(known)
     name = unit.shards[0].workload
-    workload = Workload(kind="Deployment", name=name, image=f"{REPOSITORY}{runs}")
+    workload = LiveWorkload(kind="Deployment", name=name, image=f"{REPOSITORY}{runs}")
     pods = [
         Pod(
             uid=str(at),
@@ -42,7 +48,7 @@ def reported(known: str, runs: str, *pulled: str) -> str | None:
         )
         for at, digest in enumerate(pulled)
     ]
-    rules = Rules(strategy=Strategy(StrategyType.ALL), runs=0)
+    rules = ImageRules(strategy=Strategy(StrategyType.ALL), runs=0)
     target = standing_of(
         unit, rules, REPOSITORY, {name: workload}, {name: pods}, {}, {}, where.wanted(unit)
     )
@@ -83,8 +89,8 @@ def test_a_pod_that_is_ending_does_not_say_what_runs() -> None:
     image = f"{REPOSITORY}:ed21267"
     old = Pod(uid="1", name="a", workload=name, image=image, image_id=f"x@{TWO}", ending=True)
     new = msgspec.structs.replace(old, uid="2", image_id=f"x@{ONE}", ending=False)
-    rules = Rules(strategy=Strategy(StrategyType.ALL), runs=0)
-    workload = Workload(kind="Deployment", name=name, image=image)
+    rules = ImageRules(strategy=Strategy(StrategyType.ALL), runs=0)
+    workload = LiveWorkload(kind="Deployment", name=name, image=image)
     target = standing_of(
         unit, rules, REPOSITORY, {name: workload}, {name: [old, new]}, {}, {}, where.wanted(unit)
     )

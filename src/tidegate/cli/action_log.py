@@ -2,13 +2,13 @@
 
 import sys
 
-from tidegate.kinds.integrations.app.applying import BAD, Done, Outcome
-from tidegate.kinds.integrations.core.workloads.change import Verb
+from tidegate.kinds.integrations.app.executor import BAD, ObjectOutcome, ObjectResult
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.settings.settings import Settings
 from tidegate.telemetry.log import Log
 from tidegate.wiring import clock
 
-_WORDS = {Verb.REMOVE: "delete"}
+_WORDS = {ObjectAction.REMOVE: "delete"}
 
 
 class ActionLog:
@@ -27,12 +27,16 @@ class ActionLog:
         if self._log is not None:
             self._log.close()
 
-    def acted(self, done: Done, *, dry_run: bool = False) -> None:
+    def acted(self, done: ObjectResult, *, dry_run: bool = False) -> None:
         """One action, whatever came of it."""
         if self._log is None:
             return
         change = done.change
-        word = "release" if done.outcome is Outcome.RELEASED else _WORDS.get(change.verb, "apply")
+        word = (
+            "release"
+            if done.outcome is ObjectOutcome.RELEASED
+            else _WORDS.get(change.verb, "apply")
+        )
         line = [word, change.cluster, change.namespace, change.kind, change.name]
         keys = {"outcome": done.outcome.value} | ({"dry_run": True} if dry_run else {})
         if done.detail:

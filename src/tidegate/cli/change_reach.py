@@ -6,12 +6,11 @@ from pathlib import Path
 import msgspec
 
 from tidegate import wiring
+from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.app.estate_source import estate_in
-from tidegate.kinds.integrations.bundle.joining import Bundle
-from tidegate.kinds.integrations.bundle.reading import read_bundle
-from tidegate.kinds.integrations.cli.revisions import new_errors
+from tidegate.kinds.integrations.app.comparison import new_errors
+from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.cli.site import site_of
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate
@@ -33,7 +32,7 @@ class IntegrationReach:
         found = ChangeReach(pinned=_located(tree, _pinned(estate)), errors_before=before.errors)
         if not files:
             return found
-        after = read_bundle(EditedTree(tree, dict(files)), wiring.bundle_cache())
+        after = wiring.read_bundle(EditedTree(tree, dict(files)), wiring.bundle_cache())
         return msgspec.structs.replace(
             found,
             reached=_reached(tree, estate, estate_in(after, site_of(self._settings))),
@@ -43,7 +42,7 @@ class IntegrationReach:
     def _read(self, commit: str) -> tuple[Tree, Bundle, Estate]:
         if commit not in self._before:
             tree = wiring.open_tree(self._folder, commit)
-            bundle = read_bundle(tree, wiring.bundle_cache())
+            bundle = wiring.read_bundle(tree, wiring.bundle_cache())
             self._before[commit] = tree, bundle, estate_in(bundle, site_of(self._settings))
         return self._before[commit]
 

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 
 from tidegate import __version__
-from tidegate.kinds.integrations.bundle.finding import RULES, Finding
+from tidegate.bundle.finding import BundleFinding
 
 # What SARIF 2.1.0 calls itself.
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def text(findings: Sequence[Finding], prefix: str) -> str:
+def text(findings: Sequence[BundleFinding], prefix: str) -> str:
     """A line each: where, how bad, what, and what to write."""
     return "\n".join(
         f"{prefix}{each.file}:{each.line}:{each.column}: {each.severity}: {said(each)}"
@@ -20,13 +20,13 @@ def text(findings: Sequence[Finding], prefix: str) -> str:
     )
 
 
-def as_json(findings: Sequence[Finding], prefix: str) -> str:
+def as_json(findings: Sequence[BundleFinding], prefix: str) -> str:
     """A document with all of them."""
     rows = [{**msgspec.structs.asdict(each), "file": prefix + each.file} for each in findings]
     return _formatted({"findings": rows})
 
 
-def github(findings: Sequence[Finding], prefix: str) -> str:
+def github(findings: Sequence[BundleFinding], prefix: str) -> str:
     """Commands that put each beside its line in a pull request."""
     return "\n".join(
         annotation(
@@ -51,16 +51,20 @@ def annotation(severity: str, message: str, **properties: str) -> str:
 _LEVELS = {"note": "notice"}
 
 
-def sarif(findings: Sequence[Finding], prefix: str) -> str:
+def sarif(findings: Sequence[BundleFinding], prefix: str) -> str:
     """A log in the Static Analysis Results Interchange Format."""
-    rules = [{"id": name, "shortDescription": {"text": RULES[name]}} for name in RULES]
+    from tidegate.wiring import bundle_rules
+
+    rules = [
+        {"id": name, "shortDescription": {"text": text}} for name, text in bundle_rules().items()
+    ]
     driver = {"name": "tidegate", "version": __version__, "rules": rules}
     results = [_result(each, prefix) for each in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return _formatted({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-FORMATS: dict[str, Callable[[Sequence[Finding], str], str]] = {
+FORMATS: dict[str, Callable[[Sequence[BundleFinding], str], str]] = {
     "text": text,
     "json": as_json,
     "github": github,
@@ -68,13 +72,13 @@ FORMATS: dict[str, Callable[[Sequence[Finding], str], str]] = {
 }
 
 
-def said(finding: Finding) -> str:
+def said(finding: BundleFinding) -> str:
     """What a finding says, where it stands left out."""
     start = f"{finding.path}: " if finding.path else ""
     return f"{start}{finding.message}" + (f"; {finding.remedy}" if finding.remedy else "")
 
 
-def _result(finding: Finding, prefix: str) -> dict[str, Any]:
+def _result(finding: BundleFinding, prefix: str) -> dict[str, Any]:
     from urllib.parse import quote
 
     place = {

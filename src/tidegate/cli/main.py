@@ -36,19 +36,19 @@ _CHANGE: Table = {
         "Check a bundle and report every problem",
     ),
     "plan": (
-        "tidegate.kinds.integrations.cli.plan:plan",
+        "tidegate.kinds.integrations.cli.objects.plan:plan",
         "List what `apply` would change and restart",
     ),
     "diff": (
-        "tidegate.kinds.integrations.cli.plan:diff",
+        "tidegate.kinds.integrations.cli.objects.plan:diff",
         "Show what `apply` would change, field by field",
     ),
     "apply": (
-        "tidegate.kinds.integrations.cli.apply:apply",
+        "tidegate.kinds.integrations.cli.objects.apply:apply",
         "Apply a bundle to its clusters",
     ),
     "release": (
-        "tidegate.kinds.integrations.cli.release:release",
+        "tidegate.kinds.integrations.cli.objects.release:release",
         "Stop managing what was applied, without changing it",
     ),
     "approve": ("tidegate.cli.asks:approve", "Approve groups of a rollout"),
@@ -62,10 +62,13 @@ _STOP: Table = {
     "freeze": ("tidegate.cli.brakes:freeze", "Start nothing at certain times"),
     "block": ("tidegate.cli.brakes:block", "Keep a revision from starting anywhere"),
     "pin": (
-        "tidegate.kinds.integrations.cli.pins:pin",
+        "tidegate.kinds.integrations.cli.pins.command:pin",
         "Keep targets on the revision they run",
     ),
-    "unpin": ("tidegate.kinds.integrations.cli.pins:unpin", "Let pinned targets move again"),
+    "unpin": (
+        "tidegate.kinds.integrations.cli.pins.command:unpin",
+        "Let pinned targets move again",
+    ),
     "pause": ("tidegate.cli.asks:pause", "Start no more targets of one rollout"),
     "resume": ("tidegate.cli.asks:resume", "Continue a paused rollout"),
     "abort": ("tidegate.cli.asks:abort", "End a rollout"),
@@ -90,7 +93,7 @@ _MERGE_REQUESTS: Table = {
         "Propose to revert a commit that is not promoted",
     ),
     "check": (
-        "tidegate.kinds.integrations.cli.check:check",
+        "tidegate.kinds.integrations.cli.check.command:check",
         "Dry-run the integrations that a merge request affects",
     ),
     "preview": (

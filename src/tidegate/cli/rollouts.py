@@ -88,7 +88,7 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
         "blocks": ("tidegate.cli.rollouts:get_blocks", "Revisions that start nowhere"),
         "expedites": ("tidegate.cli.rollouts:get_expedites", "Versions that skip soak and windows"),
         "pins": (
-            "tidegate.kinds.integrations.cli.pin_list:get_pins",
+            "tidegate.kinds.integrations.cli.pins.pin_list:get_pins",
             "Pinned targets and shards, and why",
         ),
         "claims": ("tidegate.cli.rollouts:get_claims", "Holders of budgets and mutexes"),
@@ -200,10 +200,10 @@ def show(name: str, merged: Merged, output: str) -> None:
     """
     settings = merged.settings()
     if name.startswith("shard/"):
-        from tidegate.kinds.integrations.cli.estate import Asked
+        from tidegate.kinds.integrations.cli.estate import EstateQuery
         from tidegate.kinds.integrations.cli.shards import show_shard
 
-        show_shard(Asked(None, merged, {}), name, output, wants_colour(settings.color))
+        show_shard(EstateQuery(None, merged, {}), name, output, wants_colour(settings.color))
         return
     with opened(settings.database) as store:
         known = journals(store)

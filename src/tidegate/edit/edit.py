@@ -2,8 +2,8 @@
 
 `edit` takes a file as it was read and some edits, and returns the file as it should be written. The
 edits are made one after the other, all or none. After each the text is read again and must be the
-old data with just that change: whatever was misjudged on the way, no other text comes out. Whoever
-writes asks `Edited.onto`, which refuses if the file changed since it was read.
+old data with just that change, so that a wrong edit is refused. To write the file, use
+`Edited.onto`, which refuses if the file changed since it was read.
 
     original = read_original("saas.yml", path.read_bytes())
     edited = edit(original, [Replace(YamlPlace("managed[0].spec.imageRef"), "1234567")])
@@ -14,25 +14,25 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tidegate.edit import writing
+from tidegate.edit import writer
 from tidegate.edit.edits import (
     AddField,
-    Change,
     Edit,
     Edited,
-    Found,
-    Note,
+    EditedLine,
+    FoundValue,
+    LineNote,
     Original,
     Remove,
     Replace,
     identity,
 )
-from tidegate.edit.finding import chain, exact, find
+from tidegate.edit.finder import chain, exact, find
 from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.edit.prefixed import find_lines, replacing_line
-from tidegate.edit.splicing import Splice
+from tidegate.edit.splice import Splice
 from tidegate.edit.tree import BREAK, Node, documents, lexeme, shape, written
-from tidegate.edit.turn import Turn, unlike
+from tidegate.edit.turn import EditTurn, unlike
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
 
@@ -53,23 +53,27 @@ def read_original(name: str, data: bytes) -> Original:
     return Original(name=name, text=bare, identity=identity(data), bom=bare != text)
 
 
-def found(original: Original, place: Place) -> tuple[Found, ...]:
+def found(original: Original, place: Place) -> tuple[FoundValue, ...]:
     """Everything a place names: nothing perhaps for keys and lines; UserError for a path."""
     text = original.text
     if isinstance(place, LinePlace):
         lines = find_lines(original.name, text, place)
-        return tuple(Found(each.line, each.value, text[each.start : each.end]) for each in lines)
+        return tuple(
+            FoundValue(each.line, each.value, text[each.start : each.end]) for each in lines
+        )
     if isinstance(place, KeyPlace) and place.key not in text:
         return ()
     roots = documents(original.name, text)
     nodes = (chain(roots, trail)[-1] for trail in find(original.name, roots, place))
     return tuple(
-        Found(node.line, (node.target or node).value, written(text, node)) for node in nodes
+        FoundValue(node.line, (node.target or node).value, written(text, node)) for node in nodes
     )
 
 
-def located(original: Original, place: YamlPlace | KeyPlace) -> tuple[tuple[YamlPlace, Found], ...]:
-    """The same, each with a place that names it alone; for whoever means only some of them."""
+def located(
+    original: Original, place: YamlPlace | KeyPlace
+) -> tuple[tuple[YamlPlace, FoundValue], ...]:
+    """The same, each with a place that names it alone; for edits of only some of them."""
     if isinstance(place, KeyPlace) and place.key not in original.text:
         return ()
     roots = documents(original.name, original.text)
@@ -77,8 +81,8 @@ def located(original: Original, place: YamlPlace | KeyPlace) -> tuple[tuple[Yaml
     for trail in find(original.name, roots, place):
         node = chain(roots, trail)[-1]
         value = (node.target or node).value
-        told = Found(node.line, value, written(original.text, node))
-        each_found.append((exact(roots, trail), told))
+        stated = FoundValue(node.line, value, written(original.text, node))
+        each_found.append((exact(roots, trail), stated))
     return tuple(each_found)
 
 
@@ -96,7 +100,7 @@ def edit(original: Original, edits: Sequence[Edit]) -> Edited:
     return Edited(original.name, data, original.identity, tuple(changes))
 
 
-def _made(name: str, text: str, each: Edit) -> tuple[str, list[Change]]:
+def _made(name: str, text: str, each: Edit) -> tuple[str, list[EditedLine]]:
     _check(each)
     if isinstance(each.place, LinePlace):
         return _edit_lines(name, text, each)
@@ -106,18 +110,18 @@ def _made(name: str, text: str, each: Edit) -> tuple[str, list[Change]]:
 def _check(each: Edit) -> None:
     if isinstance(each, Remove):
         return
-    if isinstance(each, Note):
+    if isinstance(each, LineNote):
         _check_note(each)
         return
-    writing.check(each.value, str(each.place))
+    writer.check(each.value, str(each.place))
     if isinstance(each, AddField):
-        writing.check(each.name, str(each.place))
+        writer.check(each.name, str(each.place))
     if isinstance(each, Replace):
         _check_single(each)
 
 
-def _check_note(each: Note) -> None:
-    writing.check(each.text, str(each.place))
+def _check_note(each: LineNote) -> None:
+    writer.check(each.text, str(each.place))
     if not (each.mark + each.text).isprintable():
         what = f"{each.place}: {shown(each.text)} is no comment"
         raise UserError((Problem("", what, "write it on one line"),))
@@ -130,14 +134,14 @@ def _check_single(each: Replace) -> None:
         raise UserError((Problem("", f"{each.place}: the value is no single one", remedy),))
     if each.written is None:
         return
-    writing.check(each.written, str(each.place))
+    writer.check(each.written, str(each.place))
     alone = isinstance(each.place, LinePlace) or lexeme(each.written) is not None
     if BREAK.search(each.written) or not alone:
         what = f"{each.place}: {shown(each.written)} is no single value"
         raise UserError((Problem("", what, "write it as `found` tells it"),))
 
 
-def _edit_lines(name: str, text: str, each: Edit) -> tuple[str, list[Change]]:
+def _edit_lines(name: str, text: str, each: Edit) -> tuple[str, list[EditedLine]]:
     place = each.place
     if not isinstance(place, LinePlace) or not isinstance(each, Replace):
         raise UserError((Problem(name, f"{place} can only be replaced", "edit it by hand"),))
@@ -145,37 +149,37 @@ def _edit_lines(name: str, text: str, each: Edit) -> tuple[str, list[Change]]:
     if not lines:
         what = f"no line starts with {shown(place.prefix)}"
         raise UserError((Problem(name, what, "write the line once by hand"),))
-    value = writing.scalar(each.value) if not isinstance(each.value, str) else each.value
+    value = writer.scalar(each.value) if not isinstance(each.value, str) else each.value
     for line in reversed(lines):
         text = replacing_line(place, line, value, each.written).onto(text)
     after = find_lines(name, text, place)
     if [(line.line, line.value) for line in after] != [(line.line, value) for line in lines]:
         raise unlike(name, lines[0].line, place, value)
-    return text, [Change(line.line, line.value, value) for line in lines]
+    return text, [EditedLine(line.line, line.value, value) for line in lines]
 
 
 def _edit_tree(
     name: str, text: str, each: Edit, place: YamlPlace | KeyPlace
-) -> tuple[str, list[Change]]:
+) -> tuple[str, list[EditedLine]]:
     roots = documents(name, text)
     trails = find(name, roots, place)
     if not trails:
         raise UserError((Problem(name, f"{place}: there is none", "name one that is there"),))
-    changes: list[Change] = []
+    changes: list[EditedLine] = []
     # From the last to the first: the places of those before are not moved.
     for trail in sorted(trails, reverse=True):
-        turn = Turn(name, text, each, roots, trail)
+        turn = EditTurn(name, text, each, roots, trail)
         splice, intended = turn.splice(), turn.intended()
         line = _line(text, splice)
         text = splice.onto(text)
         roots = _read_again(name, text, turn)
         if [shape(root) for root in roots] != intended:
             raise turn.unlike()
-        changes.append(Change(line, turn.old(), splice.new.strip()))
+        changes.append(EditedLine(line, turn.old(), splice.new.strip()))
     return text, changes[::-1]
 
 
-def _read_again(name: str, text: str, turn: Turn) -> list[Node]:
+def _read_again(name: str, text: str, turn: EditTurn) -> list[Node]:
     try:
         return documents(name, text)
     except UserError:

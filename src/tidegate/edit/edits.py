@@ -14,8 +14,8 @@ class Replace(msgspec.Struct, frozen=True):
 
     place: Place
     value: Scalar
-    # How exactly to write it, as `Found` told, to set it back to the byte, even where readers
-    # disagree about what it means; None is in the quotes that are there.
+    # How exactly to write it, as `FoundValue` has it, to restore it to the byte, even where
+    # readers disagree about what it means; None is in the quotes that are there.
     written: str | None = None
 
 
@@ -40,7 +40,7 @@ class Remove(msgspec.Struct, frozen=True):
     place: YamlPlace | KeyPlace
 
 
-class Note(msgspec.Struct, frozen=True):
+class LineNote(msgspec.Struct, frozen=True):
     """A comment at the end of the line a single value stands on, known again by its first word.
 
     Other comments on that line stay; the one with this mark is replaced. No data changes.
@@ -52,7 +52,7 @@ class Note(msgspec.Struct, frozen=True):
     text: str
 
 
-Edit = Replace | AddField | AddItem | Remove | Note
+Edit = Replace | AddField | AddItem | Remove | LineNote
 
 
 class Original(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class Original(msgspec.Struct, frozen=True):
     bom: bool
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundValue(msgspec.Struct, frozen=True):
     """What stands at a place: the line, from 1; the value, and how it is written."""
 
     line: int
@@ -72,7 +72,7 @@ class Found(msgspec.Struct, frozen=True):
     written: str
 
 
-class Change(msgspec.Struct, frozen=True):
+class EditedLine(msgspec.Struct, frozen=True):
     """What an edit did, and the first line it did it on, as lines were just before."""
 
     line: int
@@ -86,7 +86,7 @@ class Edited(msgspec.Struct, frozen=True):
     name: str
     data: bytes
     made_from: str
-    changes: tuple[Change, ...]
+    changes: tuple[EditedLine, ...]
 
     def onto(self, current: bytes) -> bytes:
         """What to write over a file that has these bytes now; StaleError if they are others."""

@@ -28,7 +28,7 @@ class FieldIs(msgspec.Struct, frozen=True):
         return f"{'.'.join(self.fields)}=={self.value}"
 
 
-class Key(msgspec.Struct, frozen=True):
+class FieldStep(msgspec.Struct, frozen=True):
     """One step: into a field."""
 
     name: str
@@ -46,7 +46,7 @@ class Matching(msgspec.Struct, frozen=True):
     tests: tuple[FieldIs, ...]
 
 
-Step = Key | Item | Matching
+Step = FieldStep | Item | Matching
 
 
 class YamlPlace(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
 
 def _step(path: str, found: re.Match[str]) -> Step:
     if (name := found["name"]) is not None:
-        return Key(_unquoted(name))
+        return FieldStep(_unquoted(name))
     if (number := found["number"]) is not None:
         return Item(None if number == "*" else int(number))
     tests: list[FieldIs] = []

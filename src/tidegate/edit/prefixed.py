@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tidegate.edit import writing
+from tidegate.edit import writer
 from tidegate.edit.place import LinePlace
-from tidegate.edit.splicing import Splice
+from tidegate.edit.splice import Splice
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shorten, shown
 
@@ -72,7 +72,7 @@ def replacing_line(place: LinePlace, found: Prefixed, value: str, written: str |
         raise UserError((Problem("", what, "use letters, digits and _./:@%+,=-"),))
     quote = found.quote
     yaml_like = place.prefix.rstrip().endswith(":")
-    if " " in value or not value or (yaml_like and not writing.is_plain(value)):
+    if " " in value or not value or (yaml_like and not writer.is_plain(value)):
         quote = quote or "'"
     new = f"{quote}{value}{quote}" if written is None else written
     return Splice(found.start, found.end, new)

@@ -1,7 +1,7 @@
 """A YAML text as a tree that knows where every part stands, to the character.
 
-The strict reader turns a text into data and refuses what is ambiguous. Whoever edits a file of
-somebody else has to leave all that alone: tags, aliases, merge keys and `4.10` stay as they are. So
+The strict reader turns a text into data and refuses what is ambiguous. An edit of a file
+must leave all that unchanged: tags, aliases, merge keys and `4.10` stay as they are. So
 this tree is made of what the same parser in C reports, aliases are leaves, and two trees are
 compared by their *shapes*: what is data, and nothing of how it is written.
 """
@@ -70,7 +70,7 @@ def documents(name: str, text: str) -> list[Node]:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or " ".join(str(error).split())
         line = f":{mark.line + 1}" if mark is not None else ""
-        problem = Problem(f"{name}{line}", f"no YAML: {what}", "mend it before it is edited")
+        problem = Problem(f"{name}{line}", f"no YAML: {what}", "fix it before it is edited")
         raise UserError((problem,)) from None
 
 

@@ -1,11 +1,11 @@
 """One edit at one of the things its place names: what to splice, and what must come of it."""
 
-from tidegate.edit.edits import AddField, AddItem, Edit, Note, Remove, Replace
-from tidegate.edit.finding import Trail, chain
+from tidegate.edit.edits import AddField, AddItem, Edit, LineNote, Remove, Replace
+from tidegate.edit.finder import Trail, chain
 from tidegate.edit.place import KeyPlace, Place
-from tidegate.edit.splicing import (
-    Refusal,
+from tidegate.edit.splice import (
     Splice,
+    SpliceRefusal,
     adding_field,
     adding_item,
     noted,
@@ -22,7 +22,7 @@ from tidegate.model.problem import Problem, shown
 _TEXT_TAG = "tag:yaml.org,2002:str"
 
 
-class Turn:
+class EditTurn:
     """One edit at one of the things its place names."""
 
     def __init__(self, name: str, text: str, each: Edit, roots: list[Node], trail: Trail) -> None:
@@ -36,7 +36,7 @@ class Turn:
         """What the change takes away, as it is written."""
         if isinstance(self._edit, AddField | AddItem):
             return ""
-        if isinstance(self._edit, Note):
+        if isinstance(self._edit, LineNote):
             start, end, _ = noted(self._text, self.node, self._edit.mark)
             return self._text[start:end].strip()
         return written(self._text, self.node)
@@ -45,34 +45,36 @@ class Turn:
         """The stretch of text that this turn replaces; UserError if there is none."""
         self._refuse_if_seen_elsewhere()
         made = self._made()
-        if isinstance(made, Refusal):
+        if isinstance(made, SpliceRefusal):
             raise self._wrong(made.what, made.remedy)
         return made
 
-    def _made(self) -> Splice | Refusal:
+    def _made(self) -> Splice | SpliceRefusal:
         text, node = self._text, self.node
         match self._edit:
             case Replace(value=value, written=exactly):
                 if node.tag and not (node.tag == _TEXT_TAG and isinstance(value, str)):
-                    return Refusal(f"tagged {node.tag}", "drop the tag first")
+                    return SpliceRefusal(f"tagged {node.tag}", "drop the tag first")
                 if exactly is not None and not _says(exactly, value):
-                    return Refusal(f"{shown(exactly)} is not {shown(value)}", "write it alike")
+                    return SpliceRefusal(
+                        f"{shown(exactly)} is not {shown(value)}", "write it alike"
+                    )
                 return replacing(text, node, value, exactly)
             case AddField(name=key, value=value):
                 if node.kind != "object":
-                    return Refusal(f"no object to add {shown(key)} to", "name an object")
+                    return SpliceRefusal(f"no object to add {shown(key)} to", "name an object")
                 if node.index_of(key) is not None:
-                    return Refusal(f"{shown(key)} is there already", "replace its value")
+                    return SpliceRefusal(f"{shown(key)} is there already", "replace its value")
                 return adding_field(text, node, key, value, self._list_step())
             case AddItem(value=value):
                 if node.kind != "list":
-                    return Refusal("no list to add an item to", "name a list")
+                    return SpliceRefusal("no list to add an item to", "name a list")
                 return adding_item(text, node, value, self._list_step())
             case Remove():
                 if self._is_root:
-                    return Refusal("the whole document", "remove the file")
+                    return SpliceRefusal("the whole document", "remove the file")
                 return removing(text, self._chain[-2], self._index)
-            case Note(mark=mark, text=note):
+            case LineNote(mark=mark, text=note):
                 return noting(text, node, mark, note)
 
     def intended(self) -> list[Shape]:
@@ -80,7 +82,7 @@ class Turn:
         node = self.node
         instead: dict[int, Shape]
         match self._edit:
-            case Note():
+            case LineNote():
                 instead = {}
             case Replace(value=value, written=exactly):
                 instead = {id(node): shape_of(value, node.tag, node.anchor)}
@@ -103,7 +105,7 @@ class Turn:
 
     def _refuse_if_seen_elsewhere(self) -> None:
         """What an alias elsewhere stands for cannot change here alone."""
-        if isinstance(self._edit, Note):
+        if isinstance(self._edit, LineNote):
             return
         place = self._edit.place
         gone = {id(part) for part in walk(self.node)}
@@ -137,7 +139,7 @@ class Turn:
         match self._edit:
             case Remove():
                 value: object = self.old()
-            case Note(text=note):
+            case LineNote(text=note):
                 value = note
             case Replace() | AddField() | AddItem():
                 value = self._edit.value

@@ -159,12 +159,25 @@ class Told(Fact, frozen=True, tag="told", kw_only=True, omit_defaults=True):
         return "; ".join(parts)
 
 
+class HandledVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one gate said of an object: its reason, and the facts that fill the sentence."""
+
+    gate: str
+    outcome: str
+    reason: str
+    facts: tuple[int | str | tuple[str, ...], ...] = ()
+
+
 class HandledObject(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One object that somebody changed: which, and what came of it."""
+    """One object that was decided on by hand: which, and the result."""
 
     object: str  # cluster/namespace/kind/name
     outcome: str
+    # In words, as older journals have it.
     detail: str = ""
+    # The reason of the verdict that decided; empty: older journals have none.
+    reason: str = ""
+    verdicts: tuple[HandledVerdict, ...] = ()
 
 
 class Handled(Fact, frozen=True, tag="handled", kw_only=True, omit_defaults=True):

@@ -10,14 +10,14 @@ class Leases(Protocol):
     """Leases by name, as one process sees them: its memory is its own, even under one name.
 
     Every call may take long, or fail with OutsideError: then nothing is known of the lease, and
-    whoever held it holds it until its end.
+    its holder keeps it until its end.
     """
 
     async def lease(self, name: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease, in whole seconds; None if somebody else holds it.
+        """Take or renew a lease, in whole seconds; None if another holds it.
 
-        The token grows with every new holder, and when a holder comes back too late. Somebody
-        else's lease ends a term after *this* process saw it change last: no clocks are compared.
+        The token grows with every new holder, and when a holder comes back too late. The lease
+        of another ends a term after *this* process saw it change last: no clocks are compared.
         """
         ...
 

@@ -1,8 +1,8 @@
 """A Kubernetes cluster as Tidegate sees it: what is there, and a way to change it object by object.
 
 Every implementation keeps the same contract (tests/contract/test_cluster.py). *Ours* is an object
-that Tidegate applied and nobody took over since, by the server's own book of who owns which field:
-a label can be copied, an entry there cannot. Nothing else is ever deleted.
+that Tidegate applied and no other manager took over since, by the server's own record of which
+manager owns which field: a label can be copied, an entry there cannot. Nothing else is deleted.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -20,7 +20,7 @@ MANAGER = "tidegate"
 Document = Mapping[str, Any]
 
 
-class Kind(msgspec.Struct, frozen=True, order=True):
+class ResourceKind(msgspec.Struct, frozen=True, order=True):
     """A kind of object, and where the server keeps it."""
 
     api_version: str
@@ -28,17 +28,17 @@ class Kind(msgspec.Struct, frozen=True, order=True):
     plural: str
 
 
-DEPLOYMENT = Kind("apps/v1", "Deployment", "deployments")
-STATEFUL_SET = Kind("apps/v1", "StatefulSet", "statefulsets")
-REPLICA_SET = Kind("apps/v1", "ReplicaSet", "replicasets")
-CRON_JOB = Kind("batch/v1", "CronJob", "cronjobs")
-JOB = Kind("batch/v1", "Job", "jobs")
-SERVICE = Kind("v1", "Service", "services")
-CONFIG_MAP = Kind("v1", "ConfigMap", "configmaps")
-VOLUME_CLAIM = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
-POD = Kind("v1", "Pod", "pods")
+DEPLOYMENT = ResourceKind("apps/v1", "Deployment", "deployments")
+STATEFUL_SET = ResourceKind("apps/v1", "StatefulSet", "statefulsets")
+REPLICA_SET = ResourceKind("apps/v1", "ReplicaSet", "replicasets")
+CRON_JOB = ResourceKind("batch/v1", "CronJob", "cronjobs")
+JOB = ResourceKind("batch/v1", "Job", "jobs")
+SERVICE = ResourceKind("v1", "Service", "services")
+CONFIG_MAP = ResourceKind("v1", "ConfigMap", "configmaps")
+VOLUME_CLAIM = ResourceKind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+POD = ResourceKind("v1", "Pod", "pods")
 
-KINDS: Mapping[tuple[str, str], Kind] = {
+KINDS: Mapping[tuple[str, str], ResourceKind] = {
     (kind.api_version, kind.name): kind
     for kind in (
         DEPLOYMENT,
@@ -57,12 +57,12 @@ KINDS: Mapping[tuple[str, str], Kind] = {
 class Object(msgspec.Struct, frozen=True):
     """One object as it was read."""
 
-    kind: Kind
+    kind: ResourceKind
     namespace: str
     name: str
     # Another object of the same name has another one.
     uid: str
-    # The server's, and of no meaning to anybody else: it differs once anything does. Empty for one
+    # The server's, and of no meaning elsewhere: it differs once anything does. Empty for one
     # that a dry run would have made.
     version: str
     # Tidegate applied it, and still owns some of its fields.
@@ -76,13 +76,13 @@ class Object(msgspec.Struct, frozen=True):
         return f"{self.kind.name.lower()}/{self.namespace}/{self.name}"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ObjectReading(msgspec.Struct, frozen=True):
     """What a namespace holds of some kinds; every kind is one consistent reading."""
 
     objects: tuple[Object, ...]
     # Where to watch from, by the name of the kind.
     versions: Mapping[str, str]
-    # What could not be read, in words: whoever has gaps concludes nothing from absence.
+    # What could not be read, in words: with gaps nothing is concluded from absence.
     gaps: tuple[str, ...] = ()
 
     @property
@@ -92,14 +92,14 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Take(StrEnum):
-    """What to do about fields that belong to somebody else and have another value."""
+    """What to do about fields of other managers that have another value."""
 
     NOTHING = "nothing"  # ConflictError
     BACK = "back"  # in an object that is ours, they are set again; elsewhere ConflictError
     OVER = "over"  # they are set: how an object is adopted
 
 
-class Outcome(StrEnum):
+class ApplyOutcome(StrEnum):
     """What applying did; or would do."""
 
     CREATED = "created"
@@ -108,7 +108,7 @@ class Outcome(StrEnum):
 
 
 class FieldConflict(msgspec.Struct, frozen=True):
-    """A field that somebody else owns, as the server writes both."""
+    """A field that another manager owns, as the server writes both."""
 
     field: str
     manager: str
@@ -117,13 +117,13 @@ class FieldConflict(msgspec.Struct, frozen=True):
 class Applied(msgspec.Struct, frozen=True):
     """What applying did, and the object after it."""
 
-    outcome: Outcome
+    outcome: ApplyOutcome
     object: Object
-    # Fields that were somebody else's.
+    # Fields that belonged to other managers.
     taken: tuple[FieldConflict, ...] = ()
 
 
-class Change(StrEnum):
+class ObjectEvent(StrEnum):
     """What happened to an object."""
 
     ADDED = "ADDED"
@@ -131,32 +131,32 @@ class Change(StrEnum):
     DELETED = "DELETED"
 
 
-class Event(msgspec.Struct, frozen=True):
+class WatchEvent(msgspec.Struct, frozen=True):
     """One thing that happened, and the object after it; of a deleted one, the last that was."""
 
-    change: Change
+    change: ObjectEvent
     object: Object
 
 
 class ConflictError(StaleError):
-    """Fields belong to somebody else."""
+    """Fields belong to other managers."""
 
     def __init__(self, where: str, conflicts: tuple[FieldConflict, ...]) -> None:
         self.conflicts = conflicts
-        told = ", ".join(f"{each.field} belongs to {each.manager}" for each in conflicts)
-        super().__init__(f"{where}: {told}; leave it out, or take it back")
+        stated = ", ".join(f"{each.field} belongs to {each.manager}" for each in conflicts)
+        super().__init__(f"{where}: {stated}; leave it out, or take it back")
 
 
 class ExpiredError(StaleError):
     """The server no longer knows what happened since then: read anew."""
 
 
-class RefusedError(OutsideError):
-    """The server will not have this document, however often it is told."""
+class ObjectRefusedError(OutsideError):
+    """The server does not accept this document, however often it is sent."""
 
 
 class NotAllowedError(OutsideError):
-    """Whoever we are to the server may not do this."""
+    """Our account may not do this."""
 
 
 class Cluster(Protocol):
@@ -167,14 +167,16 @@ class Cluster(Protocol):
         """What people call it."""
         ...
 
-    async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+    async def read(
+        self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
+    ) -> ObjectReading:
         """All objects of some kinds, ours or not; those a label selector chooses, if one is given.
 
         Of all namespaces if it is empty. OutsideError if no kind could be read.
         """
         ...
 
-    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+    async def get(self, kind: ResourceKind, namespace: str, name: str) -> Object | None:
         """One object; None if there is none."""
         ...
 
@@ -186,7 +188,7 @@ class Cluster(Protocol):
         take: Take = Take.NOTHING,
         dry_run: bool = False,
     ) -> Applied:
-        """Make the fields of a document so; told twice, it changes nothing the second time.
+        """Apply the fields of a document; the second time, it changes nothing.
 
         A field that was in the document we applied before and is in this one no more is removed.
         `before` is the object the caller saw, if any: StaleError if it is there no more, or another
@@ -202,7 +204,7 @@ class Cluster(Protocol):
         ...
 
     async def end(self, pod: Object) -> bool:
-        """End a pod, so that whoever made it makes another; False if it is already gone.
+        """End a pod, so that its controller makes another; False if it is already gone.
 
         For what its controller will not do by itself: a StatefulSet leaves a pod that never got
         ready as it is, whatever is wished by then.
@@ -214,12 +216,12 @@ class Cluster(Protocol):
         ...
 
     def watch(
-        self, namespace: str, kind: Kind, after: str, selector: str = ""
-    ) -> AsyncGenerator[Event, None]:
+        self, namespace: str, kind: ResourceKind, after: str, selector: str = ""
+    ) -> AsyncGenerator[WatchEvent, None]:
         """What happens after a reading, in order, through broken connections.
 
-        In all namespaces if it is empty. ExpiredError once that cannot be told without a gap;
-        OutsideError if nobody answers. Whoever stops listening closes it (`aclosing`).
+        In all namespaces if it is empty. ExpiredError once there would be a gap;
+        OutsideError if there is no answer. Close it when done (`aclosing`).
         """
         ...
 
@@ -242,7 +244,7 @@ class Cluster(Protocol):
         """The lines of a pod's log, of its only container if none is named; the last few: `tail`.
 
         Following, it goes on through broken connections and restarts, until the pod has ended or is
-        gone. OutsideError if there is none. Whoever stops reading closes it (`aclosing`).
+        gone. OutsideError if there is none. Close it when done (`aclosing`).
         """
         ...
 
@@ -251,10 +253,10 @@ class Cluster(Protocol):
         ...
 
 
-def kind_of(document: Document) -> Kind:
+def kind_of(document: Document) -> ResourceKind:
     """The kind of a document; RefusedError if Tidegate does not know it."""
     key = str(document.get("apiVersion", "")), str(document.get("kind", ""))
     if key not in KINDS:
         known = ", ".join(kind.name for kind in KINDS.values())
-        raise RefusedError(f"{key[0]} {key[1]}: no kind Tidegate applies; known: {known}")
+        raise ObjectRefusedError(f"{key[0]} {key[1]}: no kind Tidegate applies; known: {known}")
     return KINDS[key]

@@ -44,6 +44,9 @@ class Gate(enum.Enum):
     CHANNEL = "channel"  # there is a channel of the next minor
     REFUSAL = "refusal"  # what is asked for was not refused a moment ago
     RULES = "rules"  # what the existing service's rules say, where they decide
+    OBJECT = "object"  # what is declared of an object differs from what is there
+    OWNER = "owner"  # the object, and the fields to be set, are ours
+    REMOVAL = "removal"  # what is declared no more may be removed
 
 
 class Kind(enum.Enum):

@@ -1,4 +1,4 @@
-"""What is written about registries: images, hosts, challenges, and who we are to whom.
+"""What is written about registries: images, hosts, challenges, and logins.
 
 The OCI distribution API names an image by a repository and a tag below a host. A host that wants to
 know who asks answers 401 with a *challenge*: where to fetch a token, for which service and scope.
@@ -37,7 +37,7 @@ class Reference(msgspec.Struct, frozen=True):
     tag: str
 
 
-class Server(msgspec.Struct, frozen=True):
+class RegistryServer(msgspec.Struct, frozen=True):
     """A registry that may be asked."""
 
     host: str  # as images name it
@@ -45,7 +45,7 @@ class Server(msgspec.Struct, frozen=True):
 
 
 class Challenge(msgspec.Struct, frozen=True):
-    """How a registry wants to be told who asks."""
+    """How a registry asks for authentication."""
 
     scheme: str  # bearer or basic
     realm: str = ""
@@ -53,7 +53,7 @@ class Challenge(msgspec.Struct, frozen=True):
     scope: str = ""
 
 
-class Login(msgspec.Struct, frozen=True):
+class RegistryLogin(msgspec.Struct, frozen=True):
     """A name and a password; never shown."""
 
     username: str
@@ -66,7 +66,7 @@ class Login(msgspec.Struct, frozen=True):
         return f"Basic {base64.b64encode(pair).decode()}"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ConfigLogin(msgspec.Struct, frozen=True):
     """One login of a docker config file."""
 
     auth: str = ""
@@ -77,7 +77,7 @@ class Entry(msgspec.Struct, frozen=True):
 class DockerConfig(msgspec.Struct, frozen=True):
     """A docker config file, as far as it is read."""
 
-    auths: dict[str, Entry] = {}
+    auths: dict[str, ConfigLogin] = {}
     credHelpers: dict[str, str] = {}  # noqa: N815 (the file's own spelling)
     credsStore: str = ""  # noqa: N815
 
@@ -93,10 +93,10 @@ def reference(image: str) -> Reference:
     return Reference(host, name, tag or "latest")
 
 
-def server(written: str) -> Server:
+def server(written: str) -> RegistryServer:
     """A registry as it is written in the settings; UserError says how to write it.
 
-    Plain HTTP is for this machine, or where `http://` says so: whoever sits in between could
+    Plain HTTP is for this machine, or where `http://` says so: a party in between could
     otherwise say which image runs.
     """
     scheme, mark, host = written.rpartition("://")
@@ -107,8 +107,8 @@ def server(written: str) -> Server:
         )
         raise UserError((problem,))
     if host in _HUB_NAMES:
-        return Server(HUB, f"https://{HUB_ASKED_AT}")
-    return Server(host, f"{scheme or ('http' if is_loopback(host) else 'https')}://{host}")
+        return RegistryServer(HUB, f"https://{HUB_ASKED_AT}")
+    return RegistryServer(host, f"{scheme or ('http' if is_loopback(host) else 'https')}://{host}")
 
 
 def challenge(headers: Iterable[str]) -> Challenge | None:
@@ -127,8 +127,8 @@ def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
-def login_for(config: DockerConfig, host: str, name: str) -> Login | None:
-    """Who we are to a repository: the entry that names it most closely; None: nobody."""
+def login_for(config: DockerConfig, host: str, name: str) -> RegistryLogin | None:
+    """The login for a repository: the entry that names it most closely; None: none."""
     places = {_plain(key): entry for key, entry in config.auths.items()}
     path = f"{host}/{name}"
     while path:
@@ -155,11 +155,11 @@ def _plain(key: str) -> str:
     return f"{HUB if host in _HUB_NAMES else host}{slash}{rest}"
 
 
-def _login(entry: Entry) -> Login | None:
+def _login(entry: ConfigLogin) -> RegistryLogin | None:
     if entry.username and entry.password:
-        return Login(entry.username, entry.password)
+        return RegistryLogin(entry.username, entry.password)
     try:
         username, colon, password = base64.b64decode(entry.auth).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         return None
-    return Login(username, password.rstrip("\0")) if colon and username else None
+    return RegistryLogin(username, password.rstrip("\0")) if colon and username else None

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 
 # Tags that are moved by habit.
 MUTABLE = frozenset(("latest", "main", "master", "edge", "nightly", "dev"))
-# A commit's name, or a whole version: nobody moves those, though nothing keeps anybody from it.
+# A commit's name, or a whole version: those are not moved, although nothing prevents it.
 _ONE_BUILD = re.compile(r"[0-9a-f]{7,64}|v?[0-9]+\.[0-9]+\.[0-9]+([.+_-].*)?")
 
 
 def revision_of(image: str, repository: str) -> str:
-    """What an image is called where everybody speaks of one repository."""
+    """What an image is called where the repository is known."""
     for joint in (":", "@"):
         if image.startswith(f"{repository}{joint}"):
             return image.removeprefix(f"{repository}{joint}")
@@ -53,8 +53,8 @@ def is_one_build(tag: str) -> bool:
 def is_same(wanted: str, running: str, pulled: str = "") -> bool:
     """Whether what runs already is what is wanted, so that nothing needs to restart.
 
-    A tag alone is satisfied by the same tag with a digest: whoever pins what runs changes nothing.
-    `pulled` is the digest a pod says it runs (`imageID`); empty: nobody looked.
+    A tag alone is satisfied by the same tag with a digest: a pin to what runs changes nothing.
+    `pulled` is the digest a pod says it runs (`imageID`); empty: it was not read.
     """
     if wanted == running:
         return True

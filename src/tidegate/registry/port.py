@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Registry(Protocol):
-    """Whoever keeps images. What is asked may take long, or fail with OutsideError."""
+    """A registry of images. Requests may take long, or fail with OutsideError."""
 
     def asks(self, image: str) -> bool:
         """Whether an image is one to ask about: others stay as they are written."""

@@ -1,4 +1,4 @@
-"""Whoever can run an image once, changing nothing: a command here, a container, a Job elsewhere.
+"""Runners of an image, once and changing nothing: a command here, a container, a Job elsewhere.
 
 A runner that is cancelled ends what it began: nothing it started goes on without it.
 """
@@ -11,24 +11,24 @@ import msgspec
 from tidegate.kinds.integrations.core.review.affected import Input
 from tidegate.model.errors import OutsideError
 
-# Told a line.
+# Called with a line.
 Tell = Callable[[str], None]
 
 
-class DryRun(msgspec.Struct, frozen=True, kw_only=True):
+class DryRunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One run to be."""
 
     integration: str
     shard: str
     input: Input
-    # The directory with the bundle it is to read; empty: nobody has it on disk.
+    # The directory with the bundle it is to read; empty: it is not on disk.
     data: str = ""
     # What tells it from all other runs there are.
     key: str = ""
 
 
 class MissingError(OutsideError):
-    """The runner itself is not there, or cannot be used: nobody's fault but whoever set it up."""
+    """The runner itself is not there, or cannot be used: the setup must be fixed."""
 
 
 class Runner(Protocol):
@@ -39,7 +39,7 @@ class Runner(Protocol):
         """Whether what it runs reads the bundle it is handed, and not one that is live."""
         ...
 
-    async def run(self, dry_run: DryRun, said: Tell, noted: Tell) -> int:
+    async def run(self, dry_run: DryRunRequest, said: Tell, noted: Tell) -> int:
         """Run it to its end, and tell every line as it is said; its exit code.
 
         What the runner has to say itself is `noted`: it is kept, and compared with nothing.

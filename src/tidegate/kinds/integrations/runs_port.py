@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kinds.integrations.core.waves.trial import ShardRun
 from tidegate.kubernetes.port import Cluster, Object
 
 
 class Runs(Protocol):
-    """Whoever can tell how the runs of pods ended."""
+    """A source of the results of runs of pods."""
 
-    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, Run]:
+    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, ShardRun]:
         """By the pod's uid; one that gives no answer is left out. Never raises OutsideError."""
         ...
 

@@ -1,8 +1,8 @@
-"""How to reach a cluster and who we are there: a context of a kubeconfig, or the pod's own account.
+"""Access to a cluster: a context of a kubeconfig, or the pod's own account.
 
 As kubectl does: `KUBECONFIG` may name several files; of what is in two of them the first counts.
-What Tidegate does not do for a login is refused by name, never passed over: whoever is somebody
-else than they believe changes the wrong cluster.
+What Tidegate does not do for a login is refused by name and never ignored: with another
+identity than expected, the wrong cluster would be changed.
 """
 
 import base64
@@ -29,15 +29,15 @@ _LOGINS = {
     "exec": "it starts a program to log in, which Tidegate does not",
     "auth-provider": "Kubernetes itself no longer has this login",
     "username": "Kubernetes itself no longer has this login",
-    "as": "it acts as somebody else, which Tidegate does not",
-    "as-groups": "it acts as somebody else, which Tidegate does not",
-    "as-uid": "it acts as somebody else, which Tidegate does not",
-    "as-user-extra": "it acts as somebody else, which Tidegate does not",
+    "as": "it impersonates another user, which Tidegate does not",
+    "as-groups": "it impersonates another user, which Tidegate does not",
+    "as-uid": "it impersonates another user, which Tidegate does not",
+    "as-user-extra": "it impersonates another user, which Tidegate does not",
 }
 _REMEDY = "use a token, a tokenFile or a client certificate"
 
 
-class Access(msgspec.Struct, frozen=True):
+class ClusterAccess(msgspec.Struct, frozen=True):
     """One cluster: where it is, how it is known to be it, and how we are known to it."""
 
     name: str
@@ -52,7 +52,7 @@ class Access(msgspec.Struct, frozen=True):
     server_name: str | None = None
     proxy: str | None = None
     token: str | None = None
-    # Read anew now and then: whoever mounts it also renews it.
+    # Read anew now and then: the kubelet renews it.
     token_file: str | None = None
     # PEM, both or none.
     certificate: str | None = None
@@ -67,7 +67,7 @@ def read_access(
     context: str | None = None,
     files: str | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> Access:
+) -> ClusterAccess:
     """The access a context gives, or the current one; without a kubeconfig, the pod's own.
 
     `files` is what stands in KUBECONFIG otherwise. Reads files: not for the event loop.
@@ -116,7 +116,7 @@ class _Kubeconfig:
                 for entry in document.get(plural) or ():
                     _keep(table, entry, singular, path)
 
-    def access(self, context: str | None) -> Access:
+    def access(self, context: str | None) -> ClusterAccess:
         """What a context gives."""
         wanted = context or self.current
         if not wanted:
@@ -137,7 +137,7 @@ class _Kubeconfig:
             half = "client-key" if key is None else "client-certificate"
             raise _wrong(str(its), f"user {shown(user_name)} has no {half}", "give both or none")
         token_file = user.get("tokenFile")
-        return Access(
+        return ClusterAccess(
             name=wanted,
             server=server.rstrip("/"),
             namespace=_text(chosen, "namespace"),
@@ -169,7 +169,7 @@ def _keep(
     table: dict[str, tuple[Path, Mapping[str, Any]]], entry: object, singular: str, path: Path
 ) -> None:
     if not isinstance(entry, dict) or not isinstance(entry.get(singular) or {}, dict):
-        raise _wrong(str(path), f"a {singular} is no mapping: {shown(entry)}", "mend the file")
+        raise _wrong(str(path), f"a {singular} is no mapping: {shown(entry)}", "fix the file")
     table.setdefault(str(entry.get("name", "")), (path, entry.get(singular) or {}))
 
 
@@ -180,9 +180,9 @@ def _load(path: Path) -> Mapping[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise _wrong(where, "it is no YAML", "mend the file") from None
+        raise _wrong(where, "it is no YAML", "fix the file") from None
     if not isinstance(document, dict):
-        raise _wrong(str(path), "it is no kubeconfig", "mend the file")
+        raise _wrong(str(path), "it is no kubeconfig", "fix the file")
     return document
 
 
@@ -195,7 +195,7 @@ def _read(path: Path, told_in: Path) -> str:
         return found.decode()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
-        raise _wrong(str(told_in), f"{path} cannot be read: {why}", "mend the path") from None
+        raise _wrong(str(told_in), f"{path} cannot be read: {why}", "fix the path") from None
 
 
 def _pem(at: Path, entry: Mapping[str, Any], field: str) -> str | None:
@@ -221,13 +221,13 @@ def _in_pod(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("KUBERNETES_SERVICE_HOST")) and (_ACCOUNT / "token").is_file()
 
 
-def _pod_access(environ: Mapping[str, str]) -> Access:
+def _pod_access(environ: Mapping[str, str]) -> ClusterAccess:
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         what = "this is no pod: KUBERNETES_SERVICE_HOST and _PORT are not set"
         raise _wrong(IN_CLUSTER, what, "name a context")
     named = _ACCOUNT / "namespace"
-    return Access(
+    return ClusterAccess(
         name=IN_CLUSTER,
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         namespace=_read(named, named).strip() if named.is_file() else None,

@@ -1,4 +1,4 @@
-"""What a server's refusal means, and to whom: its Status document as an error of ours."""
+"""What a server's refusal means: its Status document as an error of ours."""
 
 import re
 
@@ -9,14 +9,14 @@ from tidegate.kubernetes.port import (
     ExpiredError,
     FieldConflict,
     NotAllowedError,
-    RefusedError,
+    ObjectRefusedError,
 )
 from tidegate.model.errors import OutsideError, StaleError, TidegateError
 from tidegate.model.problem import shorten
 
 # Longer ones are cut: the server repeats whole objects in some.
 MESSAGE_LENGTH_MAX = 400
-# At most so many causes are told; a document with more is wrong as a whole.
+# At most so many causes are shown; a document with more is wrong as a whole.
 CAUSES_MAX = 10
 # Server-side apply refuses a document that fits no schema with 500, as if the server had failed.
 _MISFITS = ("failed to create typed patch object", "failed to convert new object")
@@ -31,20 +31,20 @@ class Cause(msgspec.Struct, frozen=True):
     field: str = ""
 
 
-class Details(msgspec.Struct, frozen=True):
+class StatusDetails(msgspec.Struct, frozen=True):
     """What the reasons are about."""
 
     causes: tuple[Cause, ...] = ()
     retryAfterSeconds: int = 0  # noqa: N815 the server's word
 
 
-class Status(msgspec.Struct, frozen=True):
+class ApiStatus(msgspec.Struct, frozen=True):
     """How a server says no."""
 
     message: str = ""
     reason: str = ""
     code: int = 0
-    details: Details | None = None
+    details: StatusDetails | None = None
 
     @property
     def misfit(self) -> bool:
@@ -57,40 +57,40 @@ class Status(msgspec.Struct, frozen=True):
         return self.details.causes if self.details is not None else ()
 
 
-_DECODER = msgspec.json.Decoder(Status)
+_DECODER = msgspec.json.Decoder(ApiStatus)
 
 
-def read_status(body: bytes) -> Status:
+def read_status(body: bytes) -> ApiStatus:
     """The Status in an answer; whatever else stands there is its message."""
     try:
         return _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Status(message=shorten(" ".join(body.decode(errors="replace").split())))
+        return ApiStatus(message=shorten(" ".join(body.decode(errors="replace").split())))
 
 
-def error_of(where: str, code: int, status: Status) -> TidegateError:
+def error_of(where: str, code: int, status: ApiStatus) -> TidegateError:
     """The error of a refusal that trying again will not change."""
-    told = _cut(status.message) or "no reason given"
+    stated = _cut(status.message) or "no reason given"
     if code == 401:
         return NotAllowedError(
             f"{where}: it does not know us (401): renew the token or certificate"
         )
     if code == 403:
-        return NotAllowedError(f"{where}: not allowed (403): {told}")
+        return NotAllowedError(f"{where}: not allowed (403): {stated}")
     if code == 409 and (conflicts := _conflicts(status)):
         return ConflictError(where, conflicts)
     if code == 409:
-        return StaleError(f"{where}: changed meanwhile (409): {told}")
+        return StaleError(f"{where}: changed meanwhile (409): {stated}")
     if code == 422 and any(cause.field == "metadata.uid" for cause in status.causes):
         return StaleError(f"{where}: another one has its name now")
     if code == 410:
         return ExpiredError(f"{where}: its history is gone (410): read anew")
     if code in (400, 413, 415, 422) or status.misfit:
-        return RefusedError(f"{where}: refused ({code}): {_causes(status) or told}")
-    return OutsideError(f"{where}: HTTP {code}: {told}")
+        return ObjectRefusedError(f"{where}: refused ({code}): {_causes(status) or stated}")
+    return OutsideError(f"{where}: HTTP {code}: {stated}")
 
 
-def _conflicts(status: Status) -> tuple[FieldConflict, ...]:
+def _conflicts(status: ApiStatus) -> tuple[FieldConflict, ...]:
     """Who owns what, where it is about that."""
     return tuple(
         FieldConflict(cause.field, match["manager"] if match else cause.message)
@@ -100,10 +100,10 @@ def _conflicts(status: Status) -> tuple[FieldConflict, ...]:
     )
 
 
-def _causes(status: Status) -> str:
-    told = [f"{cause.field}: {_cut(cause.message)}" for cause in status.causes if cause.field]
-    more = f"; and {len(told) - CAUSES_MAX} more" if len(told) > CAUSES_MAX else ""
-    return "; ".join(told[:CAUSES_MAX]) + more
+def _causes(status: ApiStatus) -> str:
+    stated = [f"{cause.field}: {_cut(cause.message)}" for cause in status.causes if cause.field]
+    more = f"; and {len(stated) - CAUSES_MAX} more" if len(stated) > CAUSES_MAX else ""
+    return "; ".join(stated[:CAUSES_MAX]) + more
 
 
 def _cut(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.documents import (
     alike,
     is_ours,
@@ -15,22 +15,22 @@ from tidegate.kubernetes.client.documents import (
     path_of,
     where_of,
 )
-from tidegate.kubernetes.client.pods import Asking, Pods, Reach
-from tidegate.kubernetes.client.server import Limits, Server
-from tidegate.kubernetes.client.watching import Watching, watch
+from tidegate.kubernetes.client.pods import PodLimits, PodReach, Pods
+from tidegate.kubernetes.client.server import ApiServer, ServerLimits
+from tidegate.kubernetes.client.watch import Watching, watch
 from tidegate.kubernetes.port import (
     MANAGER,
     Applied,
     ConflictError,
     Document,
-    Event,
     ExpiredError,
     FieldConflict,
-    Kind,
     Object,
-    Reading,
-    RefusedError,
+    ObjectReading,
+    ObjectRefusedError,
+    ResourceKind,
     Take,
+    WatchEvent,
     kind_of,
 )
 from tidegate.model.errors import OutsideError, StaleError
@@ -51,16 +51,16 @@ class KubernetesCluster:
 
     def __init__(
         self,
-        access: Access,
+        access: ClusterAccess,
         *,
         manager: str = MANAGER,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
         watching: Watching | None = None,
         page: int = PAGE,
-        reach: Reach = Reach.PROXY,
-        asking: Asking | None = None,
+        reach: PodReach = PodReach.PROXY,
+        asking: PodLimits | None = None,
     ) -> None:
-        self._server = Server(access, limits)
+        self._server = ApiServer(access, limits)
         self._pods = Pods(self._server, reach, asking)
         self._manager = manager
         self._watching = watching or Watching()
@@ -71,7 +71,9 @@ class KubernetesCluster:
         """What people call it: the context."""
         return self._server.name
 
-    async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+    async def read(
+        self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
+    ) -> ObjectReading:
         """All objects of some kinds; a kind that cannot be read is a gap."""
         lists = await asyncio.gather(
             *(self._list(namespace, kind, selector) for kind in kinds), return_exceptions=True
@@ -89,9 +91,9 @@ class KubernetesCluster:
                 objects += found[1]
         if failed and not versions:
             raise OutsideError(str(failed[0])) if isinstance(failed[0], StaleError) else failed[0]
-        return Reading(tuple(objects), versions, tuple(map(str, failed)))
+        return ObjectReading(tuple(objects), versions, tuple(map(str, failed)))
 
-    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+    async def get(self, kind: ResourceKind, namespace: str, name: str) -> Object | None:
         """One object; None if there is none."""
         document = await self._get(kind, namespace, name)
         return None if document is None else object_of(kind, document, self._manager)
@@ -159,8 +161,8 @@ class KubernetesCluster:
         for _ in range(LOOKS_MAX):
             try:
                 return await self._release(found)
-            except RefusedError as error:
-                # Somebody, its controller mostly, wrote to it in between.
+            except ObjectRefusedError as error:
+                # Another client, its controller mostly, wrote to it in between.
                 refused = error
         raise refused
 
@@ -188,8 +190,8 @@ class KubernetesCluster:
         return object_of(found.kind, msgspec.json.decode(answer.body), self._manager)
 
     def watch(
-        self, namespace: str, kind: Kind, after: str, selector: str = ""
-    ) -> AsyncGenerator[Event, None]:
+        self, namespace: str, kind: ResourceKind, after: str, selector: str = ""
+    ) -> AsyncGenerator[WatchEvent, None]:
         """What happens after a reading, in order."""
         return watch(self._server, self._watching, self._manager, namespace, kind, after, selector)
 
@@ -214,8 +216,10 @@ class KubernetesCluster:
         await self._pods.close()
         await self._server.close()
 
-    async def _list(self, namespace: str, kind: Kind, selector: str) -> tuple[str, list[Object]]:
-        """All pages of one kind, from one moment; ExpiredError if it never comes to its end."""
+    async def _list(
+        self, namespace: str, kind: ResourceKind, selector: str
+    ) -> tuple[str, list[Object]]:
+        """All pages of one kind, from one moment; ExpiredError if it never ends."""
         for _ in range(READINGS_MAX):
             try:
                 return await self._pages(namespace, kind, selector)
@@ -223,7 +227,9 @@ class KubernetesCluster:
                 expired = error
         raise expired
 
-    async def _pages(self, namespace: str, kind: Kind, selector: str) -> tuple[str, list[Object]]:
+    async def _pages(
+        self, namespace: str, kind: ResourceKind, selector: str
+    ) -> tuple[str, list[Object]]:
         params = {"limit": str(self._page)}
         if selector:
             params["labelSelector"] = selector
@@ -238,7 +244,7 @@ class KubernetesCluster:
                 return page["metadata"]["resourceVersion"], found
             params["continue"] = token
 
-    async def _get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any] | None:
+    async def _get(self, kind: ResourceKind, namespace: str, name: str) -> dict[str, Any] | None:
         path, where = path_of(kind, namespace, name), where_of(kind, namespace, name)
         answer = await self._server.ask("GET", path, where, fine=frozenset({404}))
         if answer.code == 404:
@@ -247,7 +253,12 @@ class KubernetesCluster:
         return document
 
     async def _overrule(
-        self, kind: Kind, document: Document, take: Take, dry_run: bool, conflict: ConflictError
+        self,
+        kind: ResourceKind,
+        document: Document,
+        take: Take,
+        dry_run: bool,
+        conflict: ConflictError,
     ) -> Applied:
         """Apply over other owners: what was looked at is what is overruled, or nothing is."""
         first: Object | None = None
@@ -267,7 +278,7 @@ class KubernetesCluster:
 
     async def _apply(
         self,
-        kind: Kind,
+        kind: ResourceKind,
         document: Document,
         before: Object | None,
         dry_run: bool,
@@ -295,7 +306,7 @@ def _names(document: Document) -> tuple[str, str]:
     metadata: Mapping[str, Any] = document.get("metadata") or {}
     namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
     if not namespace or not name:
-        raise RefusedError(
+        raise ObjectRefusedError(
             f"{document.get('kind')}: metadata.namespace and metadata.name are needed"
         )
     return namespace, name

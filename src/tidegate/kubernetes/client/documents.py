@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from tidegate.kubernetes.port import Document, Kind, Object, Outcome
+from tidegate.kubernetes.port import ApplyOutcome, Document, Object, ResourceKind
 
-# The server writes these by itself; a difference in them is nobody's wish.
+# The server writes these by itself; a difference in them is not declared.
 _BOOKKEEPING = frozenset({"resourceVersion", "generation", "managedFields"})
 # And its controllers these.
 _NOTES = frozenset({"deployment.kubernetes.io/revision"})
 
 
-def path_of(kind: Kind, namespace: str, name: str = "") -> str:
+def path_of(kind: ResourceKind, namespace: str, name: str = "") -> str:
     """Where the server keeps a kind in a namespace, or in all of them, or one object of it."""
     group = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
     inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
@@ -20,12 +20,12 @@ def path_of(kind: Kind, namespace: str, name: str = "") -> str:
     return f"{path}/{quote(name, safe='')}" if name else path
 
 
-def where_of(kind: Kind, namespace: str, name: str = "") -> str:
+def where_of(kind: ResourceKind, namespace: str, name: str = "") -> str:
     """The same for people."""
     return "/".join(filter(None, (kind.name.lower(), namespace, name)))
 
 
-def object_of(kind: Kind, document: dict[str, Any], manager: str) -> Object:
+def object_of(kind: ResourceKind, document: dict[str, Any], manager: str) -> Object:
     """A document as the server sent it, as an object; its book of owners is taken out."""
     metadata = document["metadata"]
     owners: Sequence[Mapping[str, Any]] = metadata.pop("managedFields", None) or ()
@@ -52,17 +52,17 @@ def is_ours(owner: Mapping[str, Any], manager: str) -> bool:
     )
 
 
-def outcome_of(created: bool, before: Object | None, after: Object) -> Outcome:
+def outcome_of(created: bool, before: Object | None, after: Object) -> ApplyOutcome:
     """What applying did, or would: a dry run leaves the version as it was."""
     if created:
-        return Outcome.CREATED
+        return ApplyOutcome.CREATED
     if before is not None and alike(before, after):
-        return Outcome.UNCHANGED
-    return Outcome.CONFIGURED
+        return ApplyOutcome.UNCHANGED
+    return ApplyOutcome.CONFIGURED
 
 
 def alike(one: Object, other: Object) -> bool:
-    """Whether nobody's wish differs: status and bookkeeping move by themselves and do not count."""
+    """Whether nothing declared differs: status and bookkeeping do not count."""
     return one.ours == other.ours and _wishes(one.document) == _wishes(other.document)
 
 

@@ -1,7 +1,7 @@
 """Leadership by Kubernetes Leases: one holder at a time, whatever the clocks of the others say.
 
-As Kubernetes' own components do it. A record that nobody changed for a whole term, *by the clock of
-whoever looks*, belongs to nobody: no two clocks are compared, if only they run equally fast. A
+As Kubernetes' own components do it. A record that did not change for a whole term, *by the clock of
+the reader*, is free: no two clocks are compared, if only they run equally fast. A
 write names the version it replaces, so of two who take it one gets a 409.
 
 Worked numbers: term 15 s. w1 holds the lease and dies. w2 sees the record first at 10:00:03 and may
@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.documents import path_of, where_of
-from tidegate.kubernetes.client.server import Limits, Server
-from tidegate.kubernetes.port import Kind
+from tidegate.kubernetes.client.server import ApiServer, ServerLimits
+from tidegate.kubernetes.port import ResourceKind
 from tidegate.model.time import SECOND, Duration, Instant, after
 from tidegate.store.port import Lease
 
-LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases")
+LEASE = ResourceKind("coordination.k8s.io/v1", "Lease", "leases")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -34,14 +34,16 @@ class _Seen(msgspec.Struct, frozen=True):
 class KubernetesLeases:
     """Leases in one namespace of one cluster, for one process."""
 
-    def __init__(self, access: Access, namespace: str, limits: Limits | None = None) -> None:
-        self._server = Server(access, limits)
+    def __init__(
+        self, access: ClusterAccess, namespace: str, limits: ServerLimits | None = None
+    ) -> None:
+        self._server = ApiServer(access, limits)
         self._namespace = namespace
         self._seen: dict[str, _Seen] = {}
         self._held: dict[str, Lease] = {}
 
     async def lease(self, name: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease; None if somebody else holds it."""
+        """Take or renew a lease; None if another holds it."""
         record = await self._get(name)
         if record is None:
             return await self._write(name, None, Lease(name, holder, 1, after(now, term)), now)
@@ -60,7 +62,7 @@ class KubernetesLeases:
         )
 
     async def release(self, lease: Lease) -> None:
-        """Give a lease back, so that nobody has to wait for its end; the token stays used."""
+        """Give a lease back, so that others need not wait for its end; the token stays used."""
         held = self._held.pop(lease.partition, None)
         record = await self._get(lease.partition)
         if record is None or held is None:
@@ -76,7 +78,7 @@ class KubernetesLeases:
         await self._server.close()
 
     def _expired(self, name: str, version: str, spec: dict[str, Any], now: Instant) -> bool:
-        """Whether nobody changed the record for the term its holder wrote into it."""
+        """Whether the record did not change for the term its holder wrote into it."""
         seen = self._seen.get(name)
         if seen is None or seen.version != version:
             self._seen[name] = _Seen(version, now)
@@ -89,7 +91,7 @@ class KubernetesLeases:
     async def _write(
         self, name: str, record: dict[str, Any] | None, wanted: Lease, now: Instant
     ) -> Lease | None:
-        """Write a record over the one that was read; None if somebody was faster."""
+        """Write a record over the one that was read; None if another was faster."""
         spec = dict(record["spec"]) if record is not None else {}
         fresh = spec.get("holderIdentity") != wanted.holder or wanted.token != (
             int(spec.get("leaseTransitions") or 0) + 1

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from time import monotonic
 
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.port import NotAllowedError
 from tidegate.model.errors import OutsideError
 
@@ -16,10 +16,10 @@ TOKEN_AGE_MAX_S = 60.0
 TOKEN_BYTES_MAX = 64 * 1024
 
 
-class Login:
+class ClusterLogin:
     """The headers and the TLS of one access."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ClusterAccess) -> None:
         self._access = access
         self._tls: ssl.SSLContext | None = None
         self._token = access.token
@@ -64,7 +64,7 @@ def _token(name: str, path: Path) -> str:
     return token
 
 
-def _tls(access: Access) -> ssl.SSLContext:
+def _tls(access: ClusterAccess) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cadata=access.ca)
         if not access.verify:
@@ -79,7 +79,7 @@ def _tls(access: Access) -> ssl.SSLContext:
 
 
 def _present(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """The ssl module takes a certificate from a file only; nobody else may read it meanwhile."""
+    """The ssl module takes a certificate from a file only; it is readable for its owner only."""
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
         file.write(f"{certificate}\n{key}\n")
         file.flush()

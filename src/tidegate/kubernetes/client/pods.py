@@ -1,11 +1,11 @@
-"""Asks pods: what they answer over HTTP, and what they wrote to their logs.
+"""Reads pods: their answers over HTTP, and their logs.
 
-A pod is asked once and for a short time: whoever wants to know looks again in the next round. A log
-that is followed outlives connections: every line is asked for with its moment, so that after a
-break it goes on behind the last one that was told, and tells none twice.
+A pod is called once and for a short time: the next round calls it again. A log that is followed
+outlives connections: every line is requested with its moment, so that after a break it continues
+behind the last line, and passes none on twice.
 
-Worked: `…:02.5 a`, `…:02.5 b` were told when the connection broke. It is asked again since second
-2; two lines of that moment are passed over, and the third of it is new.
+Worked: `…:02.5 a`, `…:02.5 b` were passed on when the connection broke. The log is requested again
+since second 2; two lines of that moment are skipped, and the third of it is new.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ import aiohttp
 import msgspec
 
 from tidegate.kubernetes.client.documents import path_of, where_of
-from tidegate.kubernetes.client.server import Server
-from tidegate.kubernetes.client.watching import split
+from tidegate.kubernetes.client.server import ApiServer
+from tidegate.kubernetes.client.watch import split
 from tidegate.kubernetes.port import POD, NotAllowedError, Object
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.problem import shorten
@@ -30,14 +30,14 @@ _TEXT = "text/plain, */*"
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
-class Reach(StrEnum):
+class PodReach(StrEnum):
     """The way to what a pod answers."""
 
     PROXY = "proxy"  # through the API server: from anywhere, if we may `get pods/proxy`
     DIRECT = "direct"  # at the pod's own address: from inside the cluster
 
 
-class Asking(msgspec.Struct, frozen=True):
+class PodLimits(msgspec.Struct, frozen=True):
     """How long a pod may take, and how much it may say."""
 
     timeout_s: float = 10.0
@@ -55,17 +55,17 @@ class Asking(msgspec.Struct, frozen=True):
     pause_max_s: float = 5.0
 
 
-class _Told(msgspec.Struct):
-    """How far a log was told."""
+class _LogPosition(msgspec.Struct):
+    """How far a log was read."""
 
     # The moment of the last line; None: there was none.
     at: Instant | None = None
-    # How many lines of that moment were told, and how many of them will be heard again.
+    # How many lines of that moment were passed on, and how many will be read again.
     count: int = 0
     skip: int = 0
 
     def fresh(self, line: str) -> str | None:
-        """The text of a line that was not told yet."""
+        """The text of a line that is new."""
         written, _, text = line.partition(" ")
         try:
             at = parse_instant(written)
@@ -85,17 +85,17 @@ class _Told(msgspec.Struct):
 class Pods:
     """The pods of one cluster."""
 
-    def __init__(self, server: Server, reach: Reach, asking: Asking | None = None) -> None:
+    def __init__(self, server: ApiServer, reach: PodReach, asking: PodLimits | None = None) -> None:
         self._server = server
         self._reach = reach
-        self._asking = asking or Asking()
+        self._asking = asking or PodLimits()
         self._slots = asyncio.Semaphore(self._asking.concurrency_max)
         self._session: aiohttp.ClientSession | None = None
 
     async def fetch(self, pod: Object, port: int, path: str) -> str:
         """What a pod answers, asked once."""
         asking, where = self._asking, f"{self._server.name}: {pod.where}: port {port}"
-        ask = self._proxied if self._reach is Reach.PROXY else self._direct
+        ask = self._proxied if self._reach is PodReach.PROXY else self._direct
         try:
             async with (
                 self._slots,
@@ -111,7 +111,7 @@ class Pods:
         except TimeoutError:
             raise OutsideError(f"{where}: no answer in {asking.timeout_s:g} s") from None
         except StaleError as error:
-            # To whoever asks a pod its refusals are all the same.
+            # All refusals of a pod mean the same here.
             raise OutsideError(str(error)) from None
         return body.decode(errors="replace")
 
@@ -119,21 +119,24 @@ class Pods:
         self, namespace: str, pod: str, container: str, follow: bool, tail: int | None
     ) -> AsyncGenerator[str, None]:
         """The lines of a log; followed, until the pod has ended or is gone."""
-        asking, told, begun, failures = self._asking, _Told(), False, 0
+        asking, position, begun, failures = self._asking, _LogPosition(), False, 0
         path, where = f"{path_of(POD, namespace, pod)}/log", where_of(POD, namespace, pod)
         while True:
-            params, since = _params(container, follow, None if begun else tail, told), monotonic()
+            params, since = (
+                _params(container, follow, None if begun else tail, position),
+                monotonic(),
+            )
             try:
                 async with self._server.listen(
                     path, where, params, asking.silence_s, _TEXT
                 ) as stream:
                     begun = True
                     async for line in split(stream, asking.line_bytes_max, rest=True):
-                        text = told.fresh(line.decode(errors="replace"))
+                        text = position.fresh(line.decode(errors="replace"))
                         if text is not None:
                             failures = 0
                             yield text
-                # Of a container that has ended, the same is told at once, again and again: no
+                # Of a container that has ended, the same is sent at once, again and again: no
                 # failure, but nothing to hurry for either.
                 lasted = monotonic() - since > asking.pause_max_s
                 failures = 0 if lasted else min(failures + 1, asking.failures_max - 1)
@@ -197,16 +200,18 @@ class Pods:
         return phase in _ENDED
 
 
-def _params(container: str, follow: bool, tail: int | None, told: _Told) -> dict[str, str]:
+def _params(
+    container: str, follow: bool, tail: int | None, position: _LogPosition
+) -> dict[str, str]:
     params = {"timestamps": "true"}
     if container:
         params["container"] = container
     if follow:
         params["follow"] = "true"
-    if tail is not None and told.at is None:
+    if tail is not None and position.at is None:
         params["tailLines"] = str(tail)
-    if told.at is not None:
+    if position.at is not None:
         # Whole seconds are all the server looks at.
-        params["sinceTime"] = format_second(told.at)
-        told.skip = told.count
+        params["sinceTime"] = format_second(position.at)
+        position.skip = position.count
     return params

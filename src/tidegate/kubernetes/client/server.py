@@ -1,8 +1,8 @@
-"""Asks one API server: what is under way, how often, how long and how much, all bounded.
+"""Requests to one API server: their number at once, tries, time and size are bounded.
 
 What fails in passing (no connection, 429, 500, 502, 503, 504) is tried again, after as long as the
-server asks for or after pauses that grow; a server that stays away is not pressed by everybody who
-waits for it. What it refuses is an error that says who must act (`answers.py`).
+server asks for or after pauses that grow; while a server does not answer, waiting requests fail at
+once. What it refuses is an error that says who must act (`answers.py`).
 """
 
 import asyncio
@@ -16,9 +16,9 @@ import aiohttp
 import msgspec
 from aiolimiter import AsyncLimiter
 
-from tidegate.kubernetes.client.access import Access
+from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.answers import error_of, read_status
-from tidegate.kubernetes.client.login import Login
+from tidegate.kubernetes.client.login import ClusterLogin
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shorten
 from tidegate.net.http_request import PASSING
@@ -27,8 +27,8 @@ from tidegate.net.retry import retry_context
 JSON = "application/json"
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """How hard one server may be pressed, and how long anybody waits for it."""
+class ServerLimits(msgspec.Struct, frozen=True):
+    """How many requests one server gets at once, and how long each may take."""
 
     # About as many as keep a server busy; more would only queue there.
     concurrency_max: int = 10
@@ -43,13 +43,13 @@ class Limits(msgspec.Struct, frozen=True):
     # The first pause between two tries, made longer and less regular by chance.
     pause_s: float = 0.2
     pause_max_s: float = 3.0
-    # After it could not be reached in all tries, nobody tries for so long.
+    # After it could not be reached in all tries, there are no requests for so long.
     rest_s: float = 5.0
     # A page of 500 Deployments is some 3 MB.
     bytes_max: int = 64 * 1024 * 1024
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ServerAnswer(msgspec.Struct, frozen=True):
     """What a server said yes with."""
 
     code: int
@@ -82,14 +82,14 @@ class _FinalError(Exception):
     """The same, where another try could do it twice."""
 
 
-class Server:
+class ApiServer:
     """The way to one API server and back."""
 
-    def __init__(self, access: Access, limits: Limits | None = None) -> None:
+    def __init__(self, access: ClusterAccess, limits: ServerLimits | None = None) -> None:
         self.name = access.name
-        self.limits = limits or Limits()
+        self.limits = limits or ServerLimits()
         self._access = access
-        self._login = Login(access)
+        self._login = ClusterLogin(access)
         self._proxy = access.proxy or _proxy_for(access.server)
         self._session: aiohttp.ClientSession | None = None
         self._slots = asyncio.Semaphore(self.limits.concurrency_max)
@@ -107,7 +107,7 @@ class Server:
         content_type: str = JSON,
         again: bool = True,
         fine: frozenset[int] = frozenset(),
-    ) -> Answer:
+    ) -> ServerAnswer:
         """One request with all its tries; `again`: it may reach the server twice without harm.
 
         `fine` are refusals that are answers to the caller.
@@ -142,7 +142,7 @@ class Server:
     ) -> AsyncIterator[aiohttp.StreamReader]:
         """An answer as it comes; OutsideError if it cannot be had, or when it breaks.
 
-        It takes no slot: it lasts, and nobody else would get one.
+        It takes no slot: it lasts, and would block others.
         """
         where = f"{self.name}: {where}"
         timeout = aiohttp.ClientTimeout(
@@ -174,7 +174,7 @@ class Server:
             await self._session.close()
             self._session = None
 
-    async def _tries(self, request: _Request) -> Answer:
+    async def _tries(self, request: _Request) -> ServerAnswer:
         """The first try is nearly always the only one, and so does without what repeats it."""
         limits = self.limits
         try:
@@ -198,7 +198,7 @@ class Server:
                 return await self._try(request)
         raise AssertionError("a retry context returns or raises")
 
-    async def _try(self, request: _Request) -> Answer:
+    async def _try(self, request: _Request) -> ServerAnswer:
         try:
             return await self._once(request)
         except _PassingError as error:
@@ -206,7 +206,7 @@ class Server:
                 raise
             raise _FinalError(str(error)) from None
 
-    async def _once(self, request: _Request) -> Answer:
+    async def _once(self, request: _Request) -> ServerAnswer:
         limits = self.limits
         session, headers = await self._open(), await self._login.headers()
         if request.body is not None:
@@ -226,7 +226,7 @@ class Server:
                     allow_redirects=False,
                 ) as response,
             ):
-                answer = Answer(response.status, await self._read(response))
+                answer = ServerAnswer(response.status, await self._read(response))
         except TimeoutError:
             raise _PassingError(f"no answer in {limits.timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -234,7 +234,7 @@ class Server:
             raise _PassingError(_broken(error), unsent=unsent) from None
         return self._judge(answer, response.headers.get("Retry-After"))
 
-    def _judge(self, answer: Answer, retry_after: str | None) -> Answer:
+    def _judge(self, answer: ServerAnswer, retry_after: str | None) -> ServerAnswer:
         if answer.code == 401 and self._login.renew():
             raise _PassingError("it does not know us (401)", pause_s=0.0, unsent=True)
         if answer.code not in PASSING:
@@ -242,11 +242,11 @@ class Server:
         status = read_status(answer.body)
         if status.misfit:
             return answer
-        told = f"HTTP {answer.code}: {shorten(status.message) or 'no reason given'}"
+        stated = f"HTTP {answer.code}: {shorten(status.message) or 'no reason given'}"
         pause_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
         if pause_s is not None:
             pause_s = min(pause_s, self.limits.total_s)
-        raise _PassingError(told, pause_s, unsent=answer.code == 429)
+        raise _PassingError(stated, pause_s, unsent=answer.code == 429)
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         most = self.limits.bytes_max
@@ -275,7 +275,7 @@ class Server:
         return self._session
 
     def _look_out(self, where: str) -> None:
-        """Whoever waited for a slot need not find out again that nobody is there."""
+        """A request that waited for a slot need not find out again that the server is down."""
         if monotonic() < self._rests_until:
             raise OutsideError(f"{where}: {self._resting}")
 

@@ -1,7 +1,7 @@
 """What all who talk to one simulated cluster share: objects, who owns their fields, a history.
 
 An object is its fields by path (`fields.py`), so that it is known of each whose it is. Controllers
-and nodes write beside that book: what they write (a status, a pod) is nobody's to apply.
+and nodes write beside that book: what they write (a status, a pod) is not applied.
 """
 
 import asyncio
@@ -11,29 +11,29 @@ from typing import Any, Protocol
 
 import msgspec
 
-from tidegate.kubernetes.port import Change, Document, ExpiredError, Kind
+from tidegate.kubernetes.port import Document, ExpiredError, ObjectEvent, ResourceKind
 from tidegate.kubernetes.simulated.fields import Path, flatten, unflatten
 from tidegate.machine.clock import Clock
 from tidegate.model.time import Instant, format_second
 
 # Asked before every call with its name (`read Deployment`, `apply`, …): it may raise.
 Fault = Callable[[str], None]
-Key = tuple[Kind, str, str]
-# As many changes are remembered at least; whoever asks for older ones must read anew.
+Key = tuple[ResourceKind, str, str]
+# As many changes are remembered at least; for older ones the client must read anew.
 HISTORY_MIN = 10_000
 _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.Decoder(dict[str, Any]).decode
 # What a server counts the wishes of.
 _COUNTED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "CronJob", "Job"})
 
 
-class Record(msgspec.Struct, frozen=True):
+class StoredObject(msgspec.Struct, frozen=True):
     """An object, and who owns which of its fields."""
 
     uid: str
     version: int
     fields: dict[Path, Any]
     owners: dict[str, frozenset[Path]]
-    # How often somebody wished something else of it; 0: its kind is not counted.
+    # How often its declaration changed; 0: its kind is not counted.
     generation: int = 0
     # None: the cluster has no clock.
     created_at: Instant | None = None
@@ -75,38 +75,40 @@ class SimulatedApi:
         self.fault = fault or (lambda _: None)
         self.clock = clock
         self.namespaces: set[str] = set()
-        self.records: dict[Key, Record] = {}
+        self.records: dict[Key, StoredObject] = {}
         # None: nothing runs in its pods.
         self.insides: Insides | None = None
         self.version = 1
         # The change that made version `oldest + 1` first, and every one after it.
-        self._history: list[tuple[Key, Change, Record]] = []
+        self._history: list[tuple[Key, ObjectEvent, StoredObject]] = []
         self.oldest = self.version
         self._listeners: list[asyncio.Event] = []
-        # The document of the latest record of each object that somebody read.
-        self._packed: dict[str, tuple[Record | None, bytes]] = {}
+        # The document of the latest record of each object that was read.
+        self._packed: dict[str, tuple[StoredObject | None, bytes]] = {}
 
     def forget(self) -> None:
         """Everything that happened up to now is gone from the history."""
         self._history.clear()
         self.oldest = self.version
 
-    def listed(self, kind: Kind, namespace: str) -> Iterator[tuple[Key, Record]]:
+    def listed(self, kind: ResourceKind, namespace: str) -> Iterator[tuple[Key, StoredObject]]:
         """The objects of a kind by name, in one namespace or, if it is empty, in all."""
         keys = [key for key in self.records if key[0] == kind and namespace in ("", key[1])]
         for key in sorted(keys):
             yield key, self.records[key]
 
-    def made(self, key: Key, fields: dict[Path, Any], owners: dict[str, frozenset[Path]]) -> Record:
+    def made(
+        self, key: Key, fields: dict[Path, Any], owners: dict[str, frozenset[Path]]
+    ) -> StoredObject:
         """The record of a new object; it is not there before it is kept."""
         version = self.version + 1
         generation = 1 if key[0].name in _COUNTED else 0
         now = self.clock.now() if self.clock is not None else None
-        return Record(f"{key[2]}-{version}", version, fields, owners, generation, now)
+        return StoredObject(f"{key[2]}-{version}", version, fields, owners, generation, now)
 
     def changed(
-        self, old: Record, fields: dict[Path, Any], owners: dict[str, frozenset[Path]]
-    ) -> Record:
+        self, old: StoredObject, fields: dict[Path, Any], owners: dict[str, frozenset[Path]]
+    ) -> StoredObject:
         """The record of an object after a change; a new wish is counted."""
         counted = old.generation + (_wishes(old.fields) != _wishes(fields))
         return msgspec.structs.replace(
@@ -117,20 +119,22 @@ class SimulatedApi:
             generation=counted if old.generation else 0,
         )
 
-    def keep(self, key: Key, record: Record) -> None:
-        """Write an object; whoever watches is told."""
-        change = Change.MODIFIED if key in self.records else Change.ADDED
+    def keep(self, key: Key, record: StoredObject) -> None:
+        """Write an object; watchers get an event."""
+        change = ObjectEvent.MODIFIED if key in self.records else ObjectEvent.ADDED
         self.records[key] = record
         self._happen(key, change, record)
 
     def remove(self, key: Key) -> None:
-        """Delete an object; whoever watches is told."""
+        """Delete an object; watchers get an event."""
         gone = self.records.pop(key)
         self._packed.pop(gone.uid, None)
-        self._happen(key, Change.DELETED, msgspec.structs.replace(gone, version=self.version + 1))
+        self._happen(
+            key, ObjectEvent.DELETED, msgspec.structs.replace(gone, version=self.version + 1)
+        )
 
-    def put(self, key: Key, document: Document) -> Record:
-        """Write an object as a controller does: whole, and owned by nobody."""
+    def put(self, key: Key, document: Document) -> StoredObject:
+        """Write an object as a controller does: whole, and without an owner."""
         fields, old = dict(flatten(deepcopy(dict(document)))), self.records.get(key)
         if old is None:
             record = self.made(key, fields, {})
@@ -142,7 +146,7 @@ class SimulatedApi:
         return record
 
     def put_status(self, key: Key, status: Mapping[str, Any]) -> None:
-        """Write how an object fares; nothing happens if it fares as before, or is gone."""
+        """Write the status of an object, unless it is unchanged or the object is gone."""
         old = self.records.get(key)
         if old is None:
             return
@@ -151,8 +155,8 @@ class SimulatedApi:
         if fields != old.fields:
             self.keep(key, self.changed(old, fields, old.owners))
 
-    def document(self, record: Record) -> dict[str, Any]:
-        """An object as everybody reads it, without the book of owners; each reader gets a copy."""
+    def document(self, record: StoredObject) -> dict[str, Any]:
+        """An object as clients read it, without the book of owners; each reader gets a copy."""
         # A record never changes: it is put together once for as long as it is the latest.
         known, packed = self._packed.get(record.uid, (None, b""))
         if known is not record:
@@ -160,7 +164,7 @@ class SimulatedApi:
             self._packed[record.uid] = record, packed
         return _unpack(packed)
 
-    def _put_together(self, record: Record) -> dict[str, Any]:
+    def _put_together(self, record: StoredObject) -> dict[str, Any]:
         document = unflatten(record.fields)
         own = {"uid": record.uid, "resourceVersion": str(record.version)}
         if record.created_at is not None:
@@ -168,7 +172,9 @@ class SimulatedApi:
         document["metadata"] |= own | ({"generation": g} if (g := record.generation) else {})
         return document
 
-    async def happened(self, after: int) -> AsyncGenerator[tuple[Key, Change, Record], None]:
+    async def happened(
+        self, after: int
+    ) -> AsyncGenerator[tuple[Key, ObjectEvent, StoredObject], None]:
         """What happens after a version, for good; ExpiredError if some of it is forgotten."""
         news = asyncio.Event()
         self._listeners.append(news)
@@ -176,9 +182,9 @@ class SimulatedApi:
             while True:
                 if after < self.oldest:
                     raise ExpiredError(f"{self.name}: its history is gone: read anew")
-                for told in self._history[after - self.oldest :]:
+                for stated in self._history[after - self.oldest :]:
                     after += 1
-                    yield told
+                    yield stated
                     if after < self.oldest:
                         break
                 else:
@@ -187,7 +193,7 @@ class SimulatedApi:
         finally:
             self._listeners.remove(news)
 
-    def _happen(self, key: Key, change: Change, record: Record) -> None:
+    def _happen(self, key: Key, change: ObjectEvent, record: StoredObject) -> None:
         self.version = record.version
         self._history.append((key, change, record))
         if len(self._history) > 2 * HISTORY_MIN:
@@ -202,7 +208,7 @@ def where_of(key: Key) -> str:
     return f"{key[0].name.lower()}/{key[1]}/{key[2]}"
 
 
-def part_of(record: Record, name: str) -> dict[str, Any]:
+def part_of(record: StoredObject, name: str) -> dict[str, Any]:
     """One of the parts of an object: its `spec`, its `status`."""
     fields = {path: value for path, value in record.fields.items() if path[0] == name}
     found: dict[str, Any] = unflatten(fields).get(name) or {}

@@ -21,15 +21,15 @@ from tidegate.model.problem import Problems
 from tidegate.model.time import SECOND, Duration
 
 
-class Workload(enum.Enum):
-    """How a container comes to run: for good, or once, as in a dry run of a new image."""
+class ContainerPurpose(enum.Enum):
+    """How a container runs: for good, or once, as in a dry run of a new image."""
 
     LOOP = "loop"
     JOB = "job"
 
 
-class Start(enum.Enum):
-    """How a container fares once it is started."""
+class ContainerStart(enum.Enum):
+    """What happens to a container once it is started."""
 
     READY = "ready"
     NEVER_READY = "never-ready"
@@ -37,12 +37,12 @@ class Start(enum.Enum):
     NO_IMAGE = "no-image"
 
 
-class Manner(msgspec.Struct, frozen=True):
+class ContainerBehaviour(msgspec.Struct, frozen=True):
     """What one container does."""
 
-    start: Start = Start.READY
+    start: ContainerStart = ContainerStart.READY
     ready_after: Duration = Duration(20 * SECOND)
-    # How long it takes to stop when it is told to; its grace period at most.
+    # How long it takes to stop when it is asked to; its grace period at most.
     stops_after: Duration = Duration(5 * SECOND)
     # Between the end of a run and the next; None: as long as its own variables say.
     every: Duration | None = None
@@ -61,8 +61,8 @@ class Manner(msgspec.Struct, frozen=True):
         return self.fails_until is None or run < self.fails_until
 
 
-class Rule(msgspec.Struct, frozen=True):
-    """Whom something is said of, and what: the fields of a manner that are said."""
+class BehaviourRule(msgspec.Struct, frozen=True):
+    """Containers, and the fields of their behaviour that are given."""
 
     says: dict[str, Any]
     tag: str = "*"
@@ -70,10 +70,10 @@ class Rule(msgspec.Struct, frozen=True):
     shards: tuple[str, ...] = ("*",)
     clusters: tuple[str, ...] = ("*",)
     # None: however it runs.
-    workload: Workload | None = None
+    workload: ContainerPurpose | None = None
 
     def fits(
-        self, tag: str, integration: str, shard: str, cluster: str, workload: Workload
+        self, tag: str, integration: str, shard: str, cluster: str, workload: ContainerPurpose
     ) -> bool:
         """Whether it is about one of these."""
         return (
@@ -88,8 +88,8 @@ class Rule(msgspec.Struct, frozen=True):
 class Behaviour(msgspec.Struct, frozen=True):
     """What all pods do."""
 
-    defaults: Manner = Manner()
-    rules: tuple[Rule, ...] = ()
+    defaults: ContainerBehaviour = ContainerBehaviour()
+    rules: tuple[BehaviourRule, ...] = ()
 
     def of(
         self,
@@ -97,8 +97,8 @@ class Behaviour(msgspec.Struct, frozen=True):
         integration: str = "",
         shard: str = "",
         cluster: str = "",
-        workload: Workload = Workload.LOOP,
-    ) -> Manner:
+        workload: ContainerPurpose = ContainerPurpose.LOOP,
+    ) -> ContainerBehaviour:
         """What one container does."""
         says: dict[str, Any] = {}
         for rule in self.rules:
@@ -112,7 +112,7 @@ def read_behaviour(document: object) -> Behaviour:
     problems = Problems()
     reader = Reader(document, "", problems)
     defaults = reader.child("defaults")
-    manner = msgspec.structs.replace(Manner(), **_says(defaults))
+    manner = msgspec.structs.replace(ContainerBehaviour(), **_says(defaults))
     defaults.close()
     rules = tuple(_rule(each) for each in reader.children("rules"))
     reader.close()
@@ -121,15 +121,17 @@ def read_behaviour(document: object) -> Behaviour:
     return Behaviour(manner, rules)
 
 
-def _rule(reader: Reader) -> Rule:
-    rule = Rule(
+def _rule(reader: Reader) -> BehaviourRule:
+    rule = BehaviourRule(
         says=_says(reader),
         tag=reader.text("tag") or "*",
         integration=reader.text("integration") or "*",
         shards=tuple(reader.texts("shards")) or ("*",),
         clusters=tuple(reader.texts("clusters")) or ("*",),
         workload=(
-            reader.choice("workload", Workload, Workload.LOOP) if reader.has("workload") else None
+            reader.choice("workload", ContainerPurpose, ContainerPurpose.LOOP)
+            if reader.has("workload")
+            else None
         ),
     )
     reader.close()
@@ -140,7 +142,9 @@ def _says(reader: Reader) -> dict[str, Any]:
     """The fields of a manner that are written; what is not is left as it is."""
     fails = reader.child("fails")
     found = {
-        "start": reader.choice("start", Start, Start.READY) if reader.has("start") else None,
+        "start": reader.choice("start", ContainerStart, ContainerStart.READY)
+        if reader.has("start")
+        else None,
         "ready_after": reader.duration("readyAfter"),
         "stops_after": reader.duration("stopsAfter"),
         "every": reader.duration("every"),

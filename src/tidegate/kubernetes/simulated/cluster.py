@@ -1,7 +1,7 @@
 """A simulated cluster behind the port: an API server in memory that knows who owns which field.
 
 It keeps the contract the real one keeps: versions, owners, conflicts, preconditions, an end of its
-history. It fills in no defaults, runs nothing by itself, and believes what it is told, but for what
+history. It fills in no defaults, runs nothing by itself, and accepts what it gets, but for what
 a rehearsal needs to see refused.
 """
 
@@ -16,30 +16,30 @@ from tidegate.documents.selector_text import parse_selector
 from tidegate.kubernetes.port import (
     MANAGER,
     Applied,
+    ApplyOutcome,
     ConflictError,
     Document,
-    Event,
     FieldConflict,
-    Kind,
     Object,
-    Outcome,
-    Reading,
-    RefusedError,
+    ObjectReading,
+    ObjectRefusedError,
+    ResourceKind,
     Take,
+    WatchEvent,
     kind_of,
 )
-from tidegate.kubernetes.simulated.api import Insides, Key, Record, SimulatedApi, where_of
+from tidegate.kubernetes.simulated.api import Insides, Key, SimulatedApi, StoredObject, where_of
 from tidegate.kubernetes.simulated.fields import Path, flatten, text_of, unflatten
 from tidegate.kubernetes.simulated.shapes import check_shape
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.problem import Problems
 
-# Who an object is; nobody owns that.
+# The identity of an object; no manager owns it.
 _IDENTITY: frozenset[Path] = frozenset(
     [("apiVersion",), ("kind",), *(("metadata", x) for x in ("name", "namespace", "uid"))]
 )
 _VERSION: Path = ("metadata", "resourceVersion")
-# What the server writes by itself; a difference in it is nobody's wish.
+# What the server writes by itself; a difference in it is not declared.
 _BOOKKEEPING = frozenset({"resourceVersion", "generation"})
 # What cannot be changed once it is there.
 _FIXED: Mapping[str, tuple[str, ...]] = {
@@ -61,7 +61,9 @@ class SimulatedCluster:
         """What people call it."""
         return self._api.name
 
-    async def read(self, namespace: str, kinds: Sequence[Kind], selector: str = "") -> Reading:
+    async def read(
+        self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
+    ) -> ObjectReading:
         """All objects of some kinds; a kind at which a fault is thrown is a gap."""
         chosen = chooser(selector)
         objects: list[Object] = []
@@ -79,9 +81,9 @@ class SimulatedCluster:
                 objects += [found] if chosen(found.document) else []
         if gaps and not versions:
             raise gaps[0]
-        return Reading(tuple(objects), versions, tuple(map(str, gaps)))
+        return ObjectReading(tuple(objects), versions, tuple(map(str, gaps)))
 
-    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+    async def get(self, kind: ResourceKind, namespace: str, name: str) -> Object | None:
         """One object; None if there is none."""
         self._api.fault("get")
         record = self._api.records.get((kind, namespace, name))
@@ -111,16 +113,16 @@ class SimulatedCluster:
         check_shape(f"{self.name}: {where_of(key)}", kind, unflatten(new.fields))
         unchanged = old is not None and _same(old, new)
         if unchanged:
-            outcome = Outcome.UNCHANGED
+            outcome = ApplyOutcome.UNCHANGED
         else:
-            outcome = Outcome.CREATED if old is None else Outcome.CONFIGURED
+            outcome = ApplyOutcome.CREATED if old is None else ApplyOutcome.CONFIGURED
             if not dry_run:
                 self._api.keep(key, new)
         self._api.fault("applied")
         return Applied(outcome, self._object(key, old if unchanged and old else new), taken)
 
     async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
-        """Delete what is ours and as it was read; how it fares may have changed."""
+        """Delete what is ours and as it was read; its status may have changed."""
         self._api.fault("delete")
         key = (found.kind, found.namespace, found.name)
         record = self._api.records.get(key)
@@ -159,15 +161,15 @@ class SimulatedCluster:
         return self._object(key, new)
 
     async def watch(
-        self, namespace: str, kind: Kind, after: str, selector: str = ""
-    ) -> AsyncGenerator[Event, None]:
+        self, namespace: str, kind: ResourceKind, after: str, selector: str = ""
+    ) -> AsyncGenerator[WatchEvent, None]:
         """What happens after a reading, in order."""
         chosen = chooser(selector)
         async for key, change, record in self._api.happened(int(after)):
             if key[0] == kind and namespace in ("", key[1]):
                 found = self._object(key, record)
                 if chosen(found.document):
-                    yield Event(change, found)
+                    yield WatchEvent(change, found)
 
     async def fetch(self, pod: Object, port: int, path: str) -> str:
         """What runs in a pod answers."""
@@ -199,16 +201,20 @@ class SimulatedCluster:
     async def close(self) -> None:
         """Nothing is held open."""
 
-    def _key(self, kind: Kind, wanted: dict[Path, Any]) -> Key:
+    def _key(self, kind: ResourceKind, wanted: dict[Path, Any]) -> Key:
         namespace, name = (wanted.get(("metadata", x)) for x in ("namespace", "name"))
         if not namespace or not name:
-            raise RefusedError(f"{kind.name}: metadata.namespace and metadata.name are needed")
+            raise ObjectRefusedError(
+                f"{kind.name}: metadata.namespace and metadata.name are needed"
+            )
         if namespace not in self._api.namespaces:
             raise OutsideError(f'{self.name}: HTTP 404: namespaces "{namespace}" not found')
         return kind, str(namespace), str(name)
 
-    def _conflicts(self, old: Record | None, wanted: dict[Path, Any]) -> tuple[FieldConflict, ...]:
-        """Fields that somebody else owns and that would get another value."""
+    def _conflicts(
+        self, old: StoredObject | None, wanted: dict[Path, Any]
+    ) -> tuple[FieldConflict, ...]:
+        """Fields that another manager owns and that would get another value."""
         if old is None:
             return ()
         return tuple(
@@ -224,7 +230,7 @@ class SimulatedCluster:
             raise OutsideError("nothing runs in this cluster's pods")
         return self._api.insides
 
-    def _merged(self, key: Key, old: Record | None, wanted: dict[Path, Any]) -> Record:
+    def _merged(self, key: Key, old: StoredObject | None, wanted: dict[Path, Any]) -> StoredObject:
         """What is there after applying: our fields as wanted, the others' as they are."""
         mine = frozenset(wanted.keys() - _IDENTITY - {_VERSION})
         kept = {path: value for path, value in wanted.items() if path != _VERSION}
@@ -245,7 +251,7 @@ class SimulatedCluster:
         _refuse_changes(f"{self.name}: {where_of(key)}", key[0], old, new)
         return new
 
-    def _object(self, key: Key, record: Record) -> Object:
+    def _object(self, key: Key, record: StoredObject) -> Object:
         return Object(
             kind=key[0],
             namespace=key[1],
@@ -257,18 +263,18 @@ class SimulatedCluster:
         )
 
 
-def _refuse_changes(where: str, kind: Kind, old: Record, new: Record) -> None:
+def _refuse_changes(where: str, kind: ResourceKind, old: StoredObject, new: StoredObject) -> None:
     for field in _FIXED.get(kind.name, ()):
         one, other = (
             {path: value for path, value in each.fields.items() if path[:2] == ("spec", field)}
             for each in (old, new)
         )
         if one != other:
-            raise RefusedError(f"{where}: refused (422): spec.{field}: field is immutable")
+            raise ObjectRefusedError(f"{where}: refused (422): spec.{field}: field is immutable")
 
 
 def _alike(one: Object, other: Object) -> bool:
-    """Whether nobody's wish differs: status and bookkeeping move by themselves."""
+    """Whether nothing declared differs: status and bookkeeping move by themselves."""
     return one.ours == other.ours and _wishes(one.document) == _wishes(other.document)
 
 
@@ -286,7 +292,7 @@ def chooser(selector: str) -> Callable[[Document], bool]:
     return lambda document: chosen.matches(document["metadata"].get("labels") or {})
 
 
-def _same(one: Record, other: Record) -> bool:
+def _same(one: StoredObject, other: StoredObject) -> bool:
     """Whether two are the same, the order of their items included."""
     return one.owners == other.owners and unflatten(one.fields) == unflatten(other.fields)
 

@@ -12,7 +12,7 @@ from typing import Any
 Step = str | tuple[tuple[str, Any], ...]
 Path = tuple[Step, ...]
 
-# By which fields the things of a list are told apart; a port without a protocol is TCP.
+# By which fields the things of a list are distinguished; a port without a protocol is TCP.
 _NAMED: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "containers": (("name",),),
     "initContainers": (("name",),),
@@ -45,7 +45,7 @@ def unflatten(fields: Mapping[Path, Any]) -> dict[str, Any]:
         node = root
         for step in path[:-1]:
             inner = node.get(step)
-            # What somebody calls empty and somebody else fills is filled.
+            # What one manager calls empty and another fills is filled.
             node[step] = inner if isinstance(inner, dict) else {}
             node = node[step]
         if not isinstance(node.get(path[-1]), dict) or value:
@@ -92,7 +92,7 @@ def _tells_apart(item: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
 
 def _plain(node: Any) -> Any:
     if isinstance(node, _Leaf):
-        # Whoever gets the document may change it.
+        # The reader may change the document.
         return deepcopy(node.value) if isinstance(node.value, list | dict) else node.value
     if all(isinstance(step, str) for step in node):
         return {step: _plain(inner) for step, inner in node.items()}

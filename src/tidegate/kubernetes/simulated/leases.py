@@ -7,7 +7,7 @@ from tidegate.store.port import Lease
 
 
 class LeaseRecord(msgspec.Struct, frozen=True):
-    """What everybody sees of a lease; `holder` is empty once it was given back."""
+    """The public record of a lease; `holder` is empty once it was given back."""
 
     version: int
     holder: str
@@ -25,7 +25,7 @@ class SimulatedLeases:
         self._held: dict[str, Lease] = {}
 
     async def lease(self, name: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease; None if somebody else holds it."""
+        """Take or renew a lease; None if another holds it."""
         record = self._records.get(name)
         if record is None:
             return self._write(LeaseRecord(1, holder, 1, term), name, now)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tidegate.kubernetes.port import Kind, RefusedError
+from tidegate.kubernetes.port import ObjectRefusedError, ResourceKind
 
 # More pods of one workload are a typing mistake.
 REPLICAS_MAX = 1000
@@ -120,7 +120,7 @@ class _Labelled(_Shape):
     metadata: _Metadata
 
 
-def check_shape(where: str, kind: Kind, document: Mapping[str, Any]) -> None:
+def check_shape(where: str, kind: ResourceKind, document: Mapping[str, Any]) -> None:
     """RefusedError if a controller could not read it."""
     try:
         msgspec.convert(document, _Labelled)
@@ -131,4 +131,6 @@ def check_shape(where: str, kind: Kind, document: Mapping[str, Any]) -> None:
         path = ("spec" + at.rstrip("`")) if not at.startswith(".metadata.") else at.strip(".`")
         if "missing required field" in what:
             path, what = f"{path}.{what.split('`')[1]}", "Required value"
-        raise RefusedError(f"{where}: refused (422): {path}: {what.replace('`', '')}") from None
+        raise ObjectRefusedError(
+            f"{where}: refused (422): {path}: {what.replace('`', '')}"
+        ) from None

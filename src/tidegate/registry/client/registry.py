@@ -15,12 +15,12 @@ import msgspec
 
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shown
-from tidegate.registry.client.asking import Answer, Asking, Limits
-from tidegate.registry.document import MANIFESTS, Server, is_digest, reference
+from tidegate.registry.client.requests import RegistryAnswer, RegistryLimits, RegistryRequests
+from tidegate.registry.document import MANIFESTS, RegistryServer, is_digest, reference
 from tidegate.registry.image import digest_of, is_one_build
 
 _ACCEPT = {"Accept": ", ".join(MANIFESTS)}
-# Of the tags of a repository, for whoever mistyped one.
+# Of the tags of a repository, to suggest one for a mistyped tag.
 PAGE, PAGES_MAX = 1000, 5
 
 
@@ -45,14 +45,14 @@ class OciRegistry:
 
     def __init__(
         self,
-        servers: Iterable[Server],
+        servers: Iterable[RegistryServer],
         auth_file: Path | None = None,
-        limits: Limits | None = None,
+        limits: RegistryLimits | None = None,
         lives: Lives | None = None,
         now_s: Callable[[], float] = monotonic,
     ) -> None:
-        self._servers: Mapping[str, Server] = {each.host: each for each in servers}
-        self._asking = Asking(auth_file, limits or Limits(), now_s)
+        self._servers: Mapping[str, RegistryServer] = {each.host: each for each in servers}
+        self._asking = RegistryRequests(auth_file, limits or RegistryLimits(), now_s)
         self._lives = lives or Lives()
         self._now_s = now_s
         # Until when, and what.
@@ -88,12 +88,12 @@ class OciRegistry:
         """Close the connections."""
         await self._asking.close()
 
-    def _server(self, host: str) -> Server:
+    def _server(self, host: str) -> RegistryServer:
         if host not in self._servers:
             raise OutsideError("no registry to ask; name it in the settings (registry)")
         return self._servers[host]
 
-    async def _digest(self, server: Server, path: str, name: str) -> str | None:
+    async def _digest(self, server: RegistryServer, path: str, name: str) -> str | None:
         answer = await self._asking.ask(server, "HEAD", path, name, _ACCEPT)
         if _missing(answer):
             return None
@@ -108,7 +108,7 @@ class OciRegistry:
             raise OutsideError(f"{shown(found)} is no digest")
         return found
 
-    async def _tags(self, server: Server, name: str) -> tuple[str, ...]:
+    async def _tags(self, server: RegistryServer, name: str) -> tuple[str, ...]:
         found: list[str] = []
         query = urlencode({"n": PAGE})
         for _ in range(PAGES_MAX):
@@ -134,7 +134,7 @@ class OciRegistry:
             del self._known[next(iter(self._known))]
 
 
-def _missing(answer: Answer) -> bool:
+def _missing(answer: RegistryAnswer) -> bool:
     """Whether there is no such thing; OutsideError for any answer that is none."""
     if answer.status == 404:
         return True
@@ -143,7 +143,7 @@ def _missing(answer: Answer) -> bool:
     return False
 
 
-def _next_page(answer: Answer) -> str:
+def _next_page(answer: RegistryAnswer) -> str:
     """The query of the next page; empty: this was the last. Only the query: it leads nowhere."""
     link = answer.headers.get("Link", "")
     target, _, kind = link.partition(">")

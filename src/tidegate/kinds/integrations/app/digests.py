@@ -1,6 +1,6 @@
 """Asks a registry for every image of an estate at once, and says what became of each.
 
-An image that is there gets its digest. One that is not there reaches nobody, and is an error where
+An image that is there gets its digest. One that is not there is not used, and is an error where
 it is written. If the registry does not answer, what it last said stays, so that a rollout under way
 goes on to what it began with; an image it never spoke of keeps its tag. Either is a warning.
 """
@@ -20,7 +20,7 @@ from tidegate.registry.port import Registry
 
 # Questions at once; the registry's own limit may be lower.
 AT_ONCE_MAX = 16
-# Images whose last digest is kept for when nobody answers; beyond that the oldest is forgotten.
+# So many last digests are kept for when no registry answers; then the oldest is dropped.
 KEPT_MAX = 10_000
 # How often a bundle that stays the same is asked about; tags that move are seen after that.
 EVERY_S = 10.0
@@ -30,9 +30,9 @@ class _Answer(msgspec.Struct, frozen=True):
     """What became of one image."""
 
     image: str
-    # None: there is no such image, or nobody answered.
+    # None: there is no such image, or no registry answered.
     digest: str | None = None
-    # Why nobody answered; empty: somebody did.
+    # Why there is no answer; empty: there is.
     trouble: str = ""
     # Of an image that is not there: what may have been meant.
     remedy: str = ""
@@ -79,7 +79,7 @@ class Digests:
     def _warn(
         self, answers: Sequence[_Answer], wheres: Mapping[str, Sequence[str]], problems: Problems
     ) -> None:
-        """One warning for each trouble: a registry that is down is not told of image by image."""
+        """One warning for each trouble: a registry that is down is not reported image by image."""
         troubles: dict[str, list[str]] = {}
         for each in answers:
             if each.trouble:
@@ -130,10 +130,10 @@ async def _remedy(registry: Registry, image: str) -> str:
 
 
 class SettledEstates:
-    """Somebody's bundle as it is now, with the digests its tags have.
+    """A bundle as it is now, with the digests its tags have.
 
     Who asks waits for a registry only once a bundle: later answers come in beside, so that a
-    registry that hangs delays nobody who already knows what to run.
+    registry that hangs delays nothing that is already known.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class SettledEstates:
     ) -> None:
         self._estates = estates
         self._digests = digests
-        # Told each error and each warning when it is new, and again when it comes back.
+        # Called with each error and warning when it is new, and again when it returns.
         self._tell = tell or (lambda _: None)
         self._every_s = every_s
         # None: nothing was read yet.
@@ -157,7 +157,7 @@ class SettledEstates:
         self._lock = asyncio.Lock()
 
     async def read(self) -> Estate:
-        """Everything the bundle comes to; OutsideError if it cannot be read."""
+        """The estate of the bundle; OutsideError if it cannot be read."""
         async with self._lock:
             plain = await self._estates.read()
             now = asyncio.get_running_loop().time()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from tidegate.kinds.integrations.bundle.finding import Fault, Path
+from tidegate.bundle.finding import DocumentFault, Path
 from tidegate.kinds.integrations.core.sharding.quantity import REMEDY, parse_quantity
 from tidegate.model.problem import shown
 
@@ -18,9 +18,9 @@ _RESOURCES = ("resources", "fluentdResources")
 _OVERRIDES = ("shardSpecOverrides", "shardSpecOverride")
 
 
-def value_faults(integration: Mapping[str, Any]) -> list[Fault]:
+def value_faults(integration: Mapping[str, Any]) -> list[DocumentFault]:
     """Every value of an integration that cannot be used."""
-    found: list[Fault] = []
+    found: list[DocumentFault] = []
     for at, managed in enumerate(_items(integration, "managed")):
         path: Path = ("managed", at)
         spec = _fields(managed, "spec")
@@ -66,13 +66,13 @@ def as_text(amount: str | int | float) -> str:
     return amount if isinstance(amount, str) else repr(amount)
 
 
-def _fractions(node: Any, path: Path) -> list[Fault]:
-    """To a schema 3.0 is a whole number; whoever writes it does not mean a count."""
+def _fractions(node: Any, path: Path) -> list[DocumentFault]:
+    """To a schema 3.0 is a whole number; it is not a count as people write it."""
     if isinstance(node, dict):
         steps: Any = ((name, each) for name, each in node.items() if name not in _RESOURCES)
     else:
         steps = enumerate(node)
-    found: list[Fault] = []
+    found: list[DocumentFault] = []
     for step, value in steps:
         if isinstance(value, dict | list):
             found += _fractions(value, (*path, step))
@@ -80,7 +80,7 @@ def _fractions(node: Any, path: Path) -> list[Fault]:
             message = f"{shown(value)} is not a whole number"
             remedy = f"write {int(value)}, or quote it" if value.is_integer() else "quote it"
             found.append(
-                Fault(
+                DocumentFault(
                     path=(*path, step),
                     message=message,
                     rule="value",
@@ -91,8 +91,8 @@ def _fractions(node: Any, path: Path) -> list[Fault]:
     return found
 
 
-def _resources(resources: Any, path: Path) -> list[Fault]:
-    found: list[Fault] = []
+def _resources(resources: Any, path: Path) -> list[DocumentFault]:
+    found: list[DocumentFault] = []
     amounts: dict[tuple[str, str], Fraction] = {}
     for side in ("requests", "limits"):
         for name, written in _fields(resources, side).items():
@@ -106,7 +106,7 @@ def _resources(resources: Any, path: Path) -> list[Fault]:
             asked, limit = (as_text(resources[side][name]) for side in ("requests", "limits"))
             message = f"asks for {asked} {name} and may have {limit} at most"
             found.append(
-                Fault(
+                DocumentFault(
                     path=(*path, "requests", name),
                     message=message,
                     rule="value",
@@ -117,18 +117,20 @@ def _resources(resources: Any, path: Path) -> list[Fault]:
     return found
 
 
-def _amount(written: Any, path: Path) -> tuple[Fraction | None, list[Fault]]:
+def _amount(written: Any, path: Path) -> tuple[Fraction | None, list[DocumentFault]]:
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None, []
     try:
         return parse_quantity(as_text(written)), []
     except ValueError as error:
         message = f"{shown(written)} is {error}"
-        fault = Fault(path=path, message=message, rule="value", remedy=REMEDY, value=shown(written))
+        fault = DocumentFault(
+            path=path, message=message, rule="value", remedy=REMEDY, value=shown(written)
+        )
         return None, [fault]
 
 
-def _cron(written: Any, path: Path) -> list[Fault]:
+def _cron(written: Any, path: Path) -> list[DocumentFault]:
     if not isinstance(written, str) or written in _MACROS:
         return []
     fields = written.split()
@@ -136,4 +138,6 @@ def _cron(written: Any, path: Path) -> list[Fault]:
         return []
     remedy = 'write minute, hour, day, month and weekday, like "0 6 * * 1-5"'
     message = f"{shown(written)} is no schedule"
-    return [Fault(path=path, message=message, rule="value", remedy=remedy, value=shown(written))]
+    return [
+        DocumentFault(path=path, message=message, rule="value", remedy=remedy, value=shown(written))
+    ]

@@ -1,17 +1,23 @@
-"""What has one meaning and is probably not meant: shards, overrides, images and names.
+"""What has one meaning and is probably not intended: shards, overrides, images and names.
 
-An override that reaches nobody, or changes nothing, looks like protection and is none. A tag like
-`latest` in production changes what runs without a change here. A field that nobody reads is a wish.
+An override that applies to no shard, or changes nothing, looks like protection and is none. A tag
+like `latest` in production changes what runs without a change here. A field that is not read has no
+effect.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tidegate.kinds.integrations.bundle.finding import Fault, Finding, Path, Severity
-from tidegate.kinds.integrations.bundle.places import Place
+from tidegate.bundle.finding import BundleFinding, DocumentFault, Path, Severity
+from tidegate.bundle.places import DocumentPlace
 from tidegate.kinds.integrations.core.review.notes import FORM, read_note
 from tidegate.kinds.integrations.core.sharding.idle import idle
-from tidegate.kinds.integrations.core.sharding.model import Integration, Key, Managed, Shard
-from tidegate.kinds.integrations.core.sharding.naming import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
+from tidegate.kinds.integrations.core.sharding.model import (
+    Integration,
+    Managed,
+    ShardKey,
+    WorkloadShard,
+)
+from tidegate.kinds.integrations.core.sharding.names import CRON_LENGTH_MAX, LENGTH_MAX, PREFIX
 from tidegate.kinds.integrations.core.sharding.shards import collisions, shards_of
 from tidegate.model.problem import Problem, Problems, shown
 from tidegate.model.time import Instant
@@ -20,41 +26,45 @@ from tidegate.registry.image import MUTABLE
 PRODUCTION = "prod"
 OVERRIDES = frozenset(("shardSpecOverrides", "shardSpecOverride"))
 
-Stands = Mapping[str, tuple[Place, Path]]
+Stands = Mapping[str, tuple[DocumentPlace, Path]]
 
 
 def linted(
     integrations: Sequence[Integration],
-    inventories: Mapping[str, Sequence[Key]],
+    inventories: Mapping[str, Sequence[ShardKey]],
     stands: Stands,
-) -> list[tuple[Place, Fault]]:
+) -> list[tuple[DocumentPlace, DocumentFault]]:
     """Everything that is probably not meant, where it stands."""
-    found: list[tuple[Place, Fault]] = []
-    every: list[Shard] = []
+    found: list[tuple[DocumentPlace, DocumentFault]] = []
+    every: list[WorkloadShard] = []
     for integration in integrations:
         for managed in integration.managed:
             problems = Problems()
             shards = shards_of(integration, managed, inventories, None, problems)
-            found += _told(problems, "sharding", stands)
+            found += _stated(problems, "sharding", stands)
             every += shards
             found += _images(managed, stands)
             found += _idle(managed, stands)
             found += _names(integration, managed, shards, stands)
     problems = Problems()
     collisions(every, problems)
-    return found + list(_told(problems, "duplicate", stands))
+    return found + list(_stated(problems, "duplicate", stands))
 
 
-def _told(problems: Problems, rule: str, stands: Stands) -> Iterator[tuple[Place, Fault]]:
+def _stated(
+    problems: Problems, rule: str, stands: Stands
+) -> Iterator[tuple[DocumentPlace, DocumentFault]]:
     for problem in problems.errors:
         yield _at(problem, rule, "error", stands)
     for problem in problems.warnings:
         yield _at(problem, rule, "warning", stands)
 
 
-def _at(problem: Problem, rule: str, severity: Severity, stands: Stands) -> tuple[Place, Fault]:
+def _at(
+    problem: Problem, rule: str, severity: Severity, stands: Stands
+) -> tuple[DocumentPlace, DocumentFault]:
     place, path = stands[problem.path]
-    return place, Fault(
+    return place, DocumentFault(
         path=path,
         message=problem.message,
         rule="override" if OVERRIDES.intersection(path) else rule,
@@ -63,7 +73,7 @@ def _at(problem: Problem, rule: str, severity: Severity, stands: Stands) -> tupl
     )
 
 
-def _images(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
+def _images(managed: Managed, stands: Stands) -> Iterator[tuple[DocumentPlace, DocumentFault]]:
     default = managed.spec.get("imageRef")
     production = managed.namespace.phase == PRODUCTION
     if production and default in MUTABLE:
@@ -76,11 +86,11 @@ def _images(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
         note = read_note(override.note)
         if override.note and note is None:
             yield place, _unreadable((*path, "imageRef"), override.note)
-        # Whoever says why keeps it for the day the default moves on.
+        # With a note it is kept for the day the default moves on.
         if override.image_ref == default and note is None:
             yield (
                 place,
-                Fault(
+                DocumentFault(
                     path=(*path, "imageRef"),
                     message=f"{shown(default)} is what every shard runs",
                     rule="override",
@@ -93,10 +103,10 @@ def _images(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
             yield place, _mutable((*path, "imageRef"), override.image_ref)
 
 
-def _unreadable(path: Path, note: str) -> Fault:
-    return Fault(
+def _unreadable(path: Path, note: str) -> DocumentFault:
+    return DocumentFault(
         path=path,
-        message=f"the note {shown(note)} does not say by whom, until when and why",
+        message=f"the note {shown(note)} does not name its author, expiry and reason",
         rule="override",
         remedy=f"write {FORM}",
         value=shown(note),
@@ -104,7 +114,7 @@ def _unreadable(path: Path, note: str) -> Fault:
     )
 
 
-def overdue(integrations: Iterable[Integration], now: Instant) -> Iterator[Finding]:
+def overdue(integrations: Iterable[Integration], now: Instant) -> Iterator[BundleFinding]:
     """Pins that should be gone; asked anew each time, because only the clock makes them so."""
     for integration in integrations:
         for managed in integration.managed:
@@ -116,7 +126,7 @@ def overdue(integrations: Iterable[Integration], now: Instant) -> Iterator[Findi
                 file, _, line = override.where.rpartition(":")
                 environment = managed.namespace.environment
                 asked = f"tidegate unpin {integration.name} --shard {override.shard}"
-                yield Finding(
+                yield BundleFinding(
                     file=file,
                     line=int(line),
                     column=1,
@@ -130,8 +140,8 @@ def overdue(integrations: Iterable[Integration], now: Instant) -> Iterator[Findi
                 )
 
 
-def _mutable(path: Path, tag: str) -> Fault:
-    return Fault(
+def _mutable(path: Path, tag: str) -> DocumentFault:
+    return DocumentFault(
         path=path,
         message=f"{shown(tag)} can become another image at any time, in production",
         rule="mutable-tag",
@@ -141,13 +151,13 @@ def _mutable(path: Path, tag: str) -> Fault:
     )
 
 
-def _idle(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
+def _idle(managed: Managed, stands: Stands) -> Iterator[tuple[DocumentPlace, DocumentFault]]:
     """Fields that do nothing, and the one that Kubernetes refuses."""
     place, path = stands[managed.where]
     for field, why in idle(managed.spec):
         yield (
             place,
-            Fault(
+            DocumentFault(
                 path=(*path, "spec", field),
                 message=f"{field} does nothing {why}",
                 rule="no-effect",
@@ -159,7 +169,7 @@ def _idle(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
     if managed.spec.get("cron") and managed.spec.get("restartPolicy") == "Always":
         yield (
             place,
-            Fault(
+            DocumentFault(
                 path=(*path, "spec", "restartPolicy"),
                 message='Kubernetes refuses a job with "Always"',
                 rule="value",
@@ -171,8 +181,8 @@ def _idle(managed: Managed, stands: Stands) -> Iterator[tuple[Place, Fault]]:
 
 
 def _names(
-    integration: Integration, managed: Managed, shards: Sequence[Shard], stands: Stands
-) -> Iterator[tuple[Place, Fault]]:
+    integration: Integration, managed: Managed, shards: Sequence[WorkloadShard], stands: Stands
+) -> Iterator[tuple[DocumentPlace, DocumentFault]]:
     length_max = CRON_LENGTH_MAX if managed.spec.get("cron") else LENGTH_MAX
     long = [(whole, shard) for shard in shards if len(whole := _whole(shard)) > length_max]
     if not long:
@@ -182,7 +192,7 @@ def _names(
     others = f", and {len(long) - 1} more" if len(long) > 1 else ""
     yield (
         place,
-        Fault(
+        DocumentFault(
             path=path,
             message=f"{whole} has {len(whole)} characters and is cut to {shard.workload}{others}",
             rule="long-name",
@@ -193,7 +203,7 @@ def _names(
     )
 
 
-def _whole(shard: Shard) -> str:
+def _whole(shard: WorkloadShard) -> str:
     """The name of a workload if there were no limit."""
     parts = [part for part in (shard.key.lower(),) if part]
     if shard.index is not None and (shard.key or (shard.count or 1) > 1):

@@ -1,6 +1,6 @@
 """Which image the manager of an environment hands on: the commit its saas target is deployed at.
 
-The existing manager is told the tag of its own image and gives it to every integration without an
+The predecessor knows the tag of its own image and gives it to every integration without an
 `imageRef`. So the `ref` of the target that deploys the manager is where that image is written; one
 that follows a branch names no image.
 """
@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from tidegate.kinds.integrations.bundle.leaf import Doc
+from tidegate.bundle.leaf import Doc
+from tidegate.bundle.places import DocumentPlace
 
 # What the template of a manager is called, in whatever folder of its repository.
 TEMPLATE = "qontract-manager"
@@ -20,9 +21,11 @@ Lookup = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def managers(docs: Iterable[Doc], data_of: Lookup) -> tuple[tuple[str, str, str], ...]:
+def managers(
+    documents: Iterable[tuple[DocumentPlace, Doc]], data_of: Lookup
+) -> tuple[tuple[str, str, str], ...]:
     """For each manager, the files of its environment and its cluster, and the tag it hands on."""
-    kept = [doc for doc in docs if doc.kind in ("settings", "saas-file") and doc.data is not None]
+    kept = [doc for _, doc in documents if doc.data is not None]
     lengths = [(doc.data or {}).get("hashLength") for doc in kept if doc.kind == "settings"]
     length = next((each for each in lengths if isinstance(each, int)), HASH_LENGTH)
     found: dict[tuple[str, str, str], None] = {}

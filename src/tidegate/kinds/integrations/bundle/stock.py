@@ -5,12 +5,11 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.bundle.finding import Fault
-from tidegate.kinds.integrations.bundle.leaf import Leaf
+from tidegate.bundle.finding import DocumentFault
+from tidegate.bundle.places import DocumentPlace
+from tidegate.bundle.section import Documents, Faults
 from tidegate.kinds.integrations.bundle.managers import managers
-from tidegate.kinds.integrations.bundle.places import Place
-from tidegate.kinds.integrations.bundle.schemas import KINDS
-from tidegate.kinds.integrations.core.sharding.model import Key, Namespace
+from tidegate.kinds.integrations.core.sharding.model import Namespace, ShardKey
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC, STRATEGIES, key_of
 from tidegate.model.problem import nearest, shown
 
@@ -27,43 +26,37 @@ class Named(msgspec.Struct, frozen=True):
     """The shard an override is for; None where it is for none, and why."""
 
     name: str | None
-    fault: Fault | None = None
+    fault: DocumentFault | None = None
 
 
 class Stock:
     """Everything of a bundle that others name."""
 
-    def __init__(self, leaves: Mapping[str, Leaf]) -> None:
-        self.faults: list[tuple[Place, Fault]] = []
-        # The only document of each file that has one, by the name others use for the file.
-        self._files = {
-            f"/{path}": leaf.docs[0] for path, leaf in leaves.items() if len(leaf.docs) == 1
-        }
-        self._managers = managers(
-            (doc for leaf in leaves.values() for doc in leaf.docs), self._data
-        )
+    def __init__(self, documents: Documents) -> None:
+        self.faults: Faults = []
+        self._files, self._data, self._types = documents.files, documents.data, documents.types
+        self._managers = managers(documents.of("settings", "saas-file"), documents.data)
         # Items by the file they stand in.
-        self._items: dict[str, tuple[str, Key]] = {}
-        listed: dict[str, dict[str, Key]] = {strategy: {} for strategy in STRATEGIES}
-        for path, leaf in leaves.items():
-            for at, doc in enumerate(leaf.docs):
-                strategy = INVENTORY_OF.get(doc.kind)
-                if strategy is not None and doc.data is not None:
-                    self._list(Place(path, at), doc.data, strategy, listed[strategy])
-        self.inventories: dict[str, tuple[Key, ...]] = {
+        self._items: dict[str, tuple[str, ShardKey]] = {}
+        listed: dict[str, dict[str, ShardKey]] = {strategy: {} for strategy in STRATEGIES}
+        for place, doc in documents.of(*INVENTORY_OF):
+            if doc.data is not None:
+                strategy = INVENTORY_OF[doc.kind]
+                self._list(place, doc.data, strategy, listed[strategy])
+        self.inventories: dict[str, tuple[ShardKey, ...]] = {
             STRATEGIES[strategy].inventory: tuple(keys.values())
             for strategy, keys in listed.items()
         }
 
     def _list(
-        self, place: Place, data: dict[str, Any], strategy: str, into: dict[str, Key]
+        self, place: DocumentPlace, data: dict[str, Any], strategy: str, into: dict[str, ShardKey]
     ) -> None:
         row = STRATEGIES[strategy]
         alone = f"/{place.file}" in self._files
         made = key_of(row, self._resolved(data))
         key = msgspec.structs.replace(made, file=place.file, alone=alone)
         if key.name in into:
-            fault = Fault(
+            fault = DocumentFault(
                 path=("name",) if "name" in data else ("identifier",),
                 message=f"another {row.noun} is called {shown(key.name)}",
                 rule="duplicate",
@@ -89,10 +82,6 @@ class Stock:
             item["account"] = {"name": self._data(account).get("name") or ""}
         return item
 
-    def _data(self, reference: Mapping[str, Any]) -> dict[str, Any]:
-        doc = self._files.get(str(reference.get("$ref")))
-        return (doc.data if doc is not None else None) or {}
-
     def namespace(self, path: str) -> Namespace | None:
         """A namespace by its file; None if it is none, or lacks what it names."""
         doc = self._files.get(path)
@@ -100,7 +89,7 @@ class Stock:
             return None
         data = doc.data
         cluster, environment = (self._data(data[name]) for name in ("cluster", "environment"))
-        # Without them it is told that they are missing, and nothing can run there.
+        # Without them a finding says so, and nothing can run there.
         if "name" not in cluster or "name" not in environment:
             return None
         return Namespace(
@@ -117,7 +106,7 @@ class Stock:
         )
 
     def _tag(self, environment: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, str]:
-        """The image that whoever manages an environment hands on to all that runs there."""
+        """The image that the manager of an environment hands on to all that runs there."""
         here, there = str(environment.get("$ref")), str(cluster.get("$ref"))
         on_cluster = {tag for at, of, tag in self._managers if (at, of) == (here, there)}
         tags = on_cluster or {tag for at, _, tag in self._managers if at == here}
@@ -139,7 +128,7 @@ class Stock:
             remedy = "write {$ref: …} of the one you mean"
             return Named(
                 None,
-                Fault(
+                DocumentFault(
                     path=("shard",),
                     message=message,
                     rule="spelling",
@@ -148,7 +137,7 @@ class Stock:
                 ),
             )
         found = named or keyed
-        # One that is not there is told when the shards are worked out.
+        # One that does not exist is reported when the shards are worked out.
         return Named(found[0].name if found else text)
 
     def _by_file(self, ref: str, strategy: str) -> Named:
@@ -157,7 +146,7 @@ class Stock:
             return Named(item[1].name)
         doc = self._files.get(ref)
         if doc is None or (doc.kind and doc.data is None):
-            # Not there, or unusable: told where names of files are looked up, or in that file.
+            # Reported where names of files are looked up, or in that file.
             return Named(None)
         wanted = next((k for k, of in INVENTORY_OF.items() if of == strategy), None)
         if wanted is None:
@@ -166,10 +155,10 @@ class Stock:
                 message = f"no strategy {shown(strategy)}"
                 remedy = nearest(strategy, STRATEGIES) or f"write one of {', '.join(STRATEGIES)}"
         else:
-            is_a = KINDS[doc.kind].noun if doc.kind else "no document we read"
-            message = f"{shown(ref)} is {is_a}, and {strategy} splits by {KINDS[wanted].noun}"
-            remedy = f"name {KINDS[wanted].noun}"
-        fault = Fault(
+            is_a = self._types[doc.kind].noun if doc.kind else "no document we read"
+            message = f"{shown(ref)} is {is_a}, and {strategy} splits by {self._types[wanted].noun}"
+            remedy = f"name {self._types[wanted].noun}"
+        fault = DocumentFault(
             path=("shard",), message=message, rule="reference", remedy=remedy, value=shown(ref)
         )
         return Named(None, fault)

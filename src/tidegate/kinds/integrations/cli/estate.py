@@ -1,11 +1,11 @@
-"""What commands on integrations share: the bundle, which part of it is meant, and the clusters."""
+"""What commands on integrations share: the bundle, the part that is asked about, the clusters."""
 
 import functools
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,13 @@ from tidegate.cli.asking import agreed
 from tidegate.cli.main import FAILURE
 from tidegate.cli.setting_options import settings_options
 from tidegate.settings.settings import Merged, Settings
+
+if TYPE_CHECKING:
+    from tidegate.bundle.section import Bundle
+    from tidegate.git.tree_port import Tree
+    from tidegate.kinds.integrations.app.estate import EstateView, FindCluster
+    from tidegate.kinds.integrations.core.sharding.selection import Selection
+    from tidegate.kinds.integrations.core.workloads.estate import Estate
 
 Function = Callable[..., Any]
 
@@ -34,18 +41,18 @@ _FILTERS = (
 
 
 def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], Function]:
-    """`[DIR]`, what is meant, and settings; the command is handed all that as `asked`."""
+    """`[DIR]`, filters and settings; the command gets all that as `asked`."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def command(*, merged: Merged, folder: Path | None = None, **kwargs: Any) -> Any:
             chosen = {field: kwargs.pop(field) for _, field, _ in _FILTERS}
-            return function(asked=Asked(folder, merged, chosen), **kwargs)
+            return function(asked=EstateQuery(folder, merged, chosen), **kwargs)
 
         flagged: Function = settings_options(*SETTINGS, *more)(command)
         for flag, field, text in reversed(_FILTERS):
-            told = f"{text}; may be repeated."
-            flagged = click.option(flag, field, multiple=True, metavar="NAME", help=told)(flagged)
+            words = f"{text}; may be repeated."
+            flagged = click.option(flag, field, multiple=True, metavar="NAME", help=words)(flagged)
         path = click.Path(path_type=Path)
         if not in_folder:
             return flagged
@@ -54,69 +61,72 @@ def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], F
     return decorate
 
 
-class Asked:
-    """What somebody asks about: a bundle, a part of it, and settings."""
+class EstateQuery:
+    """A bundle, the part of it that is asked about, and settings."""
 
     def __init__(
         self, folder: Path | None, merged: Merged, chosen: Mapping[str, tuple[str, ...]]
     ) -> None:
-        from tidegate.kinds.integrations.core.sharding.selection import Selection
-
         self.settings: Settings = merged.settings()
         for warning in merged.warnings:
             click.echo(f"warning: {warning}", err=True)
-        self.selection = Selection(**chosen)
-        self._folder = folder
-        # What is wrong with the bundle, a line each.
-        self.problems: list[str] = []
-        self._read()
+        self.view = self._read(folder, chosen)
+        for warning in self.view.warnings:
+            click.echo(f"warning: {warning}", err=True)
+        if self.view.unknown:
+            # A name may be missing because of an error in the bundle.
+            self.tell_problems()
+        self.view.check()
 
-    def _read(self) -> None:
+    def _read(self, folder: Path | None, chosen: Mapping[str, tuple[str, ...]]) -> "EstateView":
+        import asyncio
+
         from tidegate import wiring
         from tidegate.cli.progress import Progress
-        from tidegate.kinds.integrations.bundle.reading import read_bundle
-        from tidegate.kinds.integrations.cli.site import bundle_folder, settled, site_of
-        from tidegate.kinds.integrations.core.sharding.selection import check_names
-        from tidegate.kinds.integrations.core.workloads.estate import estate_of
-        from tidegate.model.errors import UserError
-        from tidegate.model.problem import Problems
+        from tidegate.kinds.integrations.app.estate import read_estate
+        from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
+        from tidegate.kinds.integrations.core.sharding.selection import Selection
 
         site = site_of(self.settings)
-        folder = bundle_folder(self.settings, self._folder)
-        self.tree = tree = wiring.open_tree(folder, self.settings.revision or None)
+        place = bundle_folder(self.settings, folder)
+        tree = wiring.open_tree(place, self.settings.revision or None)
+        registry = wiring.registry(self.settings.registry, self.settings.registry_auth)
         with Progress("reading files", quiet_s=1.0) as progress:
-            bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
-        self.bundle = bundle
-        if not bundle.files:
-            raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
-        found = [each for each in bundle.findings if each.severity == "error"]
-        self.problems = [
-            f"{tree.prefix}{each.file}:{each.line}: {each.message}; {each.remedy}".rstrip("; ")
-            for each in found
-        ]
-        problems = Problems()
-        plain = estate_of(bundle.integrations, bundle.inventories, problems, site=site)
-        self.estate = settled(self.settings, plain, problems)
-        known = {each.message for each in found}
-        self.problems += [p.text() for p in problems.errors if p.message not in known]
-        wrong = Problems()
-        check_names(self.selection, plain, wrong)
-        if wrong.errors:
-            # It may be called so, and be missing because of what is wrong with it.
-            self.tell_problems()
-            raise UserError(tuple(wrong.errors))
+            bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)
+        return asyncio.run(read_estate(tree, lambda _: bundle, site, registry, Selection(**chosen)))
+
+    @property
+    def tree(self) -> "Tree":
+        """The files of the bundle."""
+        return self.view.tree
+
+    @property
+    def bundle(self) -> "Bundle":
+        """The bundle."""
+        return self.view.bundle
+
+    @property
+    def estate(self) -> "Estate":
+        """The estate of the bundle."""
+        return self.view.estate
+
+    @property
+    def selection(self) -> "Selection":
+        """The part that is asked about."""
+        return self.view.selection
 
     @property
     def sound(self) -> bool:
         """Whether nothing is wrong with the bundle."""
-        return not self.problems
+        return self.view.sound
 
     def tell_problems(self) -> None:
-        """What is wrong with the bundle, and what follows from it."""
-        for line in self.problems[:PROBLEMS_SHOWN]:
+        """Print what is wrong with the bundle, and what follows from it."""
+        problems = self.view.problems
+        for line in problems[:PROBLEMS_SHOWN]:
             click.echo(f"Error: {line}", err=True)
-        if self.problems:
-            more = len(self.problems) - PROBLEMS_SHOWN
+        if problems:
+            more = len(problems) - PROBLEMS_SHOWN
             rest = f"and {more} more; " if more > 0 else ""
             click.echo(
                 f"{rest}what is sound is planned, and nothing is removed; "
@@ -124,42 +134,36 @@ class Asked:
                 err=True,
             )
 
-    def namespaces(self) -> dict[str, set[str]]:
-        """Where to look, by cluster: all namespaces of every cluster that is meant."""
-        spaces: dict[str, set[str]] = {}
-        meant: set[str] = set()
-        environments = {
-            (place.managed.namespace.cluster, place.managed.namespace.name): (
-                place.managed.namespace.environment
-            )
-            for place in self.estate.places
-        }
-        for piece in self.estate.pieces():
-            spaces.setdefault(piece.cluster, set()).add(piece.namespace)
-            if self.selection.takes(piece, environments[piece.cluster, piece.namespace]):
-                meant.add(piece.cluster)
-        return {cluster: spaces[cluster] for cluster in sorted(meant)}
-
     @asynccontextmanager
-    async def clusters(
-        self, names: Iterable[str]
-    ) -> AsyncIterator[tuple[dict[str, Any], dict[str, str]]]:
-        """The clusters of these names, and why there is no way to some; closed at the end."""
+    async def clusters(self) -> "AsyncIterator[FindCluster]":
+        """Access to clusters by name; closed at the end."""
         from tidegate.kinds.integrations.cli.site import Clusters
-        from tidegate.model.errors import OutsideError
 
         clusters = Clusters(self.settings)
-        opened: dict[str, Any] = {}
-        shut: dict[str, str] = {}
-        for name in names:
-            try:
-                opened[name] = clusters.find(name)
-            except OutsideError as error:
-                shut[name] = str(error)
         try:
-            yield opened, shut
+            yield clusters.find
         finally:
             await clusters.close()
+
+
+class Phases:
+    """A bar of progress for each phase of an act, one after the other."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+
+    def __call__(self, words: str, total: int) -> Callable[[int], None]:
+        """Begin a phase; called back with how many more are done."""
+        from tidegate.cli.progress import Progress
+
+        self._open.close()
+        return self._open.enter_context(Progress(words, total)).tell
+
+    def __enter__(self) -> "Phases":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
 
 
 def tell_troubles(troubles: Iterable[str]) -> None:
@@ -176,14 +180,14 @@ def end_with(troubles: Sequence[str]) -> None:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Go on only if somebody says so; where nobody can be asked, say what to write."""
+    """Ask before going on; without a terminal, `--yes` is required."""
     if yes:
         return
-    if not somebody_is_there():
-        raise click.UsageError(f"{question} Nobody can be asked here; write --yes")
+    if not is_interactive():
+        raise click.UsageError(f"{question} There is no terminal to ask; write --yes")
     agreed(question)
 
 
-def somebody_is_there() -> bool:
-    """Whether somebody can answer."""
+def is_interactive() -> bool:
+    """Whether a person can answer."""
     return sys.stdin.isatty()

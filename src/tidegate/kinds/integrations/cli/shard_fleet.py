@@ -5,10 +5,10 @@ from pathlib import Path
 
 from tidegate import wiring
 from tidegate.kinds.integrations.app.digests import Digests, SettledEstates
-from tidegate.kinds.integrations.app.estate_source import BundleEstates
-from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
-from tidegate.kinds.integrations.app.runs import PodRuns
+from tidegate.kinds.integrations.app.estates import BundleEstates
 from tidegate.kinds.integrations.cli.site import Clusters, bundle_folder, site_of
+from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
+from tidegate.kinds.integrations.fleet.runs import PodRuns
 from tidegate.kinds.integrations.runs_port import Runs
 from tidegate.model.problem import Problem
 from tidegate.settings.prometheus_file import read_servers
@@ -21,7 +21,9 @@ class ShardFleet(IntegrationsFleet):
     def __init__(self, settings: Settings, tell: Callable[[Problem], None] | None = None) -> None:
         folder, revision = bundle_folder(settings), settings.revision or None
         plain = BundleEstates(
-            lambda: wiring.open_tree(folder, revision), wiring.bundle_cache(), site_of(settings)
+            lambda: wiring.open_tree(folder, revision),
+            lambda tree: wiring.read_bundle(tree, wiring.bundle_cache()),
+            site_of(settings),
         )
         registry = wiring.registry(settings.registry, settings.registry_auth)
         self._clusters = Clusters(settings)
@@ -30,14 +32,14 @@ class ShardFleet(IntegrationsFleet):
         super().__init__(self._settled, self._clusters.find, self._runs, wiring.clock())
 
     async def close(self) -> None:
-        """Let go of clusters, registries and whoever tells of runs."""
+        """Close clusters, registries and the source of runs."""
         await self._clusters.close()
         await self._runs.close()
         await self._settled.close()
 
 
 def runs_of(settings: Settings) -> Runs:
-    """Whoever tells how runs ended: the pods, or a Prometheus that asked them."""
+    """The source of results of runs: the pods, or a Prometheus."""
     if settings.runs_through == "pods":
         return PodRuns(settings.runs_port)
     servers = [each for name in settings.prometheus for each in read_servers(Path(name))]

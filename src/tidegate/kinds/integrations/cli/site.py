@@ -1,6 +1,5 @@
 """What a site's settings say of integrations: parameters, overlay, clusters, registries."""
 
-import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -8,11 +7,9 @@ import click
 
 from tidegate import wiring
 from tidegate.documents.files import read_document
-from tidegate.kinds.integrations.app.digests import Digests
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Site
+from tidegate.kinds.integrations.core.workloads.estate import Site
 from tidegate.kubernetes.port import Cluster
 from tidegate.model.errors import OutsideError, UserError
-from tidegate.model.problem import Problems
 from tidegate.settings.settings import Settings
 
 
@@ -29,27 +26,8 @@ def site_of(settings: Settings) -> Site:
     return Site(parameters=given, overlay=overlay)
 
 
-def settled(settings: Settings, estate: Estate, problems: Problems) -> Estate:
-    """An estate with the digests its tags have, where a registry is named that knows them."""
-    registry = wiring.registry(settings.registry, settings.registry_auth)
-    if registry is None:
-        return estate
-
-    async def ask() -> Estate:
-        digests = Digests(registry)
-        try:
-            return await digests.settle(estate, problems)
-        finally:
-            await digests.close()
-
-    found = asyncio.run(ask())
-    for warning in problems.warnings:
-        click.echo(f"warning: {warning.text()}", err=True)
-    return found
-
-
 class Clusters:
-    """The clusters of a bundle by their names, each opened when somebody asks for it."""
+    """The clusters of a bundle by their names, each opened when it is needed."""
 
     def __init__(self, settings: Settings) -> None:
         self._contexts = dict(_pairs("--context-of", settings.contexts, "CLUSTER=CONTEXT"))

@@ -32,24 +32,20 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
     """
     from tidegate import wiring
     from tidegate.cli import findings
+    from tidegate.cli.output import emit
     from tidegate.cli.progress import Progress
-    from tidegate.kinds.integrations.bundle.finding import in_order
-    from tidegate.kinds.integrations.bundle.lint import overdue
-    from tidegate.kinds.integrations.bundle.reading import read_bundle
+    from tidegate.kinds.integrations.app.validation import validate as check
 
     tree = wiring.open_tree(folder, revision)
     with Progress("reading files", quiet_s=1.0) as progress:
-        bundle = read_bundle(tree, wiring.bundle_cache(wanted=not no_cache), progress.tell)
-    if not bundle.files:
-        raise click.UsageError(f"{folder}: no YAML file; name the directory of a bundle")
-    late = overdue(bundle.integrations, wiring.clock().now())
-    found = in_order((*bundle.findings, *late))
-    shown = findings.FORMATS[output](found, tree.prefix)
-    if shown:
+        bundle = wiring.read_bundle(tree, wiring.bundle_cache(wanted=not no_cache), progress.tell)
+    found = check(bundle, wiring.clock().now(), tree.prefix, str(folder))
+    if output == "json":
+        emit(found, output)
+    elif shown := findings.FORMATS[output](found.findings, ""):
         click.echo(shown)
-    errors, warnings = bundle.errors, len(found) - bundle.errors
-    click.echo(_summary(errors, warnings, bundle.files), err=True)
-    if errors or (strict and warnings):
+    click.echo(_summary(found.errors, found.warnings, found.files), err=True)
+    if found.errors or (strict and found.warnings):
         raise click.exceptions.Exit(FAILURE)
 
 

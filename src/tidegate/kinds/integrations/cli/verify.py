@@ -1,25 +1,20 @@
 """`tidegate verify`: what is promised against what runs, shard by shard."""
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
 import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.cli.estate import Asked, estate_options, tell_troubles
+from tidegate.kinds.integrations.cli.estate import EstateQuery, estate_options, tell_troubles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tidegate.kinds.integrations.cli.shards import Meant
-    from tidegate.kinds.integrations.core.review.proof import Proof
+    from tidegate.kinds.integrations.app.shards import Units
+    from tidegate.kinds.integrations.app.verification import Verification
 
 FORMATS = ("table", "wide", "json", "yaml")
 DIFFERS, TIMED_OUT = 3, 124
-# How often clusters are looked at again.
-EVERY_S = 2.0
 TIMEOUT = "1h"
 
 
@@ -35,7 +30,7 @@ TIMEOUT = "1h"
 @click.option("--wait", is_flag=True, help="Repeat until they agree.")
 @click.option("--timeout", metavar="DURATION", help=f"How long to wait.  [default: {TIMEOUT}]")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-def verify(asked: Asked, wait: bool, timeout: str | None, output: str) -> None:
+def verify(asked: EstateQuery, wait: bool, timeout: str | None, output: str) -> None:
     """Compare the image that the bundle declares for every shard with what its pods run.
 
     Pods are asked for their image and the digest they pulled, not only their workload. Shards that
@@ -48,19 +43,19 @@ def verify(asked: Asked, wait: bool, timeout: str | None, output: str) -> None:
       3    some shard runs something else
       124  --wait timed out
     """
-    from tidegate.kinds.integrations.cli.shards import meant_units
+    from tidegate.kinds.integrations.app.shards import chosen_units
 
     if timeout is not None and not wait:
         raise click.UsageError("--timeout says how long to wait; write --wait as well")
     asked.tell_problems()
-    ends_at = time.monotonic() + _seconds(timeout or TIMEOUT) if wait else None
-    meant = meant_units(asked)
-    if not meant:
-        raise click.UsageError("no shard is meant; `tidegate get shards` lists them")
-    proofs, troubles = asyncio.run(_proven(asked, meant, ends_at))
-    _show(asked, proofs, output)
-    tell_troubles(troubles)
-    _end(asked, proofs, troubles, waited=wait)
+    wait_s = _seconds(timeout or TIMEOUT) if wait else None
+    units = chosen_units(asked.view)
+    if not units:
+        raise click.UsageError("no shard is selected; `tidegate get shards` lists them")
+    found = asyncio.run(_verified(asked, units, wait_s))
+    _show(asked, found, output)
+    tell_troubles(found.troubles)
+    _end(asked, found, waited=wait)
 
 
 def _seconds(text: str) -> float:
@@ -72,86 +67,43 @@ def _seconds(text: str) -> float:
         raise click.UsageError(f'--timeout "{text}": {error}; like 30m') from None
 
 
-async def _proven(
-    asked: Asked, meant: "Meant", ends_at: float | None
-) -> tuple[list["Proof"], list[str]]:
-    """What runs; looked at again until it is as promised, or time is over."""
-    said = ""
-    while True:
-        proofs, troubles = await look(asked, meant)
-        done = not troubles and all(each.agrees for each in proofs)
-        if done or ends_at is None:
-            return proofs, troubles
-        news = _progress(proofs, troubles)
-        if news != said:
-            click.echo(news, err=True)
-            said = news
-        if time.monotonic() >= ends_at:
-            return proofs, troubles
-        await asyncio.sleep(max(0.0, min(EVERY_S, ends_at - time.monotonic())))
+async def _verified(asked: EstateQuery, units: "Units", wait_s: float | None) -> "Verification":
+    """What runs, with a line whenever the progress changes."""
+    from tidegate.kinds.integrations.app.verification import verify
+    from tidegate.kinds.integrations.cli.verify_text import progress_line
+
+    printed = ""
+
+    def progress(found: "Verification") -> None:
+        nonlocal printed
+        line = progress_line(found)
+        if line != printed:
+            click.echo(line, err=True)
+            printed = line
+
+    async with asked.clusters() as find:
+        return await verify(units, find, wait_s, progress=progress)
 
 
-async def look(asked: Asked, meant: "Meant") -> tuple[list["Proof"], list[str]]:
-    """What every shard that is meant runs now, and what could not be read."""
-    import msgspec
-
-    from tidegate.kinds.integrations.app.sight import where_of
-    from tidegate.kinds.integrations.cli.shards import row_in, sighted
-    from tidegate.kinds.integrations.core.review.proof import Proof, proof_of
-
-    proofs: list[Proof] = []
-    async with sighted(asked, meant) as (_, seen, troubles):
-        gaps: dict[str, None] = {}
-        for place, unit in meant:
-            where = where_of(place)
-            sight = seen.get(where)
-            row = row_in(place, unit, sight)
-            if sight is None:
-                proofs.append(Proof(row=row, read=False))
-                continue
-            proof = proof_of(place, unit, row, sight.workloads, sight.pods)
-            if proof.why and not sight.complete:
-                # What is not there may only not have been seen.
-                proof = msgspec.structs.replace(proof, read=False)
-                gaps[f"{'/'.join(where)}: not everything there could be read"] = None
-            proofs.append(proof)
-        return proofs, [*troubles, *gaps]
-
-
-def _progress(proofs: "Sequence[Proof]", troubles: "Sequence[str]") -> str:
-    """How far it is, and the first of those that are waited for."""
-    from tidegate.kinds.integrations.cli.verify_text import headline
-
-    late = [each for each in proofs if not each.agrees]
-    first = f"; {late[0].row.shard}: {late[0].why}" if late and late[0].why else ""
-    trouble = f"; {troubles[0]}" if troubles else ""
-    return f"{headline(proofs)}{first}{trouble}"
-
-
-def _show(asked: Asked, proofs: "Sequence[Proof]", output: str) -> None:
+def _show(asked: EstateQuery, found: "Verification", output: str) -> None:
     from tidegate.cli.output import emit, say, terminal_width, wants_colour
-    from tidegate.kinds.integrations.cli.verify_text import as_data, lines
-    from tidegate.kinds.integrations.core.review.proof import moved_tags
+    from tidegate.kinds.integrations.cli.verify_text import lines, tag_lines
 
     if output in ("json", "yaml"):
-        emit(as_data(proofs), output)
+        emit(found, output)
     else:
         colour, wide = wants_colour(asked.settings.color), output == "wide"
-        for line in lines(proofs, terminal_width(), wide=wide):
+        for line in lines(found, terminal_width(), wide=wide):
             say(line, colour)
-    for tag, digests in moved_tags(proofs).items():
-        what = f"the tag {tag} is {len(digests)} images: {', '.join(digests)}"
-        click.echo(f"warning: {what}; promise a digest, or name a registry (--registry)", err=True)
+    for line in tag_lines(found):
+        click.echo(f"warning: {line}", err=True)
 
 
-def _end(
-    asked: Asked, proofs: "Sequence[Proof]", troubles: "Sequence[str]", *, waited: bool
-) -> None:
-    differ = any(each.read and each.why for each in proofs)
-    if waited and (differ or troubles):
-        click.echo("they did not agree in time", err=True)
+def _end(asked: EstateQuery, found: "Verification", *, waited: bool) -> None:
+    if waited and (found.differs or found.troubles):
+        click.echo("timed out: they do not agree", err=True)
         raise click.exceptions.Exit(TIMED_OUT)
-    if differ:
+    if found.differs:
         raise click.exceptions.Exit(DIFFERS)
-    if troubles or not asked.sound:
+    if found.troubles or not asked.sound:
         raise click.exceptions.Exit(FAILURE)

@@ -1,33 +1,51 @@
-"""What is promised and what runs, as people and programs read it: counts first."""
+"""What is promised and what runs, as people read it: counts first."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from tidegate.explain.table import layout
-from tidegate.kinds.integrations.core.review.proof import NOTHING, Proof
-from tidegate.kinds.integrations.core.sharding.inventory import Row
+from tidegate.kinds.integrations.app.verification import Verification, VerifiedShard
+from tidegate.kinds.integrations.core.review.proof import NOTHING
 
-# Of a digest so much tells it from others.
+# So much of a digest is shown.
 _DIGEST = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]+")
 HEAD = ("SHARD", "ENVIRONMENT", "PROMISED", "RUNS", "WHY")
 WIDE = ("CLUSTER", "NAMESPACE", "PODS", "DIGEST", "PINNED BY")
 
 
-def headline(proofs: Sequence[Proof]) -> str:
+def headline(found: Verification) -> str:
     """How many are as promised, on one line."""
-    good, unread = sum(each.agrees for each in proofs), sum(not each.read for each in proofs)
+    good = sum(each.as_promised for each in found.environments)
+    unread = sum(each.not_read for each in found.environments)
     more = f", {unread:,} not read" if unread else ""
-    return f"{good:,} of {len(proofs):,} shards run what is promised{more}"
+    return f"{good:,} of {len(found.items):,} shards run what is promised{more}"
 
 
-def lines(proofs: Sequence[Proof], width: int | None, *, wide: bool = False) -> Iterator[str]:
-    """Counts by environment, then whoever differs; wide: everybody."""
-    yield headline(proofs)
+def progress_line(found: Verification) -> str:
+    """How many are as promised, the first that is not, and what could not be read."""
+    late = [each for each in found.items if not each.agrees]
+    first = f"; {late[0].shard}: {late[0].why}" if late and late[0].why else ""
+    trouble = f"; {found.troubles[0]}" if found.troubles else ""
+    return f"{headline(found)}{first}{trouble}"
+
+
+def tag_lines(found: Verification) -> Iterator[str]:
+    """Tags under which several images run."""
+    for each in found.moved_tags:
+        what = f"the tag {each.tag} is {len(each.digests)} images: {', '.join(each.digests)}"
+        yield f"{what}; promise a digest, or name a registry (--registry)"
+
+
+def lines(found: Verification, width: int | None, *, wide: bool = False) -> Iterator[str]:
+    """Counts by environment, then every shard that differs; wide: all shards."""
+    yield headline(found)
     yield ""
-    counts = [(name, *map(str, _counts(some))) for name, some in _environments(proofs).items()]
+    counts = [
+        (each.name, *map(str, (each.shards, each.as_promised, each.differ, each.not_read)))
+        for each in found.environments
+    ]
     yield from layout(("ENVIRONMENT", "SHARDS", "AS PROMISED", "DIFFER", "NOT READ"), counts, width)
-    listed = [each for each in proofs if wide or not each.agrees]
+    listed = [each for each in found.items if wide or not each.agrees]
     if not listed:
         return
     yield ""
@@ -39,70 +57,22 @@ def lines(proofs: Sequence[Proof], width: int | None, *, wide: bool = False) -> 
         yield from layout(HEAD, list(map(_cells, listed)), width)
 
 
-def _environments(proofs: Sequence[Proof]) -> dict[str, list[Proof]]:
-    found: dict[str, list[Proof]] = {}
-    for each in proofs:
-        found.setdefault(each.row.environment, []).append(each)
-    return dict(sorted(found.items()))
+def _cells(shard: VerifiedShard) -> tuple[str, ...]:
+    why = shard.why or ("" if shard.read else shard.note)
+    pinned = f"pinned by {shard.pinned_by}" if shard.pinned_by else ""
+    runs = _short(", ".join(shard.running)) or ("?" if not shard.read else NOTHING)
+    words = "; ".join(filter(None, (why, pinned)))
+    return shard.shard, shard.environment, _promised(shard), runs, words
 
 
-def _counts(proofs: Sequence[Proof]) -> tuple[int, int, int, int]:
-    good, unread = sum(each.agrees for each in proofs), sum(not each.read for each in proofs)
-    return len(proofs), good, len(proofs) - good - unread, unread
+def _promised(shard: VerifiedShard) -> str:
+    return NOTHING if shard.of == 0 and shard.kind != "CronJob" else _short(shard.promised)
 
 
-def _cells(proof: Proof) -> tuple[str, ...]:
-    row = proof.row
-    why = proof.why or ("" if proof.read else row.note)
-    pinned = f"pinned by {row.pinned_by}" if row.pinned_by else ""
-    runs = _short(", ".join(proof.running)) or ("?" if not proof.read else NOTHING)
-    said = "; ".join(filter(None, (why, pinned)))
-    return row.shard, row.environment, _promised(row), runs, said
-
-
-def _promised(row: Row) -> str:
-    return NOTHING if row.of == 0 and row.kind != "CronJob" else _short(row.wants)
-
-
-def _wide(proof: Proof) -> tuple[str, ...]:
-    row = proof.row
-    digests = _short(", ".join(proof.digests))
-    return row.cluster, row.namespace, str(proof.pods), digests, row.pinned_by
+def _wide(shard: VerifiedShard) -> tuple[str, ...]:
+    digests = _short(", ".join(shard.digests))
+    return shard.cluster, shard.namespace, str(shard.pods), digests, shard.pinned_by or ""
 
 
 def _short(text: str) -> str:
     return _DIGEST.sub(r"\1", text)
-
-
-def as_data(proofs: Sequence[Proof]) -> dict[str, Any]:
-    """The same for programs, everybody; these names are API."""
-    names = ("shards", "asPromised", "differ", "notRead")
-    return {
-        "kind": "Verification",
-        "agrees": all(each.agrees for each in proofs),
-        "environments": [
-            {"name": name, **dict(zip(names, _counts(some), strict=True))}
-            for name, some in _environments(proofs).items()
-        ],
-        "items": [_item(each) for each in proofs],
-    }
-
-
-def _item(proof: Proof) -> dict[str, Any]:
-    row = proof.row
-    return {
-        "shard": row.shard,
-        "integration": row.integration,
-        "environment": row.environment,
-        "cluster": row.cluster,
-        "namespace": row.namespace,
-        "kind": row.kind,
-        "promised": row.wants,
-        "running": list(proof.running),
-        "digests": list(proof.digests),
-        "pods": proof.pods,
-        "pinnedBy": row.pinned_by or None,
-        "read": proof.read,
-        "agrees": proof.agrees,
-        "why": proof.why or None,
-    }

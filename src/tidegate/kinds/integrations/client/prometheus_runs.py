@@ -1,11 +1,11 @@
-"""How the runs of pods ended, as a Prometheus has scraped it: for pods nobody else can ask."""
+"""How the runs of pods ended, from a Prometheus: for pods that cannot be read directly."""
 
 import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from tidegate.kinds.integrations.core.waves.trial import Run
+from tidegate.kinds.integrations.core.waves.trial import ShardRun
 from tidegate.kinds.integrations.wire.run_numbers import NAMES, run_of
 from tidegate.kubernetes.port import Cluster, Object
 from tidegate.model.errors import OutsideError
@@ -15,7 +15,7 @@ _LABELS = ("namespace", "pod")
 
 
 class PrometheusRuns:
-    """One question a namespace; a pod is told by the labels its numbers are scraped with."""
+    """One question a namespace; a pod is identified by the labels of its series."""
 
     def __init__(
         self, source: PrometheusSource, server: str | None = None, cluster_label: str = ""
@@ -27,11 +27,11 @@ class PrometheusRuns:
         # Why there was no answer last; empty: there was one.
         self.trouble = ""
 
-    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, Run]:
-        """By the pod's uid; pods whose numbers nobody has are left out."""
+    async def read(self, cluster: Cluster, pods: Sequence[Object]) -> Mapping[str, ShardRun]:
+        """By the pod's uid; pods without series are left out."""
         namespaces = sorted({pod.namespace for pod in pods})
-        told = await asyncio.gather(*(self._numbers(cluster.name, each) for each in namespaces))
-        by_pod = {(space, name): run for space, runs in zip(namespaces, told, strict=True)
+        stated = await asyncio.gather(*(self._numbers(cluster.name, each) for each in namespaces))
+        by_pod = {(space, name): run for space, runs in zip(namespaces, stated, strict=True)
                   for name, run in runs.items()}  # fmt: skip
         found = ((pod.uid, by_pod.get((pod.namespace, pod.name))) for pod in pods)
         return {uid: run for uid, run in found if run is not None}
@@ -40,7 +40,7 @@ class PrometheusRuns:
         """Close the connections."""
         await self._source.close()
 
-    async def _numbers(self, cluster: str, namespace: str) -> dict[str, Run]:
+    async def _numbers(self, cluster: str, namespace: str) -> dict[str, ShardRun]:
         space, pod = _LABELS
         # The name of a namespace has no character that means anything in a query.
         query = f'__name__=~"{NAMES}", {space}="{namespace}"'

@@ -18,15 +18,15 @@ from tidegate.kinds.integrations.core.waves.rules import (
     REST,
     RUNS_DEFAULT,
     Cohort,
-    DryRun,
-    Rules,
+    DryRunRule,
+    ImageRules,
 )
 from tidegate.kinds.rollouts.core.strategy import StrategyType
 from tidegate.kinds.rollouts.wire.strategy_doc import read_strategy
 from tidegate.model.problem import shown
 
 
-def read_rules(reader: Reader, where: str) -> Rules:
+def read_rules(reader: Reader, where: str) -> ImageRules:
     """The rules; their problems are collected on the way."""
     groups = _groups(reader)
     runs = _runs(reader, "runs", RUNS_DEFAULT)
@@ -38,14 +38,14 @@ def read_rules(reader: Reader, where: str) -> Rules:
     if groups and strategy.type is StrategyType.ALL:
         reader.problems.warn(
             reader.at("groups"),
-            "not read under All: everybody goes at once",
+            "not read under All: all shards go at once",
             "write type: ProgressivePerGroup, or drop them",
         )
     if dry_run is not None and strategy.type is StrategyType.ALL:
         reader.problems.add(
             reader.at("dryRun"), "not awaited under All", "write type: Progressive, or drop it"
         )
-    return Rules(
+    return ImageRules(
         strategy=strategy,
         groups=groups,
         runs=runs,
@@ -62,14 +62,14 @@ def _groups(reader: Reader) -> tuple[Cohort, ...]:
         if not name:
             each.problems.add(each.at("name"), "missing", "name the group: canary, stage, prod")
         elif name == REST or name in {known.name for known in found}:
-            taken = "is what those are called whom no group chooses" if name == REST else "is twice"
+            taken = "is the name of those that no group chooses" if name == REST else "is twice"
             each.problems.add(each.at("name"), f"{shown(name)} {taken}", "choose another name")
         selector = read_selector(each)
         if name and not selector.requirements:
             each.problems.add(
                 each.path,
-                f"group {shown(name)} chooses everybody",
-                f"write matchLabels; those whom no group chooses go last as {shown(REST)}",
+                f"group {shown(name)} chooses all shards",
+                f"write matchLabels; those that no group chooses go last as {shown(REST)}",
             )
         found.append(Cohort(name, selector))
     return tuple(found)
@@ -78,12 +78,12 @@ def _groups(reader: Reader) -> tuple[Cohort, ...]:
 def _runs(reader: Reader, name: str, default: int) -> int:
     count = reader.whole(name)
     if count == 0 and name == "failingRuns":
-        reader.problems.add(reader.at(name), "0 would fail everybody at once", "write 1 or more")
+        reader.problems.add(reader.at(name), "0 would fail all shards at once", "write 1 or more")
     return default if count is None else count
 
 
-def _dry_run(reader: Reader) -> DryRun:
+def _dry_run(reader: Reader) -> DryRunRule:
     body = reader.child("dryRun")
-    found = DryRun(body.text("shard"), tuple(body.texts("accepts")))
+    found = DryRunRule(body.text("shard"), tuple(body.texts("accepts")))
     body.close()
     return found

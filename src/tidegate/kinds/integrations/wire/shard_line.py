@@ -14,12 +14,12 @@ from tidegate.documents.reader import Reader
 from tidegate.kinds.integrations.core.sharding.compat import CompatError, compat_shards
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
-    Key,
     Managed,
     Namespace,
     Override,
-    Shard,
     Sharding,
+    ShardKey,
+    WorkloadShard,
 )
 from tidegate.kinds.integrations.core.sharding.shards import (
     Inventories,
@@ -32,7 +32,7 @@ from tidegate.model.errors import UserError
 from tidegate.model.problem import Problems, shown
 
 
-class Question(msgspec.Struct, frozen=True):
+class ShardQuestion(msgspec.Struct, frozen=True):
     """A line that can be answered."""
 
     id: Any
@@ -48,7 +48,7 @@ def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     if problems.errors:
         raise UserError(tuple(problems.errors))
     found: dict[str, list[dict[str, Any]]] = {}
-    every: list[Shard] = []
+    every: list[WorkloadShard] = []
     for integration in question.integrations:
         for managed in integration.managed:
             shards = shards_of(
@@ -115,12 +115,12 @@ MODES: dict[str, Callable[[bytes], Any]] = {
 }
 
 
-def decode(raw: bytes | Mapping[str, Any], problems: Problems) -> Question:
+def decode(raw: bytes | Mapping[str, Any], problems: Problems) -> ShardQuestion:
     """Read a whole line."""
     reader = Reader(fields_of(raw), "", problems)
     if not reader.has("integrations"):
         problems.add("integrations", "missing", "write a list of {name, managed}")
-    return Question(
+    return ShardQuestion(
         reader.raw("id"),
         tuple(_integration(each) for each in reader.children("integrations")),
         {row.inventory: _inventory(reader, name) for name, row in STRATEGIES.items()},
@@ -128,9 +128,9 @@ def decode(raw: bytes | Mapping[str, Any], problems: Problems) -> Question:
     )
 
 
-def _inventory(reader: Reader, strategy: str) -> tuple[Key, ...]:
+def _inventory(reader: Reader, strategy: str) -> tuple[ShardKey, ...]:
     row = STRATEGIES[strategy]
-    found: list[Key] = []
+    found: list[ShardKey] = []
     for at, item in enumerate(reader.raw(row.inventory) or ()):
         path = f"{row.inventory}[{at}]"
         try:
@@ -217,7 +217,7 @@ def _count(reader: Reader, field: str) -> int | None:
     return None
 
 
-def _written(shard: Shard) -> dict[str, Any]:
+def _written(shard: WorkloadShard) -> dict[str, Any]:
     override = shard.override
     return {
         "workload": shard.workload,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from tidegate.edit.edit import edit, found, located
-from tidegate.edit.edits import Edited, Found, Original, Replace
+from tidegate.edit.edits import Edited, FoundValue, Original, Replace
 from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace
 from tidegate.kinds.promotions.core.model import (
     COMMIT,
@@ -196,7 +196,7 @@ def _in_file(
 
 
 def _written(
-    environment: str, file: str, each: Found, place: Declared, note: str = ""
+    environment: str, file: str, each: FoundValue, place: Declared, note: str = ""
 ) -> WrittenVersion:
     return WrittenVersion(
         environment=environment,

@@ -85,7 +85,7 @@ def simulate(
     """
     if Path(file).is_dir():
         from tidegate.kinds.integrations.cli.clusters.simulate import read_behaviour_file
-        from tidegate.kinds.integrations.cli.rehearsal import rehearse
+        from tidegate.kinds.integrations.cli.rehearse import rehearse
 
         manner = read_behaviour_file(behaviour)
         scenario, steps = rehearse(Path(file), integration, environment, image, manner)

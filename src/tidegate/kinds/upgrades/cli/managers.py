@@ -122,15 +122,15 @@ def service_of(settings: Settings) -> Service:
 
 def bundled_of(settings: Settings, folder: str = "") -> Bundled:
     """What a bundle declares of upgrades: that of a directory, or of the settings."""
-    from tidegate.kinds.integrations.bundle.reading import read_bundle
+    from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
 
     path = Path(folder or settings.bundle)
     tree = wiring.open_tree(path, settings.revision or None)
-    bundle = read_bundle(tree, wiring.bundle_cache())
+    bundle = wiring.read_bundle(tree, wiring.bundle_cache())
     if not bundle.files:
         remedy = "name the directory of a bundle"
         raise UserError((Problem("bundle", f"{path}: no YAML file", remedy),))
-    return bundle.upgrades
+    return UPGRADES_SECTION.of(bundle)
 
 
 def health_of(settings: Settings, environment: Environment) -> ClusterHealth | None:

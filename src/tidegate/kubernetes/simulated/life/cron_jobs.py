@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from tidegate.kubernetes.port import JOB
-from tidegate.kubernetes.simulated.api import Key, Record, SimulatedApi
+from tidegate.kubernetes.simulated.api import Key, SimulatedApi, StoredObject
 from tidegate.kubernetes.simulated.fields import unflatten
 from tidegate.kubernetes.simulated.life.cron import Schedule, parse_schedule
 from tidegate.kubernetes.simulated.life.jobs import verdict_of
@@ -28,7 +28,7 @@ class CronJobs:
         # By the real clock, as everything that is written.
         self._last: dict[Key, Instant] = {}
 
-    def settle(self, key: Key, record: Record, now: Instant) -> Instant | None:
+    def settle(self, key: Key, record: StoredObject, now: Instant) -> Instant | None:
         """Do what is due; when to look again."""
         spec = unflatten(record.fields).get("spec") or {}
         text, schedule = str(spec.get("schedule") or ""), None
@@ -60,7 +60,7 @@ class CronJobs:
         return self._due[key][1]
 
     def _begin(
-        self, key: Key, record: Record, spec: Mapping[str, Any], due: Instant, now: Instant
+        self, key: Key, record: StoredObject, spec: Mapping[str, Any], due: Instant, now: Instant
     ) -> None:
         active = [job for job, status in self._jobs(key) if not verdict_of(status)]
         manner = spec.get("concurrencyPolicy")
@@ -118,7 +118,7 @@ class CronJobs:
         return {} if record is None else unflatten(record.fields).get("status") or {}
 
     def _jobs(self, key: Key) -> list[tuple[Key, Mapping[str, Any]]]:
-        """Its Jobs, oldest first, and how they fare."""
+        """Its Jobs, oldest first, and their results."""
         found: list[tuple[int, Key, Mapping[str, Any]]] = []
         for job, record in self._api.listed(JOB, key[1]):
             document = unflatten(record.fields)
@@ -135,7 +135,7 @@ class CronJobs:
         return Instant(self._origin - (self._origin - fast) // self._speed)
 
 
-def _reference(key: Key, record: Record) -> dict[str, Any]:
+def _reference(key: Key, record: StoredObject) -> dict[str, Any]:
     return {
         "apiVersion": key[0].api_version,
         "kind": key[0].name,

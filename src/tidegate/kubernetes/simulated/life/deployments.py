@@ -13,7 +13,7 @@ from tidegate.kubernetes.simulated.life.life import Life
 from tidegate.kubernetes.simulated.life.steps import (
     Birth,
     Scene,
-    Step,
+    WorkloadStep,
     condition,
     revision_of,
     without_zeros,
@@ -25,10 +25,10 @@ _DEADLINE_DEFAULT_S = 600
 _DONE, _LATE = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
 
 
-def next_step(scene: Scene) -> Step:
-    """Which pods are made, and which are told to stop."""
+def next_step(scene: Scene) -> WorkloadStep:
+    """Which pods are made, and which are stopped."""
     if scene.spec.get("paused"):
-        return Step()
+        return WorkloadStep()
     new, old = _parted(scene)
     if (scene.spec.get("strategy") or {}).get("type") == "Recreate":
         return _recreate(scene, new, old)
@@ -36,16 +36,16 @@ def next_step(scene: Scene) -> Step:
     most = scene.replicas + surge
     stops = _surplus_old(scene, new, old, least)
     old = [each for each in old if each not in stops]
-    # Whoever was scaled down in the middle of a change has too many of both.
+    # A Deployment scaled down in the middle of a change has too many of both.
     room = max(0, min(scene.replicas, most - len(old)))
     # The youngest go first.
     stops += new[room:]
     births = max(0, min(scene.replicas, most - len(old)) - len(new))
-    return Step((Birth(),) * births, tuple(stops), _look_at(scene))
+    return WorkloadStep((Birth(),) * births, tuple(stops), _look_at(scene))
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
-    """How it fares."""
+    """Its status."""
     new, old = _parted(scene)
     there = [*new, *old]
     available = sum(map(scene.available, there))
@@ -96,7 +96,7 @@ def _share(value: int | str | None, of: int, *, up: bool) -> int:
 
 
 def _surplus_old(scene: Scene, new: list[Life], old: list[Life], least: int) -> list[Life]:
-    """Old pods that nobody misses: first those that are of no use, then what there is too much of.
+    """Old pods that can go: first those that are of no use, then what there is too much of.
 
     New pods that are not available yet count as missing.
     """
@@ -107,13 +107,13 @@ def _surplus_old(scene: Scene, new: list[Life], old: list[Life], least: int) -> 
     return useless + useful[: min(spare, len(useful))]
 
 
-def _recreate(scene: Scene, new: list[Life], old: list[Life]) -> Step:
+def _recreate(scene: Scene, new: list[Life], old: list[Life]) -> WorkloadStep:
     """Nothing new before everything old is gone."""
     going = any(each.gone_at is not None for each in scene.pods)
     if old or going:
-        return Step((), tuple(old + new[scene.replicas :]), _look_at(scene))
+        return WorkloadStep((), tuple(old + new[scene.replicas :]), _look_at(scene))
     births = max(0, scene.replicas - len(new))
-    return Step((Birth(),) * births, tuple(new[scene.replicas :]), _look_at(scene))
+    return WorkloadStep((Birth(),) * births, tuple(new[scene.replicas :]), _look_at(scene))
 
 
 def _look_at(scene: Scene) -> Instant | None:

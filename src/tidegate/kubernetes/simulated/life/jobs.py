@@ -7,8 +7,8 @@ not started again in its place.
 from collections.abc import Mapping
 from typing import Any
 
-from tidegate.kubernetes.simulated.life.life import Life, Phase
-from tidegate.kubernetes.simulated.life.steps import Birth, Scene, Step, without_zeros
+from tidegate.kubernetes.simulated.life.life import Life, PodPhase
+from tidegate.kubernetes.simulated.life.steps import Birth, Scene, WorkloadStep, without_zeros
 from tidegate.model.time import SECOND, Instant, format_second
 
 _RETRIES_DEFAULT = 6
@@ -16,31 +16,33 @@ _RETRIES_DEFAULT = 6
 _PAUSE_S, _PAUSE_MAX_S = 10, 360
 
 
-def next_step(scene: Scene) -> Step:
+def next_step(scene: Scene) -> WorkloadStep:
     """Whether another try is due."""
     if scene.spec.get("suspend") or _verdict(scene):
-        return Step((), tuple(each for each in scene.staying if not _ended(each, scene.now)))
+        return WorkloadStep(
+            (), tuple(each for each in scene.staying if not _ended(each, scene.now))
+        )
     tries = _tries(scene)
     if not tries:
-        return Step((Birth(first_run=1),))
+        return WorkloadStep((Birth(first_run=1),))
     last = tries[-1]
     if not _ended(last, scene.now):
-        return Step()
+        return WorkloadStep()
     due = Instant(last.run(0).ends_at + _pause(len(tries)) // scene.speed)
     if scene.now < due:
-        return Step(look_at=due)
-    return Step((Birth(first_run=len(tries) + 1),))
+        return WorkloadStep(look_at=due)
+    return WorkloadStep((Birth(first_run=len(tries) + 1),))
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
-    """How it fares."""
+    """Its status."""
     tries = _tries(scene)
     phases = [each.at(scene.now).phase for each in tries]
     verdict = _verdict(scene)
     status: dict[str, Any] = {
-        "active": sum(phase not in (Phase.SUCCEEDED, Phase.FAILED) for phase in phases),
-        "succeeded": phases.count(Phase.SUCCEEDED),
-        "failed": phases.count(Phase.FAILED),
+        "active": sum(phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED) for phase in phases),
+        "succeeded": phases.count(PodPhase.SUCCEEDED),
+        "failed": phases.count(PodPhase.FAILED),
     }
     status = without_zeros(status)
     if tries:
@@ -72,16 +74,16 @@ def _tries(scene: Scene) -> list[Life]:
 
 
 def _ended(pod: Life, now: Instant) -> bool:
-    return pod.at(now).phase in (Phase.SUCCEEDED, Phase.FAILED)
+    return pod.at(now).phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
 def _verdict(scene: Scene) -> str:
     phases = [each.at(scene.now).phase for each in scene.pods]
-    if Phase.SUCCEEDED in phases:
+    if PodPhase.SUCCEEDED in phases:
         return "Complete"
     allowed = scene.spec.get("backoffLimit")
     most = _RETRIES_DEFAULT if allowed is None else int(allowed)
-    return "Failed" if phases.count(Phase.FAILED) > most else ""
+    return "Failed" if phases.count(PodPhase.FAILED) > most else ""
 
 
 def _pause(tries: int) -> int:

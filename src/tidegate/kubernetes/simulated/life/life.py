@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tidegate.kubernetes.simulated.api import Key
-from tidegate.kubernetes.simulated.behaviour_doc import Manner, Start
+from tidegate.kubernetes.simulated.behaviour_doc import ContainerBehaviour, ContainerStart
 from tidegate.model.time import SECOND, Duration, Instant
 
 # As a real node waits between two starts of a container that keeps ending.
@@ -26,7 +26,7 @@ SLEEP_DEFAULT = Duration(600 * SECOND)
 GRACE_DEFAULT_S = 30
 
 
-class Phase(Enum):
+class PodPhase(Enum):
     """Where in its life a pod is."""
 
     CREATING = "creating"
@@ -38,7 +38,7 @@ class Phase(Enum):
     FAILED = "failed"
 
 
-class Run(msgspec.Struct, frozen=True):
+class PodRun(msgspec.Struct, frozen=True):
     """One run of what a pod is for; the first is number 1."""
 
     number: int
@@ -50,8 +50,8 @@ class Run(msgspec.Struct, frozen=True):
 class Moment(msgspec.Struct, frozen=True):
     """What a pod is, and until when."""
 
-    phase: Phase
-    # None: as long as nobody does anything to it.
+    phase: PodPhase
+    # None: until something changes it.
     until: Instant | None = None
     # When its container was last started; None: it never was.
     started_at: Instant | None = None
@@ -66,12 +66,12 @@ class Life(msgspec.Struct, frozen=True):
 
     key: Key
     uid: str
-    # Whose it is; None: somebody applied it by itself.
+    # Its owner; None: it was applied by itself.
     owner: Key | None
     # Which template it is made of.
     revision: str
     born_at: Instant
-    manner: Manner
+    manner: ContainerBehaviour
     # Between two runs.
     sleep: Duration
     grace: Duration
@@ -80,29 +80,29 @@ class Life(msgspec.Struct, frozen=True):
     # Its run is its end; and the number it begins with.
     once: bool = False
     first_run: int = 1
-    # When it is gone; None: nobody told it to stop.
+    # When it is gone; None: it is not stopping.
     gone_at: Instant | None = None
 
     def at(self, now: Instant) -> Moment:
         """What it is at a moment."""
         start, starts_at = self.manner.start, self._starts_at
         if now < starts_at:
-            return Moment(Phase.CREATING, starts_at)
-        if start is Start.NO_IMAGE:
-            return Moment(Phase.NO_IMAGE)
+            return Moment(PodPhase.CREATING, starts_at)
+        if start is ContainerStart.NO_IMAGE:
+            return Moment(PodPhase.NO_IMAGE)
         if self.once:
             return self._once(now)
-        if start is Start.CRASH_LOOP:
+        if start is ContainerStart.CRASH_LOOP:
             return self._crashing(now)
-        if start is Start.NEVER_READY:
-            return Moment(Phase.STARTED, started_at=starts_at)
+        if start is ContainerStart.NEVER_READY:
+            return Moment(PodPhase.STARTED, started_at=starts_at)
         if now < self.ready_at:
-            return Moment(Phase.STARTED, self.ready_at, starts_at)
-        return Moment(Phase.READY, started_at=starts_at)
+            return Moment(PodPhase.STARTED, self.ready_at, starts_at)
+        return Moment(PodPhase.READY, started_at=starts_at)
 
     def is_ready(self, now: Instant) -> bool:
         """Whether it counts."""
-        return self.gone_at is None and self.at(now).phase is Phase.READY
+        return self.gone_at is None and self.at(now).phase is PodPhase.READY
 
     @property
     def ready_at(self) -> Instant:
@@ -111,19 +111,19 @@ class Life(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> bool:
-        """Whether it ever comes to do what it is for."""
+        """Whether it ever does what it is for."""
         if self.once:
-            return self.manner.start is not Start.NO_IMAGE
-        return self.manner.start is Start.READY
+            return self.manner.start is not ContainerStart.NO_IMAGE
+        return self.manner.start is ContainerStart.READY
 
-    def run(self, index: int) -> Run:
+    def run(self, index: int) -> PodRun:
         """Its run number `first_run + index`."""
         number, takes = self.first_run + index, self.manner.takes // self.speed
         begins = self._starts_at if self.once else self.ready_at
         begins = Instant(begins + index * (takes + self.sleep))
-        fails = self.manner.fails(number) or self.manner.start is Start.CRASH_LOOP
+        fails = self.manner.fails(number) or self.manner.start is ContainerStart.CRASH_LOOP
         code = self.manner.exit_code if fails else 0
-        return Run(number, begins, Instant(begins + takes), code)
+        return PodRun(number, begins, Instant(begins + takes), code)
 
     def begun(self, now: Instant) -> int:
         """How many runs have begun."""
@@ -141,15 +141,15 @@ class Life(msgspec.Struct, frozen=True):
         count = self.begun(now)
         return count - (count > 0 and self.run(count - 1).ends_at > now)
 
-    def crash(self, index: int) -> Run:
+    def crash(self, index: int) -> PodRun:
         """One of the starts of a crash loop, from the start to the crash."""
         lasts = max(1, self.ready_at - self._starts_at)
         begins = Instant(self._starts_at + index * lasts + self._backoffs(index))
-        return Run(index + 1, begins, Instant(begins + lasts), self.manner.exit_code)
+        return PodRun(index + 1, begins, Instant(begins + lasts), self.manner.exit_code)
 
     def crashes_begun(self, now: Instant) -> int:
         """How often a crash loop was started."""
-        if self.manner.start is not Start.CRASH_LOOP or now < self._starts_at:
+        if self.manner.start is not ContainerStart.CRASH_LOOP or now < self._starts_at:
             return 0
         for index in range(_DOUBLED + 1):
             if now < self.crash(index + 1).begins_at:
@@ -172,22 +172,22 @@ class Life(msgspec.Struct, frozen=True):
         if now < crash.ends_at:
             before = self.crash(count - 2).ends_at if count > 1 else None
             return Moment(
-                Phase.STARTED, crash.ends_at, crash.begins_at, count - 1, before, crash.exit_code
+                PodPhase.STARTED, crash.ends_at, crash.begins_at, count - 1, before, crash.exit_code
             )
         again = self.crash(count).begins_at
         return Moment(
-            Phase.BACKING_OFF, again, crash.begins_at, count - 1, crash.ends_at, crash.exit_code
+            PodPhase.BACKING_OFF, again, crash.begins_at, count - 1, crash.ends_at, crash.exit_code
         )
 
     def _once(self, now: Instant) -> Moment:
         run = self.run(0)
         if now < run.ends_at:
-            return Moment(Phase.STARTED, run.ends_at, run.begins_at)
-        phase = Phase.FAILED if run.exit_code else Phase.SUCCEEDED
+            return Moment(PodPhase.STARTED, run.ends_at, run.begins_at)
+        phase = PodPhase.FAILED if run.exit_code else PodPhase.SUCCEEDED
         return Moment(phase, None, run.begins_at, 0, run.ends_at, run.exit_code)
 
 
-def grace_of(spec: dict[str, Any], manner: Manner, speed: int) -> Duration:
+def grace_of(spec: dict[str, Any], manner: ContainerBehaviour, speed: int) -> Duration:
     """How long a pod takes to stop: as it likes, and no longer than it may."""
     seconds = spec.get("terminationGracePeriodSeconds")
     most = (GRACE_DEFAULT_S if seconds is None else int(seconds)) * SECOND

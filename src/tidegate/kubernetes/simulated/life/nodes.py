@@ -19,27 +19,27 @@ from tidegate.kubernetes.port import (
     JOB,
     POD,
     STATEFUL_SET,
-    Change,
     ExpiredError,
-    Kind,
+    ObjectEvent,
+    ResourceKind,
 )
-from tidegate.kubernetes.simulated.api import Key, Record, SimulatedApi, part_of
-from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, Workload
+from tidegate.kubernetes.simulated.api import Key, SimulatedApi, StoredObject, part_of
+from tidegate.kubernetes.simulated.behaviour_doc import Behaviour, ContainerPurpose
 from tidegate.kubernetes.simulated.fields import unflatten
 from tidegate.kubernetes.simulated.life import deployments, jobs, stateful_sets
 from tidegate.kubernetes.simulated.life.cron_jobs import CronJobs
 from tidegate.kubernetes.simulated.life.life import SLEEP_DEFAULT, Life, grace_of
 from tidegate.kubernetes.simulated.life.pods import pod_document, pod_status
 from tidegate.kubernetes.simulated.life.replica_sets import ReplicaSets, reference
-from tidegate.kubernetes.simulated.life.saying import worker_of
-from tidegate.kubernetes.simulated.life.steps import Birth, Scene, Step, revision_of
+from tidegate.kubernetes.simulated.life.steps import Birth, Scene, WorkloadStep, revision_of
 from tidegate.kubernetes.simulated.life.talk import Talk
+from tidegate.kubernetes.simulated.life.words import worker_of
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant, format_second
 
-_Steps = Callable[[Scene], Step]
+_Steps = Callable[[Scene], WorkloadStep]
 _Status = Callable[[Scene], dict[str, Any]]
-_CONTROLLERS: Mapping[Kind, tuple[_Steps, _Status]] = {
+_CONTROLLERS: Mapping[ResourceKind, tuple[_Steps, _Status]] = {
     DEPLOYMENT: (deployments.next_step, deployments.status_of),
     STATEFUL_SET: (stateful_sets.next_step, stateful_sets.status_of),
     JOB: (jobs.next_step, jobs.status_of),
@@ -92,12 +92,12 @@ class Nodes:
         self._lives: dict[Key, Life] = {}
         self._owned: dict[Key, set[Key]] = {}
         self._progress: dict[Key, _Progress] = {}
-        # By whom and how often it was wished: what is wished of each object.
+        # The declaration of each object, by its identity and generation.
         self._specs: dict[Key, tuple[tuple[str, int], Mapping[str, Any]]] = {}
         self._sets = ReplicaSets(api)
         self._crons = CronJobs(api, clock.now(), speed)
         self._dirty: dict[Key, None] = {}
-        # When to look at what, soonest first; and the same for whoever asks whether it is in it.
+        # When to look at what, soonest first; and the same as a set, for look-ups.
         self._due: list[tuple[Instant, Key]] = []
         self._awaited: set[tuple[Instant, Key]] = set()
         self._news = asyncio.Event()
@@ -128,20 +128,20 @@ class Nodes:
 
     def _look_at_everything(self) -> None:
         for key, record in list(self._api.records.items()):
-            self._see(key, Change.MODIFIED, record)
+            self._see(key, ObjectEvent.MODIFIED, record)
         for key in [key for key in self._lives if key not in self._api.records]:
             self._drop(key)
         for key in self._owned:
             self._dirty[key] = None
 
-    def _see(self, key: Key, change: Change, record: Record) -> None:
+    def _see(self, key: Key, change: ObjectEvent, record: StoredObject) -> None:
         if key[0] in _WORKLOADS:
             self._dirty[key] = None
-            if change is Change.DELETED:
+            if change is ObjectEvent.DELETED:
                 self._orphan(key)
         elif key[0] == POD:
             life = self._lives.get(key)
-            if change is Change.DELETED:
+            if change is ObjectEvent.DELETED:
                 if life is not None and life.uid == record.uid:
                     self._drop(key)
             elif life is None and record.owners:
@@ -199,7 +199,7 @@ class Nodes:
         self._look(key, step.look_at)
         self._finish(key, record, scene)
 
-    def _finish(self, key: Key, record: Record, scene: Scene) -> None:
+    def _finish(self, key: Key, record: StoredObject, scene: Scene) -> None:
         """What else a kind has around it."""
         if key[0] == DEPLOYMENT:
             self._sets.settle(key, record, scene)
@@ -214,7 +214,7 @@ class Nodes:
             if key[2].startswith(f"{cron[2]}-"):
                 self._dirty[cron] = None
 
-    def _scene(self, key: Key, record: Record, now: Instant) -> Scene:
+    def _scene(self, key: Key, record: StoredObject, now: Instant) -> Scene:
         known = self._progress.get(key)
         return Scene(
             name=key[2],
@@ -228,8 +228,8 @@ class Nodes:
             done=known is not None and known.done,
         )
 
-    def _spec(self, key: Key, record: Record) -> Mapping[str, Any]:
-        """What is wished of an object; taken apart again only if somebody wishes something else."""
+    def _spec(self, key: Key, record: StoredObject) -> Mapping[str, Any]:
+        """The declaration of an object; parsed again only if it changed."""
         wish = record.uid, record.generation
         known = self._specs.get(key)
         if known is None or known[0] != wish:
@@ -262,7 +262,7 @@ class Nodes:
         self._progress[key] = reached
         return msgspec.structs.replace(scene, progressed_at=reached.at, done=reached.done)
 
-    def _bear(self, key: Key, record: Record, scene: Scene, birth: Birth) -> None:
+    def _bear(self, key: Key, record: StoredObject, scene: Scene, birth: Birth) -> None:
         template = scene.spec.get("template") or {}
         revision = revision_of(template)
         owner = reference(key, record.uid)
@@ -276,8 +276,8 @@ class Nodes:
         made = self._api.put(life.key, pod_document(life, template, owner, scene.now))
         self._keep(msgspec.structs.replace(life, uid=made.uid), scene.now)
 
-    def _adopt(self, key: Key, record: Record) -> None:
-        """A pod that somebody applied by itself."""
+    def _adopt(self, key: Key, record: StoredObject) -> None:
+        """A pod that was applied by itself."""
         document = unflatten(record.fields)
         now = self._clock.now()
         life = self._life(key, document, None, now)
@@ -294,7 +294,7 @@ class Nodes:
             worker.integration,
             worker.shard,
             self._api.name,
-            Workload.JOB if once else Workload.LOOP,
+            ContainerPurpose.JOB if once else ContainerPurpose.LOOP,
         )
         sleep = manner.every if manner.every is not None else worker.sleep
         return Life(
@@ -331,7 +331,7 @@ class Nodes:
         self._look(life.key, gone_at)
 
     def _report(self, key: Key, now: Instant) -> None:
-        """Write how a pod fares; take it away once it has stopped."""
+        """Write the status of a pod; remove it once it has stopped."""
         life, record = self._lives.get(key), self._api.records.get(key)
         if life is None or record is None:
             return

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from tidegate.kubernetes.simulated.life.life import Life, Moment, Phase
+from tidegate.kubernetes.simulated.life.life import Life, Moment, PodPhase
 from tidegate.model.time import Instant, format_second
 
 _WAITS = {
-    Phase.CREATING: "ContainerCreating",
-    Phase.NO_IMAGE: "ImagePullBackOff",
-    Phase.BACKING_OFF: "CrashLoopBackOff",
+    PodPhase.CREATING: "ContainerCreating",
+    PodPhase.NO_IMAGE: "ImagePullBackOff",
+    PodPhase.BACKING_OFF: "CrashLoopBackOff",
 }
 _PHASES = {
-    Phase.CREATING: "Pending",
-    Phase.NO_IMAGE: "Pending",
-    Phase.SUCCEEDED: "Succeeded",
-    Phase.FAILED: "Failed",
+    PodPhase.CREATING: "Pending",
+    PodPhase.NO_IMAGE: "Pending",
+    PodPhase.SUCCEEDED: "Succeeded",
+    PodPhase.FAILED: "Failed",
 }
 NODE = "node-1"
 
@@ -57,9 +57,9 @@ def pod_document(
 
 
 def pod_status(life: Life, spec: Mapping[str, Any], now: Instant) -> dict[str, Any]:
-    """How a pod fares at a moment."""
+    """The status of a pod at a moment."""
     moment = life.at(now)
-    ready = moment.phase is Phase.READY
+    ready = moment.phase is PodPhase.READY
     address = pod_ip(f"{life.key[1]}/{life.key[2]}/{life.born_at}")
     since = life.ready_at if ready else life.born_at
     conditions = [
@@ -95,7 +95,7 @@ def _condition(kind: str, holds: bool, since: Instant) -> dict[str, str]:
 def _container(container: Mapping[str, Any], moment: Moment, ready: bool) -> dict[str, Any]:
     image = str(container.get("image") or "")
     started = moment.started_at is not None
-    running = moment.phase in (Phase.STARTED, Phase.READY)
+    running = moment.phase in (PodPhase.STARTED, PodPhase.READY)
     return {
         "name": container.get("name"),
         "image": image,
@@ -111,7 +111,7 @@ def _container(container: Mapping[str, Any], moment: Moment, ready: bool) -> dic
 def _state(moment: Moment) -> dict[str, Any]:
     if moment.phase in _WAITS:
         return {"waiting": {"reason": _WAITS[moment.phase]}}
-    if moment.phase in (Phase.SUCCEEDED, Phase.FAILED):
+    if moment.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED):
         return _last(moment)
     return {"running": {"startedAt": format_second(moment.started_at or 0)}}
 
@@ -125,6 +125,6 @@ def _last(moment: Moment) -> dict[str, Any]:
         "reason": "Error" if moment.exit_code else "Completed",
         "finishedAt": format_second(moment.ended_at),
     }
-    if moment.phase is not Phase.STARTED and moment.started_at is not None:
+    if moment.phase is not PodPhase.STARTED and moment.started_at is not None:
         ended["startedAt"] = format_second(moment.started_at)
     return {"terminated": ended}

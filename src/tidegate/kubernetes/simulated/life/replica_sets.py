@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.kubernetes.port import REPLICA_SET
-from tidegate.kubernetes.simulated.api import Key, Record, SimulatedApi
+from tidegate.kubernetes.simulated.api import Key, SimulatedApi, StoredObject
 from tidegate.kubernetes.simulated.life.steps import Scene, revision_of, without_zeros
 
 _KEPT_DEFAULT = 10
@@ -20,13 +20,15 @@ class ReplicaSets:
         # How many pods were written last: all, ready, available.
         self._counts: dict[Key, tuple[int, int, int]] = {}
 
-    def reference(self, key: Key, record: Record, scene: Scene, revision: str) -> dict[str, Any]:
+    def reference(
+        self, key: Key, record: StoredObject, scene: Scene, revision: str
+    ) -> dict[str, Any]:
         """The ReplicaSet of a template as an owner, made if there is none."""
         self._write(key, record, scene, revision)
         found = self._api.records[_key(key, revision)]
         return reference(_key(key, revision), found.uid)
 
-    def settle(self, key: Key, record: Record, scene: Scene) -> None:
+    def settle(self, key: Key, record: StoredObject, scene: Scene) -> None:
         """Write what they have, and forget the oldest that have nothing."""
         if key not in self._api.records:
             return
@@ -50,7 +52,7 @@ class ReplicaSets:
             if _key(key, revision) in self._api.records:
                 self._api.remove(_key(key, revision))
 
-    def _write(self, key: Key, record: Record, scene: Scene, revision: str) -> None:
+    def _write(self, key: Key, record: StoredObject, scene: Scene, revision: str) -> None:
         known = self._templates.setdefault(key, {})
         if revision not in known:
             known[revision] = scene.spec.get("template") or {}

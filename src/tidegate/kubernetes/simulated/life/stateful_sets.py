@@ -1,18 +1,24 @@
 """What happens to a StatefulSet: numbered pods, made in order, replaced from the last on.
 
 As documented of the real one: while a pod is not ready, nothing behind it happens, not even a
-change that would mend it; somebody has to delete that pod by hand.
+change that would fix it; that pod must be deleted by hand.
 """
 
 from typing import Any
 
 from tidegate.kubernetes.simulated.life.life import Life
-from tidegate.kubernetes.simulated.life.steps import Birth, Scene, Step, revision_of, without_zeros
+from tidegate.kubernetes.simulated.life.steps import (
+    Birth,
+    Scene,
+    WorkloadStep,
+    revision_of,
+    without_zeros,
+)
 from tidegate.model.time import Instant
 
 
-def next_step(scene: Scene) -> Step:
-    """Which pod is made, or told to stop."""
+def next_step(scene: Scene) -> WorkloadStep:
+    """Which pod is made, or stopped."""
     pods = {number_of(each): each for each in scene.pods}
     parallel = scene.spec.get("podManagementPolicy") == "Parallel"
     births: list[Birth] = []
@@ -21,14 +27,14 @@ def next_step(scene: Scene) -> Step:
         if pod is None:
             births.append(Birth(f"{scene.name}-{number}"))
         if not parallel and (pod is None or not scene.available(pod)):
-            return Step(tuple(births), (), _look_at(scene))
+            return WorkloadStep(tuple(births), (), _look_at(scene))
     if births:
-        return Step(tuple(births), (), _look_at(scene))
-    return Step((), _stops(scene, pods, parallel), _look_at(scene))
+        return WorkloadStep(tuple(births), (), _look_at(scene))
+    return WorkloadStep((), _stops(scene, pods, parallel), _look_at(scene))
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
-    """How it fares."""
+    """Its status."""
     wanted = f"{scene.name}-{_revision(scene)}"
     staying = scene.staying
     updated = [each for each in staying if each.revision == _revision(scene)]

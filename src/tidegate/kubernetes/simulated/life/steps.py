@@ -37,7 +37,7 @@ class Scene(msgspec.Struct, frozen=True):
 
     @property
     def staying(self) -> list[Life]:
-        """The pods that nobody told to stop, oldest first."""
+        """The pods that are not stopping, oldest first."""
         return sorted(
             (each for each in self.pods if each.gone_at is None),
             key=lambda each: (each.born_at, each.key[2]),
@@ -61,7 +61,7 @@ class Birth(msgspec.Struct, frozen=True):
     first_run: int = 1
 
 
-class Step(msgspec.Struct, frozen=True):
+class WorkloadStep(msgspec.Struct, frozen=True):
     """What to do about a workload now, and when to look again if nothing happens."""
 
     births: tuple[Birth, ...] = ()
@@ -94,12 +94,12 @@ def condition(
     old = next((each for each in before if each["type"] == kind), None)
     moved = old["lastTransitionTime"] if old and old["status"] == status else format_second(now)
     same = old is not None and (old["status"], old["reason"]) == (status, reason)
-    told = old["lastUpdateTime"] if old and same and not renewed else format_second(now)
+    stated = old["lastUpdateTime"] if old and same and not renewed else format_second(now)
     return {
         "type": kind,
         "status": status,
         "reason": reason,
         "message": message,
-        "lastUpdateTime": told,
+        "lastUpdateTime": stated,
         "lastTransitionTime": moved,
     }

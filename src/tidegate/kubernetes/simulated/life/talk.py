@@ -4,10 +4,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from tidegate.kubernetes.port import POD, RefusedError
+from tidegate.kubernetes.port import POD, ObjectRefusedError
 from tidegate.kubernetes.simulated.api import Key, LogLine, SimulatedApi
-from tidegate.kubernetes.simulated.life.life import Life, Phase
-from tidegate.kubernetes.simulated.life.saying import Worker, first_kept, lines, numbers, worker_of
+from tidegate.kubernetes.simulated.life.life import Life, PodPhase
+from tidegate.kubernetes.simulated.life.words import (
+    ContainerIdentity,
+    first_kept,
+    lines,
+    numbers,
+    worker_of,
+)
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Instant
@@ -16,20 +22,20 @@ METRICS = "/metrics"
 
 
 class Talk:
-    """What the pods of one cluster say; their lives are somebody else's to keep."""
+    """What the pods of one cluster say; their lives are kept elsewhere."""
 
     def __init__(self, api: SimulatedApi, clock: Clock, lives: Mapping[Key, Life]) -> None:
         self._api = api
         self._clock = clock
         self._lives = lives
-        # Set once a pod is gone, for whoever follows its log.
+        # Set once a pod is gone, for those who follow its log.
         self._gone: dict[Key, asyncio.Event] = {}
 
     def answer(self, namespace: str, pod: str, port: int, path: str) -> str:
         """A pod's numbers, once it is ready and at its port."""
         life, spec = self._found(namespace, pod)
         worker, now = worker_of(spec), self._clock.now()
-        if life.at(now).phase is not Phase.READY or port not in worker.ports:
+        if life.at(now).phase is not PodPhase.READY or port not in worker.ports:
             raise OutsideError("it does not answer: connection refused")
         if f"/{path.lstrip('/')}" != METRICS:
             raise OutsideError("HTTP 404")
@@ -45,20 +51,20 @@ class Talk:
         tail: int | None = None,
         since: Instant | None = None,
     ) -> AsyncGenerator[LogLine, None]:
-        """A pod's log; followed, until it has ended or is gone. One that is not is told at once."""
+        """A pod's log; followed, until it has ended or is gone. One that is not is sent at once."""
         life, spec = self._found(namespace, pod)
         name = _container(pod, container, spec)
         now, worker = self._clock.now(), worker_of(spec)
         if life.at(now).started_at is None:
             waits = f'container "{name}" in pod "{pod}" is waiting to start: ContainerCreating'
-            raise RefusedError(waits)
+            raise ObjectRefusedError(waits)
         # Sidecars have nothing to say.
         return self._lines(life, worker if name == worker.container else None, follow, tail, since)
 
     async def _lines(
         self,
         life: Life,
-        worker: Worker | None,
+        worker: ContainerIdentity | None,
         follow: bool,
         tail: int | None,
         since: Instant | None,
@@ -72,8 +78,8 @@ class Talk:
             if line.at > now:
                 break
             written.append(line)
-        told = [line for line in written if since is None or line.at >= since]
-        for line in told if tail is None else told[max(0, len(told) - tail) :]:
+        stated = [line for line in written if since is None or line.at >= since]
+        for line in stated if tail is None else stated[max(0, len(stated) - tail) :]:
             yield line
         if follow:
             async for line in self._further(life, worker, first, len(written)):
@@ -85,12 +91,12 @@ class Talk:
             event.set()
 
     async def _further(
-        self, life: Life, worker: Worker, first: int, told: int
+        self, life: Life, worker: ContainerIdentity, first: int, stated: int
     ) -> AsyncGenerator[LogLine, None]:
         """What is written from now on."""
         gone = self._gone.setdefault(life.key, asyncio.Event())
         for count, (_, line) in enumerate(lines(life, worker, first)):
-            if count < told:
+            if count < stated:
                 continue
             if not await self._comes(line.at, gone):
                 return
@@ -122,10 +128,10 @@ class Talk:
 def _container(pod: str, container: str, spec: Mapping[str, Any]) -> str:
     names = [str(each.get("name")) for each in spec.get("containers") or ()]
     if container and container not in names:
-        raise RefusedError(f"container {container} is not valid for pod {pod}")
+        raise ObjectRefusedError(f"container {container} is not valid for pod {pod}")
     if not container and len(names) != 1:
         choices = " ".join(names)
-        raise RefusedError(
+        raise ObjectRefusedError(
             f"a container name must be specified for pod {pod}, choose one of: [{choices}]"
         )
     return container or names[0]

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kubernetes.simulated.api import Key, Record
+from tidegate.kubernetes.simulated.api import Key, StoredObject
 from tidegate.kubernetes.simulated.fields import Path
 
 
-def managed_fields(key: Key, record: Record) -> list[dict[str, Any]]:
+def managed_fields(key: Key, record: StoredObject) -> list[dict[str, Any]]:
     """Who applied what."""
     return [
         {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tidegate.kubernetes.port import ConflictError, ExpiredError, RefusedError
+from tidegate.kubernetes.port import ConflictError, ExpiredError, ObjectRefusedError
 from tidegate.model.errors import OutsideError, StaleError, TidegateError, UserError
 
 _REASONS = {
@@ -63,13 +63,13 @@ def refusal_of(error: TidegateError, api_version: str = "v1") -> RefusalError:
             }
             for each in error.conflicts
         ]
-        told = f"Apply failed with {len(causes)} conflicts"
-        return RefusalError(409, told, causes)
+        stated = f"Apply failed with {len(causes)} conflicts"
+        return RefusalError(409, stated, causes)
     if isinstance(error, ExpiredError):
         return RefusalError(410, "The provided resource version is too old")
     if isinstance(error, StaleError):
         return RefusalError(409, text)
-    if isinstance(error, RefusedError):
+    if isinstance(error, ObjectRefusedError):
         return _invalid(text)
     if isinstance(error, UserError):
         return RefusalError(400, text)
@@ -79,10 +79,10 @@ def refusal_of(error: TidegateError, api_version: str = "v1") -> RefusalError:
 
 
 def _invalid(text: str) -> RefusalError:
-    _, ours, told = text.rpartition(_REFUSED)
+    _, ours, stated = text.rpartition(_REFUSED)
     if not ours:
         return RefusalError(400, text)
-    field, _, why = told.partition(": ")
+    field, _, why = stated.partition(": ")
     return RefusalError(
-        422, told, [{"reason": "FieldValueInvalid", "message": why, "field": field}]
+        422, stated, [{"reason": "FieldValueInvalid", "message": why, "field": field}]
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kubernetes.port import KINDS, Kind, Object, Outcome, Take
-from tidegate.kubernetes.simulated.api import Key, Record, SimulatedApi
+from tidegate.kubernetes.port import KINDS, ApplyOutcome, Object, ResourceKind, Take
+from tidegate.kubernetes.simulated.api import Key, SimulatedApi, StoredObject
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster, chooser
 from tidegate.kubernetes.simulated.fields import flatten
 from tidegate.kubernetes.simulated.server.book import managed_fields
@@ -18,11 +18,11 @@ from tidegate.kubernetes.simulated.shapes import check_shape
 from tidegate.model.errors import TidegateError
 from tidegate.model.problem import shown
 
-LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases")
-PLURALS: Mapping[tuple[str, str], Kind] = {
+LEASE = ResourceKind("coordination.k8s.io/v1", "Lease", "leases")
+PLURALS: Mapping[tuple[str, str], ResourceKind] = {
     (kind.api_version, kind.plural): kind for kind in (*KINDS.values(), LEASE)
 }
-# Lists that somebody reads page by page at once; an older one has to be begun again.
+# Lists that are read page by page at once; an older one has to be begun again.
 _LISTS_MAX = 100
 _VERSION, _OWNERS = "/metadata/resourceVersion", "/metadata/managedFields"
 
@@ -38,7 +38,7 @@ class Resources:
         # What is left of lists, by the word under which to go on.
         self._lists: OrderedDict[str, tuple[int, list[Json]]] = OrderedDict()
 
-    def shown(self, key: Key, record: Record) -> Json:
+    def shown(self, key: Key, record: StoredObject) -> Json:
         """An object with its book of owners."""
         document = self._api.document(record)
         document["metadata"]["managedFields"] = managed_fields(key, record)
@@ -48,7 +48,7 @@ class Resources:
         """One object."""
         return self.shown(key, self._there(key))
 
-    def list(self, kind: Kind, namespace: str, query: Query) -> Json:
+    def list(self, kind: ResourceKind, namespace: str, query: Query) -> Json:
         """A page of the objects of a kind, all pages from one moment."""
         token = query.get("continue", "")
         if token:
@@ -90,7 +90,7 @@ class Resources:
         applied = await SimulatedCluster(self._api, manager).apply(
             {**document, "metadata": metadata}, take=take, dry_run=_is_dry(query)
         )
-        code = 201 if applied.outcome is Outcome.CREATED else 200
+        code = 201 if applied.outcome is ApplyOutcome.CREATED else 200
         record = self._api.records.get(key)
         if not _is_dry(query) and record is not None:
             return code, self.shown(key, record)
@@ -103,15 +103,15 @@ class Resources:
         if wanted.get("uid") not in (None, record.uid):
             raise RefusalError(409, f"Precondition failed: UID in precondition: {wanted['uid']}")
         if wanted.get("resourceVersion") not in (None, str(record.version)):
-            told = f"ResourceVersion in precondition: {wanted['resourceVersion']}"
-            raise RefusalError(409, f"Precondition failed: {told}")
+            stated = f"ResourceVersion in precondition: {wanted['resourceVersion']}"
+            raise RefusalError(409, f"Precondition failed: {stated}")
         if not _is_dry(query) and "All" not in (options.get("dryRun") or ()):
             self._api.remove(key)
         details = {"name": key[2], "kind": key[0].plural, "uid": record.uid}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
 
     def release(self, key: Key, patch: Sequence[Json]) -> Json:
-        """The one JSON patch that is simulated: take somebody out of the book of owners."""
+        """The one JSON patch that is simulated: remove a manager from the book of owners."""
         record = self._there(key)
         owners: Any = None
         for each in patch:
@@ -137,8 +137,8 @@ class Resources:
         """Create an object, or replace the one that was seen."""
         old = self._api.records.get(key)
         if new and old is not None:
-            told = f'{key[0].plural} "{key[2]}" already exists'
-            raise RefusalError(409, told, reason="AlreadyExists")
+            stated = f'{key[0].plural} "{key[2]}" already exists'
+            raise RefusalError(409, stated, reason="AlreadyExists")
         if key[1] not in self._api.namespaces:
             raise RefusalError(404, f'namespaces "{key[1]}" not found')
         metadata = {**_metadata(document), "namespace": key[1], "name": key[2]}
@@ -157,7 +157,7 @@ class Resources:
         self._api.keep(key, record)
         return self.shown(key, record)
 
-    def _there(self, key: Key) -> Record:
+    def _there(self, key: Key) -> StoredObject:
         record = self._api.records.get(key)
         if record is None:
             raise RefusalError(404, f'{key[0].plural} "{key[2]}" not found')
@@ -167,8 +167,8 @@ class Resources:
         """Whether the object is the one, and as it was, that the caller saw."""
         old = self._api.records.get(key)
         if uid and old is None:
-            told = f"uid mismatch: the provided object specified uid {uid}"
-            raise RefusalError(409, f"{told}, and no existing object was found")
+            stated = f"uid mismatch: the provided object specified uid {uid}"
+            raise RefusalError(409, f"{stated}, and no existing object was found")
         if uid and old is not None and old.uid != uid:
             cause = {
                 "reason": "FieldValueInvalid",
@@ -206,7 +206,7 @@ def operations(body: bytes) -> list[Json]:
         raise RefusalError(400, "the body is no list of operations") from None
 
 
-def refused(error: TidegateError, kind: Kind | None) -> RefusalError:
+def refused(error: TidegateError, kind: ResourceKind | None) -> RefusalError:
     """What is said where our cluster raised."""
     return refusal_of(error, kind.api_version if kind is not None else "v1")
 

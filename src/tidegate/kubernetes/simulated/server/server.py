@@ -1,4 +1,4 @@
-"""Simulated clusters over HTTP, for whoever speaks with a real one: a path and a token each.
+"""Simulated clusters over HTTP, for clients of a real one: a path and a token each.
 
 It speaks as much of the API as Tidegate's own client uses, and refuses the rest in words.
 """
@@ -12,7 +12,13 @@ from contextlib import aclosing, suppress
 import msgspec
 from aiohttp import web
 
-from tidegate.kubernetes.port import POD, Change, ExpiredError, Kind, RefusedError
+from tidegate.kubernetes.port import (
+    POD,
+    ExpiredError,
+    ObjectEvent,
+    ObjectRefusedError,
+    ResourceKind,
+)
 from tidegate.kubernetes.simulated.api import Insides, LogLine, SimulatedApi
 from tidegate.kubernetes.simulated.cluster import chooser
 from tidegate.kubernetes.simulated.server.refusals import RefusalError, refusal_of
@@ -48,13 +54,13 @@ class Hosted(msgspec.Struct, frozen=True):
 class _Place(msgspec.Struct, frozen=True):
     """What a path leads to."""
 
-    kind: Kind
+    kind: ResourceKind
     namespace: str
     name: str = ""
     below: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[Kind, str, str]:
+    def key(self) -> tuple[ResourceKind, str, str]:
         """The object there."""
         return self.kind, self.namespace, self.name
 
@@ -65,7 +71,7 @@ class KubeServer:
     def __init__(self, hosted: Iterable[Hosted]) -> None:
         self._doors = {each.api.name: _Door(each) for each in hosted}
         self._stopped = asyncio.Event()
-        # Clusters that nobody reaches.
+        # Clusters that do not answer.
         self.down: set[str] = set()
 
     def stop(self) -> None:
@@ -73,7 +79,7 @@ class KubeServer:
         self._stopped.set()
 
     async def serve(self, ear: socket.socket) -> None:
-        """Answer whoever connects, until told to stop."""
+        """Answer requests, until stopped."""
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_route("*", "/{cluster}/{path:.*}", self._answer)
         runner = web.AppRunner(
@@ -208,14 +214,14 @@ class _Door:
                 tail=int(query["tailLines"]) if "tailLines" in query else None,
                 since=parse_instant(query["sinceTime"]) if "sinceTime" in query else None,
             )
-        except RefusedError as error:
+        except ObjectRefusedError as error:
             raise RefusalError(400, str(error)) from None
         except ValueError as error:
             raise RefusalError(400, f"{query}: {error}") from None
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
         stamps = query.get("timestamps") in ("true", "1")
-        with suppress(OSError):  # whoever read it has gone
+        with suppress(OSError):  # the client has gone
             async with aclosing(lines) as written:
                 async for line in written:
                     await response.write(_log_line(line, stamps))
@@ -228,7 +234,7 @@ class _Door:
         watch = _Watch(self._api, self._resources, place, query.get("labelSelector", ""))
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
-        with suppress(OSError):  # whoever listened has gone
+        with suppress(OSError):  # the client has gone
             try:
                 after = asked or await watch.tell_all(response)
                 if after > self._api.version:
@@ -242,7 +248,7 @@ class _Door:
 
 
 class _Watch:
-    """What one listener is told."""
+    """The events for one listener."""
 
     def __init__(
         self, api: SimulatedApi, resources: Resources, place: _Place, selector: str
@@ -256,7 +262,7 @@ class _Watch:
         """What is there; and of which version that is."""
         version = self._api.version
         for key, record in list(self._api.listed(self._place.kind, self._place.namespace)):
-            await self._tell(response, Change.ADDED, self._resources.shown(key, record))
+            await self._tell(response, ObjectEvent.ADDED, self._resources.shown(key, record))
         return version
 
     async def tell(self, response: web.StreamResponse, after: int, lasts_s: float) -> None:
@@ -268,7 +274,7 @@ class _Watch:
                 async with asyncio.timeout(min(left_s, BOOKMARK_S)):
                     async with aclosing(self._api.happened(after)) as events:
                         async for key, change, record in events:
-                            # Told is what was handed over, even if the end comes meanwhile.
+                            # What was handed over counts as sent, even if the end comes meanwhile.
                             after = record.version
                             if key[0] == self._place.kind and self._place.namespace in ("", key[1]):
                                 document = self._resources.shown(key, record)
@@ -278,7 +284,9 @@ class _Watch:
             mark = {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata}
             await response.write(_encode({"type": "BOOKMARK", "object": mark}) + b"\n")
 
-    async def _tell(self, response: web.StreamResponse, change: Change, document: Json) -> None:
+    async def _tell(
+        self, response: web.StreamResponse, change: ObjectEvent, document: Json
+    ) -> None:
         if self._chosen(document):
             await response.write(_encode({"type": change.value, "object": document}) + b"\n")
 

@@ -12,10 +12,10 @@ from tidegate.cli.shape import Command
 
 if TYPE_CHECKING:
     from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
-    from tidegate.kubernetes.simulated.server.hosting import Host
+    from tidegate.kubernetes.simulated.server.host import Host
 
-# By its first line a file is known to be ours, and may be written over.
-_OURS = "# Written by tidegate clusters simulate; it is gone when that ends."
+# The first line of a file that we wrote, and may overwrite.
+_OURS = "# Written by tidegate clusters simulate; it is removed when that ends."
 SPEED_MAX = 100_000
 
 
@@ -55,7 +55,7 @@ def simulate(
     ready, fail, publish metrics and write logs as the behaviour file says. The clusters are
     printed on stdout, one per line. Nothing is kept in the end.
     """
-    from tidegate.kubernetes.simulated.server.hosting import Host
+    from tidegate.kubernetes.simulated.server.host import Host
     from tidegate.model.problem import nearest_or_all
     from tidegate.settings.setting_reader import split_address
     from tidegate.wiring import clock
@@ -69,30 +69,23 @@ def simulate(
             raise click.UsageError(f"--down {name}: {nearest_or_all(name, spaces)}")
     _check_ours(kubeconfig)
     host = Host(spaces, clock(), read_behaviour_file(behaviour), speed, down)
-    with _listening(address) as ear:
-        asyncio.run(_serve(host, ear, address[0], kubeconfig))
+    with _listening(address) as server:
+        asyncio.run(_serve(host, server, address[0], kubeconfig))
 
 
 def _namespaces(folder: Path) -> dict[str, set[str]]:
     """The clusters of managed integrations, and the namespaces those run in."""
     from tidegate import wiring
     from tidegate.cli.progress import Progress
-    from tidegate.kinds.integrations.bundle.reading import read_bundle
+    from tidegate.kinds.integrations.app.validation import cluster_namespaces
 
     tree = wiring.open_tree(folder)
     with Progress("reading files", quiet_s=1.0) as progress:
-        bundle = read_bundle(tree, wiring.bundle_cache(), progress.tell)
+        bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)
     if bundle.errors:
         what = f"{bundle.errors} errors in the bundle; `tidegate validate {folder}` shows them"
         click.echo(f"warning: {what}", err=True)
-    spaces: dict[str, set[str]] = {}
-    for integration in bundle.integrations:
-        for managed in integration.managed:
-            namespace = managed.namespace
-            spaces.setdefault(namespace.cluster, set()).add(namespace.name)
-    if not spaces:
-        raise click.UsageError(f"{folder}: no managed integration; name the directory of a bundle")
-    return dict(sorted(spaces.items()))
+    return cluster_namespaces(bundle, str(folder))
 
 
 def read_behaviour_file(file: str | None) -> "Behaviour | None":
@@ -111,7 +104,7 @@ def read_behaviour_file(file: str | None) -> "Behaviour | None":
 
 
 def _check_ours(path: Path) -> None:
-    """A kubeconfig that somebody needs is not written over."""
+    """UsageError for a kubeconfig that we did not write: it is not overwritten."""
     if path.exists() and not path.read_text(errors="replace").startswith(_OURS):
         raise click.UsageError(f"--kubeconfig {path}: it is there already, and not ours")
 
@@ -126,11 +119,11 @@ def _listening(address: tuple[str, int]) -> socket.socket:
         raise click.ClickException(f"--listen {host}:{port}: {why}") from None
 
 
-async def _serve(host: "Host", ear: socket.socket, address: str, kubeconfig: Path) -> None:
+async def _serve(host: "Host", server: socket.socket, address: str, kubeconfig: Path) -> None:
     import msgspec
 
     shown = f"[{address}]" if ":" in address else address
-    document = host.kubeconfig(f"http://{shown}:{ear.getsockname()[1]}")
+    document = host.kubeconfig(f"http://{shown}:{server.getsockname()[1]}")
     text = f"{_OURS}\n{msgspec.json.format(msgspec.json.encode(document), indent=2).decode()}\n"
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
@@ -140,19 +133,19 @@ async def _serve(host: "Host", ear: socket.socket, address: str, kubeconfig: Pat
         for line in host.lines():
             click.echo(line)
         click.echo(f"try: tidegate diff … --kubeconfig {kubeconfig}", err=True)
-        await host.run(ear)
+        await host.run(server)
     finally:
         await asyncio.to_thread(kubeconfig.unlink, missing_ok=True)
 
 
 def _stop(host: "Host", by: signal.Signals) -> None:
-    # First: whoever would read why may be gone already.
+    # First, because printing may fail when the terminal is gone.
     host.stop()
     click.echo(f"stopped by {by.name}", err=True)
 
 
 def _write(path: Path, text: str) -> None:
-    """Nobody else may read it: there are tokens in it."""
+    """Readable for its owner only: there are tokens in it."""
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)
     path.write_text(text)

@@ -10,7 +10,7 @@ from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
 if TYPE_CHECKING:
-    from tidegate.kinds.integrations.cli.preview.prospect import Preview
+    from tidegate.kinds.integrations.app.preview.prospect import Prospect
 
 FORMATS = ("table", "wide", "markdown", "json", "yaml")
 
@@ -43,43 +43,44 @@ def preview(
     images move, and which brakes are in the way; new findings. No cluster is read. Exits
     1 if the change brings new errors.
     """
-    compared.check_folder()
     found = _previewed(compared, at, apply_time)
     _show(found, output)
-    _comment(compared, found, commenting)
+    if commenting.wanted:
+        _comment(compared, found, commenting)
     if found.errors:
         raise click.exceptions.Exit(FAILURE)
 
 
-def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Preview":
+def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Prospect":
     from tidegate.cli.moment import point
+    from tidegate.cli.pace import usual_pace
     from tidegate.cli.worker_options import brake_book
+    from tidegate.kinds.integrations.app.preview.question import preview
     from tidegate.kinds.integrations.cli.by_hand import any_store
-    from tidegate.kinds.integrations.cli.preview.prospect import preview_of
-    from tidegate.kinds.integrations.cli.preview.schedule import Scheduler
-    from tidegate.kinds.integrations.core.waves.outset import moves_of
-    from tidegate.model.time import SECOND, Instant
     from tidegate.wiring import clock
 
     now, settings = clock().now(), compared.settings
     moment = now if at is None else point("--at", at, now)
-    moment = Instant(moment // SECOND * SECOND)
-    moves = moves_of(compared.base.estate, compared.head.estate)
+    comparison = compared.comparison
     with any_store(settings.database) as store:
         book = brake_book(settings, store, None)
-        scheduler = Scheduler(store, book, moment, apply_time)
-        schedules = scheduler.of_all(moves, complete=compared.head.estate.complete)
-    return preview_of(compared, moves, schedules, moment)
+        return preview(
+            comparison,
+            store,
+            book,
+            moment,
+            lambda journal, partition: usual_pace(journal, partition, apply_time),
+        )
 
 
-def _show(found: "Preview", output: str) -> None:
-    """Write a preview as somebody asked for it."""
+def _show(found: "Prospect", output: str) -> None:
+    """Print a preview in the format that was asked for."""
     from tidegate.cli.output import emit, terminal_width
 
     if output in ("json", "yaml"):
-        from tidegate.kinds.integrations.cli.preview.data import as_data
+        from tidegate.kinds.integrations.app.preview.document import preview_document
 
-        emit(as_data(found), output)
+        emit(preview_document(found), output)
     elif output == "markdown":
         from tidegate.kinds.integrations.cli.preview.markdown import markdown
 
@@ -91,12 +92,10 @@ def _show(found: "Preview", output: str) -> None:
             click.echo(line)
 
 
-def _comment(compared: Revisions, found: "Preview", commenting: Commenting) -> None:
-    """Say it on the merge request, if somebody wants that."""
+def _comment(compared: Revisions, found: "Prospect", commenting: Commenting) -> None:
+    """Write it as a comment on the merge request."""
     from tidegate.cli.comment_options import key_of
     from tidegate.kinds.integrations.cli.preview.markdown import markdown
 
-    if commenting.wanted:
-        key = key_of("preview", found.prefix)
-        head = compared.asked[1]
-        commenting.say(key, markdown(found), compared.folder, compared.settings, head)
+    key = key_of("preview", found.prefix)
+    commenting.say(key, markdown(found), compared.folder, compared.settings, compared.head)

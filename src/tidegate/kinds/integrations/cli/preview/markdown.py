@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from tidegate.cli.findings import said
 from tidegate.explain.markup import code, folded, table
-from tidegate.kinds.integrations.cli.preview import words
-from tidegate.kinds.integrations.cli.preview.prospect import Preview
-from tidegate.kinds.integrations.cli.preview.words import many
+from tidegate.kinds.integrations.app.preview import words
+from tidegate.kinds.integrations.app.preview.prospect import Prospect
+from tidegate.kinds.integrations.app.preview.words import many
 
 # The shortest limit of any forge is 65,536 characters; what it adds itself must fit, too.
 SIZE_MAX = 60_000
@@ -20,7 +20,7 @@ ROWS = (400, 150, 60, 30, 10, 3)
 ROWS_OPEN = 15
 
 
-def markdown(preview: Preview) -> str:
+def markdown(preview: Prospect) -> str:
     """The whole text, as long as it may be."""
     text = ""
     for rows in ROWS:
@@ -30,7 +30,7 @@ def markdown(preview: Preview) -> str:
     return text
 
 
-def _lines(preview: Preview, most: int) -> Iterator[str]:
+def _lines(preview: Prospect, most: int) -> Iterator[str]:
     yield "### What this change does"
     yield ""
     yield f"**{_upper(words.verdict(preview, code))}.**"
@@ -47,14 +47,14 @@ def _lines(preview: Preview, most: int) -> Iterator[str]:
             yield from found
     yield ""
     files = many(len(preview.files), "file")
-    yield f"<sub>{code(preview.told)}, {files}; `tidegate preview`</sub>"
+    yield f"<sub>{code(preview.words)}, {files}; `tidegate preview`</sub>"
 
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _environments(preview: Preview, most: int) -> Iterator[str]:
+def _environments(preview: Prospect, most: int) -> Iterator[str]:
     head = ("environment", ">shards", ">touched", ">created", ">changed", ">deleted", ">restarts")
     if preview.environments:
         yield from table(
@@ -73,7 +73,7 @@ def _environments(preview: Preview, most: int) -> Iterator[str]:
         )
 
 
-def _rollouts(preview: Preview, most: int) -> Iterator[str]:
+def _rollouts(preview: Prospect, most: int) -> Iterator[str]:
     rows: list[tuple[str, ...]] = []
     above = ""
     for move, some in words.rollout_rows(preview, code):
@@ -97,7 +97,7 @@ def _rollouts(preview: Preview, most: int) -> Iterator[str]:
     yield from folded(many(len(rows), "step"), lines) if wide else lines
 
 
-def _pinned(preview: Preview, most: int) -> Iterator[str]:
+def _pinned(preview: Prospect, most: int) -> Iterator[str]:
     every = preview.pinned
     if every:
         prefix = preview.prefix
@@ -107,7 +107,7 @@ def _pinned(preview: Preview, most: int) -> Iterator[str]:
         yield from folded(f"{many(len(every), 'pinned shard')} {stay} as before", lines)
 
 
-def _workloads(preview: Preview, most: int) -> Iterator[str]:
+def _workloads(preview: Prospect, most: int) -> Iterator[str]:
     rows, before = [], ""
     every = preview.effects.effects
     for each in every[:most]:
@@ -121,7 +121,7 @@ def _workloads(preview: Preview, most: int) -> Iterator[str]:
         yield from folded(many(len(every), "workload"), lines)
 
 
-def _findings(preview: Preview, most: int) -> Iterator[str]:
+def _findings(preview: Prospect, most: int) -> Iterator[str]:
     if preview.findings:
         rows = (
             (
@@ -134,10 +134,10 @@ def _findings(preview: Preview, most: int) -> Iterator[str]:
         yield f"#### New: {many(preview.errors, 'error')}, {_warned(preview)}"
         yield ""
         yield from table(("", "where", "what"), rows, len(preview.findings) - most)
-    if preview.mended:
+    if preview.fixed:
         yield ""
-        yield f"{many(preview.mended, 'finding')} mended."
+        yield f"{many(preview.fixed, 'finding')} fixed."
 
 
-def _warned(preview: Preview) -> str:
+def _warned(preview: Prospect) -> str:
     return many(len(preview.findings) - preview.errors, "warning")

@@ -1,22 +1,22 @@
-"""A preview for a terminal: what it comes to, then where, when and what in tables."""
+"""A preview for a terminal: a summary, then where, when and what in tables."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from tidegate.cli.findings import text as findings_text
 from tidegate.explain.table import Row, layout
-from tidegate.kinds.integrations.cli.preview import words
-from tidegate.kinds.integrations.cli.preview.prospect import Preview
-from tidegate.kinds.integrations.cli.preview.words import many
+from tidegate.kinds.integrations.app.preview import words
+from tidegate.kinds.integrations.app.preview.prospect import Prospect
+from tidegate.kinds.integrations.app.preview.words import many
 from tidegate.kinds.integrations.core.review.effect import Effect
 
 # So many of a kind are named; `-o wide` names all.
 NAMED = 3
 
 
-def lines(preview: Preview, width: int | None, *, wide: bool = False) -> Iterator[str]:
+def lines(preview: Prospect, width: int | None, *, wide: bool = False) -> Iterator[str]:
     """Everything, section by section; what is empty is left out."""
-    yield f"{preview.told} · {many(len(preview.files), 'file')}"
+    yield f"{preview.words} · {many(len(preview.files), 'file')}"
     yield words.verdict(preview)
     for each in preview.warnings:
         yield f"warning: {each.text}"
@@ -26,10 +26,10 @@ def lines(preview: Preview, width: int | None, *, wide: bool = False) -> Iterato
     yield from _notes(preview)
     yield from _workloads(preview, room, wide)
     yield from _table(_pinned(preview), room)
-    if preview.findings or preview.mended:
+    if preview.findings or preview.fixed:
         yield ""
-        mended = f", {preview.mended} mended" if preview.mended else ""
-        yield f"{many(len(preview.findings), 'new finding')}{mended}"
+        fixed = f", {preview.fixed} fixed" if preview.fixed else ""
+        yield f"{many(len(preview.findings), 'new finding')}{fixed}"
     if preview.findings:
         yield findings_text(preview.findings, preview.prefix)
 
@@ -44,7 +44,7 @@ def _table(table: Table, width: int | None) -> Iterator[str]:
         yield from layout(head, rows, width)
 
 
-def _environments(preview: Preview) -> Table:
+def _environments(preview: Prospect) -> Table:
     counts = ("SHARDS", "TOUCHED", "CREATED", "CHANGED", "DELETED", "RESTARTS")
     head = ("ENVIRONMENT", *counts, "IMAGES")
     rows = [
@@ -60,17 +60,17 @@ def _environments(preview: Preview) -> Table:
     return head, rows
 
 
-def _rollouts(preview: Preview, width: int | None) -> Iterator[str]:
+def _rollouts(preview: Prospect, width: int | None) -> Iterator[str]:
     """A table a place: all of one place go by the same rules."""
     for move, rows in words.rollout_rows(preview):
         yield ""
         yield f"{move.place.integration.name} in {words.where(move.place)}: {words.image(move)}"
         yield from layout(("GROUP", "SHARDS", "STARTS", "DONE"), [row[:-1] for row in rows], width)
-        # In full, whatever the width: it is what somebody has to do something about.
+        # In full, whatever the width: it asks for an action.
         yield from (f"  {row[0]}: {row[-1]}" for row in rows if row[-1])
 
 
-def _workloads(preview: Preview, width: int | None, wide: bool) -> Iterator[str]:
+def _workloads(preview: Prospect, width: int | None, wide: bool) -> Iterator[str]:
     """A table a namespace: alike ones together, or each by itself."""
     for space, some in groupby(preview.effects.effects, words.space):
         effects = list(some)
@@ -96,12 +96,12 @@ def _alike(some: Sequence[Effect]) -> tuple[str, str, str, str]:
     return first.fate.value, whose, ", ".join(names[:NAMED]) + more, words.what(first)
 
 
-def _pinned(preview: Preview) -> Table:
+def _pinned(preview: Prospect) -> Table:
     head = ("PINNED", "STAYS ON", "BY")
     return head, [(e.shard, e.image, preview.prefix + e.where) for e in preview.pinned]
 
 
-def _notes(preview: Preview) -> Iterator[str]:
+def _notes(preview: Prospect) -> Iterator[str]:
     """What the dates rest on."""
     if not preview.schedules:
         return

@@ -3,7 +3,7 @@
     python -m reconcile {integration} {arguments} --image {image}
 
 `{arguments}` as a word of its own becomes as many words as there are arguments. Nothing goes
-through a shell. What a shard is told in variables, the command is told in its environment.
+through a shell. The variables of a shard are in the environment of the command.
 """
 
 import os
@@ -12,13 +12,13 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from tidegate.kinds.integrations.client.runners.process import GRACE_S, run_process
-from tidegate.kinds.integrations.dry_runs_port import DryRun, Tell
+from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, Tell
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all
 
 _PLACE = re.compile(r"\{(\w*)\}")
 _NAMES = ("integration", "shard", "image", "revision", "arguments", "data")
-# Where a run finds the bundle, whoever runs it.
+# Where a run finds the bundle, in every runner.
 DATA_VARIABLE = "TIDEGATE_DATA"
 
 
@@ -37,7 +37,7 @@ class CommandRunner:
         self._grace_s = grace_s
         self._environment = dict(os.environ if environment is None else environment)
 
-    async def run(self, dry_run: DryRun, said: Tell, noted: Tell) -> int:
+    async def run(self, dry_run: DryRunRequest, said: Tell, noted: Tell) -> int:
         """Run it; its output is what it says."""
         words = list(filled(self._words, dry_run))
         noted(f"+ {shlex.join(words)}")
@@ -50,7 +50,7 @@ class CommandRunner:
         """It holds nothing."""
 
 
-def filled(words: tuple[str, ...], dry_run: DryRun) -> Iterator[str]:
+def filled(words: tuple[str, ...], dry_run: DryRunRequest) -> Iterator[str]:
     """The words of a template for one run."""
     values = {
         "integration": dry_run.integration,

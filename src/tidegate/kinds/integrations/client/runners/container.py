@@ -1,8 +1,8 @@
 """A container as a runner: `podman run` or `docker run`, with the bundle mounted read-only.
 
 Secrets never stand on a command line: a variable whose value is one is named, and taken from our
-own environment where it is set. The image is had first, so that a registry's failure is told from
-the integration's own.
+own environment where it is set. The image is pulled first, so that a failure of the
+registry is distinguished from one of the integration.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from contextlib import suppress
 
 from tidegate.kinds.integrations.client.runners.command import DATA_VARIABLE
 from tidegate.kinds.integrations.client.runners.process import run_process
-from tidegate.kinds.integrations.dry_runs_port import DryRun, MissingError, Tell
+from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, MissingError, Tell
 from tidegate.model.errors import OutsideError
 
 # Where the bundle is in a container.
 DATA = "/data"
 # What both programs end with if it was them who failed, and not what they ran.
 THEIR_FAULT = 125
-# A container that does not go when told to is left to whoever looks after the machine.
+# A container that does not stop when asked to is left running.
 REMOVE_S = 30.0
 
 
@@ -41,7 +41,7 @@ class ContainerRunner:
         self._having: dict[str, asyncio.Lock] = {}
         self._had: set[str] = set()
 
-    async def run(self, dry_run: DryRun, said: Tell, noted: Tell) -> int:
+    async def run(self, dry_run: DryRunRequest, said: Tell, noted: Tell) -> int:
         """Run it in a container of its own, which is gone afterwards."""
         image = dry_run.input.image
         async with self._having.setdefault(image, asyncio.Lock()):
@@ -84,7 +84,7 @@ class ContainerRunner:
                 raise MissingError(f"{self._program} cannot be used: {what}")
             raise OutsideError(f"{image} cannot be had: {what}")
 
-    def _run_words(self, dry_run: DryRun, name: str) -> list[str]:
+    def _run_words(self, dry_run: DryRunRequest, name: str) -> list[str]:
         words = ["run", "--rm", "--name", name, "--pull", "never"]
         for variable, value in dry_run.input.variables.items():
             words += ["--env", f"{variable}={value}"]

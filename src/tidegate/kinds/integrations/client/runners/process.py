@@ -1,4 +1,4 @@
-"""A process that is run to its end, line by line, and leaves nobody behind.
+"""A process that is run to its end, line by line, and leaves no process behind.
 
 It leads a session of its own, so that whatever it starts ends with it. Its output is bounded where
 it is read: a line has a longest length, and what is no text is made harmless.
@@ -13,10 +13,10 @@ from contextlib import suppress
 
 from tidegate.kinds.integrations.dry_runs_port import MissingError, Tell
 
-# A longer line is told in parts.
+# A longer line is passed on in parts.
 LINE_BYTES_MAX = 16 << 10
 CHUNK = 64 << 10
-# How long a process may take to end once it is told to.
+# How long a process may take to end once it is asked to.
 GRACE_S = 5.0
 # How long a child may keep the output open after the process itself has ended.
 LINGER_S = 1.0
@@ -30,7 +30,7 @@ async def run_process(
 
     Ended by a signal it has a negative one. MissingError if there is no such program.
     """
-    # A pipe of our own: asyncio would wait for everybody who has its pipes open, children too.
+    # A pipe of our own: asyncio would wait for every process that has its pipes open, children too.
     ours, theirs = os.pipe()
     reader = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(reader)
@@ -73,7 +73,7 @@ async def _begun(
 async def _end(
     process: asyncio.subprocess.Process, reading: "asyncio.Task[None]", grace_s: float
 ) -> None:
-    """Nobody of its session goes on, and its last words have been read."""
+    """No process of its session continues, and its last lines have been read."""
     _signal(process.pid, signal.SIGTERM)
     if process.returncode is None:
         with suppress(TimeoutError):

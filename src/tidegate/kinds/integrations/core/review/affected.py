@@ -18,8 +18,8 @@ from tidegate.kinds.integrations.core.sharding.strategies import ALIASES, STRATE
 from tidegate.kinds.integrations.core.waves.rehearsal import dry_variables
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
+    ManagedPlace,
     Piece,
-    Place,
     manifest_of,
     pieces_of,
 )
@@ -45,10 +45,10 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
     image: str  # its whole name
     revision: str  # what people call it
-    # As they are written, for whoever splits them as a shell does.
+    # As they are written, to be split as a shell does.
     arguments: str = ""
     variables: dict[str, str] = {}
-    # Variables whose value is a secret, or the cluster's: whoever runs it must have them.
+    # Variables whose value is a secret, or the cluster's: the runner must have them.
     secrets: tuple[str, ...] = ()
     # The workload it stands for; None: nothing of it is managed.
     piece: Piece | None = None
@@ -115,7 +115,7 @@ def without_data(affected: Affected) -> Affected:
     return Affected(kept, (*affected.skipped, *away))
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedSide(msgspec.Struct, frozen=True, kw_only=True):
     """One side of a change, as far as it matters here."""
 
     estate: Estate
@@ -136,7 +136,7 @@ def tag_in(text: str) -> str:
     return str(found[-1][1]) if found else ""
 
 
-def affected_by(base: View, head: View, effects: Effects, changed: Files) -> Affected:
+def affected_by(base: CheckedSide, head: CheckedSide, effects: Effects, changed: Files) -> Affected:
     """Every shard a change affects; `changed` has the schemas of each file, before and after."""
     cases: list[Case] = []
     skipped: list[Skipped] = []
@@ -171,8 +171,8 @@ class _Grounds:
         self,
         integration: Integration,
         prior: Integration | None,
-        base: View,
-        head: View,
+        base: CheckedSide,
+        head: CheckedSide,
         changed: Files,
     ) -> None:
         self.base, self.head, self.prior = base, head, prior
@@ -185,7 +185,7 @@ class _Grounds:
         if _takes_tag(integration) and not self.check.image_ref and head.tag != base.tag:
             self.all.append(f".env: {base.tag or 'no tag'} → {head.tag or 'no tag'}")
 
-    def of_place(self, place: Place) -> dict[str, list[str]]:
+    def of_place(self, place: ManagedPlace) -> dict[str, list[str]]:
         """The files that matter to each shard, by its key; those under "" matter to all."""
         strategy = place.managed.sharding.strategy
         row = STRATEGIES.get(ALIASES.get(strategy, strategy))
@@ -215,8 +215,8 @@ def _managed(
             assert piece.shard is not None
             mine = files.get("", []) + (files.get(piece.shard.key, []) if piece.shard.key else [])
             before = old.get(_slot(piece))
-            told = _told(effects.get(piece.key)) or _pin(before, piece)
-            own = [*told, *grounds.all]
+            stated = _stated(effects.get(piece.key)) or _pin(before, piece)
+            own = [*stated, *grounds.all]
             data = [f"changed: {path}" for path in dict.fromkeys(mine)]
             if own or data:
                 found = _case(integration, piece, before, grounds, own + data)
@@ -282,7 +282,7 @@ def _unmanaged(integration: Integration, grounds: _Grounds) -> Iterator[Case | S
     )
 
 
-def _command(check: Check, view: View) -> Input:
+def _command(check: Check, view: CheckedSide) -> Input:
     name, _, arguments = check.command.strip().partition(" ")
     revision = check.image_ref or view.tag or DEFAULTS["IMAGE_TAG"]
     variables = {"INTEGRATION_NAME": name, "DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
@@ -296,18 +296,18 @@ def _command(check: Check, view: View) -> Input:
     )
 
 
-def _input(piece: Piece, integration: Integration, view: View) -> Input:
+def _input(piece: Piece, integration: Integration, view: CheckedSide) -> Input:
     assert piece.place is not None
     assert piece.shard is not None
     image = _image(piece, integration, view.tag)
     revision = revision_of(image, piece.place.repository)
-    told = dry_variables(manifest_of(piece, view.estate.site, revision=revision))
+    stated = dry_variables(manifest_of(piece, view.estate.site, revision=revision))
     return Input(
         image=image,
         revision=revision,
         arguments=piece.shard.arguments,
-        variables={each["name"]: str(each["value"]) for each in told if "value" in each},
-        secrets=tuple(each["name"] for each in told if "valueFrom" in each),
+        variables={each["name"]: str(each["value"]) for each in stated if "value" in each},
+        secrets=tuple(each["name"] for each in stated if "valueFrom" in each),
         piece=piece,
     )
 
@@ -343,15 +343,15 @@ def _own_image(piece: Piece | None) -> str:
     return (override.image_ref if override is not None else None) or ""
 
 
-def _told(effect: Effect | None) -> list[str]:
+def _stated(effect: Effect | None) -> list[str]:
     """What becomes of a workload, in words."""
     if effect is None:
         return []
     if effect.fate is not Fate.CHANGED:
         return [effect.fate.value]
-    told = [f"image {effect.before} → {effect.after}"] if effect.moves_image else []
+    stated = [f"image {effect.before} → {effect.after}"] if effect.moves_image else []
     fields = [each.field.removeprefix(_CONTAINER) for each in effect.others]
-    return told + ([f"changed: {', '.join(_few(fields))}"] if fields else [])
+    return stated + ([f"changed: {', '.join(_few(fields))}"] if fields else [])
 
 
 def _few(texts: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a change of a bundle comes to: every workload it creates, changes or deletes.
+"""The effect of a change of a bundle: every workload it creates, changes or deletes.
 
 Two estates are compared as what they would hand to a cluster, object by object. A line that moved
 in a file is no effect; neither is a spelling that means the same. What an estate with a problem
@@ -11,8 +11,17 @@ from enum import StrEnum
 
 import msgspec
 
-from tidegate.kinds.integrations.core.workloads.difference import Difference, differences, restarts
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Piece, Place, manifest_of
+from tidegate.kinds.integrations.core.workloads.difference import (
+    ObjectDifference,
+    differences,
+    restarts,
+)
+from tidegate.kinds.integrations.core.workloads.estate import (
+    Estate,
+    ManagedPlace,
+    Piece,
+    manifest_of,
+)
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 from tidegate.kinds.integrations.core.workloads.workloads import image_of
 from tidegate.registry.image import revision_of
@@ -47,7 +56,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     before: str = ""
     after: str = ""
     # Of what is changed, field by field.
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ObjectDifference, ...] = ()
     # Whether pods that run now are replaced.
     restarts: bool = False
 
@@ -67,16 +76,16 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
         return self.fate is Fate.CHANGED and self.before != self.after
 
     @property
-    def others(self) -> tuple[Difference, ...]:
-        """What differs besides the image, and besides what a shard is told of its image."""
+    def others(self) -> tuple[ObjectDifference, ...]:
+        """What differs besides the image, and besides the variables that name its image."""
         return tuple(each for each in self.differences if not _IMAGE.search(each.field))
 
 
 class Effects(msgspec.Struct, frozen=True):
-    """Everything a change comes to, by environment, cluster, namespace and name."""
+    """All effects of a change, by environment, cluster, namespace and name."""
 
     effects: tuple[Effect, ...] = ()
-    # How many objects of the base a head with problems does not have: nobody knows about them.
+    # How many objects of the base a head with problems does not have: they are not known.
     unknown: int = 0
 
     def of(self, fate: Fate) -> tuple[Effect, ...]:
@@ -127,7 +136,7 @@ def _same_places(base: Estate, head: Estate) -> frozenset[str]:
     """Places that say the same on both sides: there is no need to look into them."""
     if base.site != head.site:
         return frozenset()
-    old: Mapping[str, Place] = {place.name: place for place in base.places}
+    old: Mapping[str, ManagedPlace] = {place.name: place for place in base.places}
     return frozenset(place.name for place in head.places if old.get(place.name) == place)
 
 
@@ -148,7 +157,7 @@ def _effect(
     before: Piece | None, after: Piece | None, base: Estate, head: Estate, environment: str
 ) -> Effect | None:
     """What becomes of one object; None: nothing."""
-    found: tuple[Difference, ...] = ()
+    found: tuple[ObjectDifference, ...] = ()
     replaced = False
     fate = Fate.CREATED if before is None else Fate.DELETED
     if before is not None and after is not None:

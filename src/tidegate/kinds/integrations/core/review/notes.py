@@ -1,4 +1,4 @@
-"""The note beside a pinned image: by whom, until when and why, in words a program reads too.
+"""The note beside a pinned image: its author, expiry and reason, in words a program reads too.
 
     imageRef: f929a38  # tidegate: pinned by ann until 2026-12-01: the fix for 42 is not out yet
 
@@ -19,12 +19,12 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TEXT = re.compile(r"pinned by (?P<by>[^:]+?)(?: until (?P<until>\S+))?: (?P<reason>.+)")
 
 
-class Note(msgspec.Struct, frozen=True, kw_only=True):
+class PinNote(msgspec.Struct, frozen=True, kw_only=True):
     """Who pinned a shard, until when and why."""
 
     by: str
     reason: str
-    # A day or a time, as it is written; empty: until somebody unpins it.
+    # A day or a time, as it is written; empty: until it is unpinned.
     until: str = ""
 
     @property
@@ -44,7 +44,7 @@ def _plain(text: str) -> str:
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
-def read_note(text: str) -> Note | None:
+def read_note(text: str) -> PinNote | None:
     """What a note says; None if it is none."""
     found = _TEXT.fullmatch(text)
     if found is None:
@@ -55,7 +55,7 @@ def read_note(text: str) -> Note | None:
             expiry_of(until)
     except ValueError:
         return None
-    return Note(by=found["by"], reason=found["reason"], until=until)
+    return PinNote(by=found["by"], reason=found["reason"], until=until)
 
 
 def expiry_of(until: str) -> Instant:

@@ -1,6 +1,6 @@
-"""Whether a shard runs what is promised: told by its pods, not by what they are to become.
+"""Whether a shard runs what is promised: by its pods, not by what they are to become.
 
-A workload can have been given an image that nobody runs yet: its pods are still being replaced, or
+A workload can have an image that no pod runs yet: its pods are still being replaced, or
 cannot pull it. What counts is what each pod says of itself, digest included. A CronJob has kept its
 promise when its next run will; a disabled shard when nothing runs.
 """
@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.inventory import Row
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.integrations.core.sharding.inventory import ShardRow
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
 from tidegate.registry.image import (
     digest_of,
     image_named,
@@ -26,13 +26,13 @@ NOTHING = "nothing"
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """One shard: what is promised, and what runs."""
 
-    row: Row
+    row: ShardRow
     # What its pods run, each once, as people speak of it; empty: it has none.
     running: tuple[str, ...] = ()
     pods: int = 0
     # Digests its pods pulled, where their nodes say so.
     digests: tuple[str, ...] = ()
-    # Why it is not as promised; empty: it is, or nobody could look.
+    # Why it is not as promised; empty: it is, or it was not read.
     why: str = ""
     # Whether its cluster could be read.
     read: bool = True
@@ -44,10 +44,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def proof_of(
-    place: Place,
+    place: ManagedPlace,
     unit: Unit,
-    row: Row,
-    workloads: Mapping[str, Workload],
+    row: ShardRow,
+    workloads: Mapping[str, LiveWorkload],
     pods: Mapping[str, Sequence[Pod]],
 ) -> Proof:
     """What became of the promise to one unit; workloads and pods by the name of the workload."""
@@ -74,15 +74,15 @@ def proof_of(
 def _called(pod: Pod, promised: str, repository: str) -> str:
     """What a pod runs; with the digest it pulled, where one is promised."""
     digest = pulled_digest(pod.image_id)
-    told = digest and digest_of(promised) and not digest_of(pod.image)
-    return revision_of(f"{pod.image}@{digest}" if told else pod.image, repository)
+    stated = digest and digest_of(promised) and not digest_of(pod.image)
+    return revision_of(f"{pod.image}@{digest}" if stated else pod.image, repository)
 
 
 def _why(
     unit: Unit,
-    row: Row,
+    row: ShardRow,
     promised: str,
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, LiveWorkload],
     pods: Mapping[str, Sequence[Pod]],
 ) -> str:
     """Why it is not as promised: the first thing that is wrong with any part of it."""
@@ -98,7 +98,7 @@ def _why(
 
 
 def _why_workload(
-    unit: Unit, row: Row, promised: str, workload: Workload, pods: Sequence[Pod]
+    unit: Unit, row: ShardRow, promised: str, workload: LiveWorkload, pods: Sequence[Pod]
 ) -> str:
     given = is_same(promised, workload.image, _pulled(pods))
     if row.kind == "CronJob":
@@ -116,7 +116,7 @@ def _why_workload(
     return _why_not_ready(workload, pods)
 
 
-def _why_not_ready(workload: Workload, pods: Sequence[Pod]) -> str:
+def _why_not_ready(workload: LiveWorkload, pods: Sequence[Pod]) -> str:
     """What keeps pods that have the right image from running it."""
     for pod in pods:
         if pod.cannot_pull:
@@ -135,8 +135,8 @@ def _keeps(promised: str, pod: Pod) -> bool:
 
 def _pulled(pods: Sequence[Pod]) -> str:
     """The digest that all pods have; empty where they differ or do not say."""
-    told = {pulled_digest(pod.image_id) for pod in pods if not pod.ending}
-    return told.pop() if len(told) == 1 else ""
+    stated = {pulled_digest(pod.image_id) for pod in pods if not pod.ending}
+    return stated.pop() if len(stated) == 1 else ""
 
 
 def _many(pods: Sequence[Pod]) -> str:
@@ -144,7 +144,7 @@ def _many(pods: Sequence[Pod]) -> str:
 
 
 def moved_tags(proofs: Sequence[Proof]) -> dict[str, tuple[str, ...]]:
-    """Promised tags under which pods run different digests: somebody moved the tag."""
+    """Promised tags under which pods run different digests: the tag was moved."""
     found: dict[str, set[str]] = {}
     for each in proofs:
         if each.agrees:

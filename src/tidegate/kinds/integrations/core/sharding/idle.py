@@ -1,4 +1,4 @@
-"""Fields that do nothing beside others: they look as if they had been heeded, and are not.
+"""Fields that do nothing beside others: they look effective, and are not.
 
 What runs by the clock keeps no cache, has no logs of its own to ship and never rests between runs;
 what runs all the time has no runs to count. tests/golden holds this table to what is rendered.
@@ -7,7 +7,7 @@ what runs all the time has no runs to count. tests/golden holds this table to wh
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# Of a CronJob nobody reads these.
+# These have no effect on a CronJob.
 ALL_THE_TIME = (
     "cache",
     "environmentAware",

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from tidegate.kinds.integrations.core.waves.standing import revisions_in
-from tidegate.kinds.integrations.core.waves.trial import Run
-from tidegate.kinds.integrations.core.workloads.estate import Place, Unit
-from tidegate.kinds.integrations.core.workloads.live import Pod, Workload
+from tidegate.kinds.integrations.core.waves.shard_state import revisions_in
+from tidegate.kinds.integrations.core.waves.trial import ShardRun
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
 from tidegate.model.time import Instant
 from tidegate.registry.image import digest_of, is_same
 
@@ -21,7 +21,7 @@ class Past(msgspec.Struct, frozen=True):
     revisions: tuple[tuple[str, Instant], ...] = ()
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     """One shard, with its sub-shards."""
 
     shard: str
@@ -40,8 +40,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     pinned_by: str = ""
     ready: int = 0
     of: int = 0
-    # How its last run ended, and how many there were; None: nobody says.
-    last_run: Run | None = None
+    # How its last run ended, and how many there were; None: not known.
+    last_run: ShardRun | None = None
     # How many images newer than the one it runs there are for its place, and since when.
     behind: int = 0
     behind_since: Instant | None = None
@@ -55,20 +55,20 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def row_of(
-    place: Place,
+    place: ManagedPlace,
     unit: Unit,
     kind: str,
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, LiveWorkload],
     pods: Mapping[str, Sequence[Pod]],
-    runs: Mapping[str, Run],
+    runs: Mapping[str, ShardRun],
     *,
     ours: bool = True,
     moved_by: str = "",
     past: Past | None = None,
-) -> Row:
+) -> ShardRow:
     """What there is to say of a unit; runs by the pod's uid.
 
-    `moved_by` is the rollout that moves its image; empty: nobody but whoever applies it.
+    `moved_by` is the rollout that moves its image; empty: it is moved by `apply`.
     """
     namespace = place.managed.namespace
     found = [workloads[s.workload] for s in unit.shards if s.workload in workloads]
@@ -78,7 +78,7 @@ def row_of(
     running = revisions.pop() if len(revisions) == 1 else ""
     shown = running or (MIXED if found else "")
     late, since = behind(place.revision, running, past or Past())
-    return Row(
+    return ShardRow(
         shard=unit.name,
         integration=place.integration.name,
         environment=namespace.environment,
@@ -100,7 +100,7 @@ def row_of(
 
 
 def _note(
-    unit: Unit, found: Sequence[Workload], wants: str, runs: str, *, ours: bool, moved_by: str
+    unit: Unit, found: Sequence[LiveWorkload], wants: str, runs: str, *, ours: bool, moved_by: str
 ) -> str:
     if not found:
         return "not applied yet"
@@ -111,25 +111,25 @@ def _note(
     if is_same(wants, runs):
         return ""
     if moved_by and not unit.pinned_by:
-        return f"Git wants {wants}; held at {runs} by {moved_by}"
+        return f"Git wants {wants}; stays on {runs} until {moved_by} moves it"
     return "`tidegate apply` moves it"
 
 
-def _digest(found: Iterable[Workload], pods: Iterable[Pod]) -> str:
-    """The digest all of it runs; empty where they differ or nobody says."""
-    told = {
+def _digest(found: Iterable[LiveWorkload], pods: Iterable[Pod]) -> str:
+    """The digest all of it runs; empty where they differ or it is not known."""
+    stated = {
         _ID_MARK + pod.image_id.rpartition(_ID_MARK)[2] for pod in pods if _ID_MARK in pod.image_id
     } or {digest_of(each.image) for each in found}
-    return told.pop() if len(told) == 1 else ""
+    return stated.pop() if len(stated) == 1 else ""
 
 
-def _worst(runs: Iterable[Run]) -> Run | None:
+def _worst(runs: Iterable[ShardRun]) -> ShardRun | None:
     """Of several sub-shards the one that failed, or the one with the fewest runs, tells more."""
     return min(runs, key=lambda run: (run.status == 0, run.completed), default=None)
 
 
 def behind(wanted: str, running: str, past: Past) -> tuple[int, Instant | None]:
-    """How many images newer than the one somebody runs there are for a place, and since when."""
+    """How many images newer than the given one there are for a place, and since when."""
     if not running or is_same(wanted, running):
         return 0, None
     names = [name for name, _ in past.revisions]

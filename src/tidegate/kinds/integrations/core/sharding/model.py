@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 
 
 class Override(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Namespace(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     environment: str
     parameters: dict[str, Any] = {}
-    # dev, stage or prod; empty: nobody says.
+    # dev, stage or prod; empty: not known.
     phase: str = ""
     # Its environment's, and its own over them.
     labels: dict[str, str] = {}
@@ -58,8 +58,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     # As in the schema: camelCase names, values as written.
     spec: dict[str, Any]
     sharding: Sharding = Sharding()
-    # How new images move through its shards; None: all at once, when somebody applies them.
-    rollout: Rules | None = None
+    # How new images move through its shards; None: all at once, when they are applied.
+    rollout: ImageRules | None = None
     where: str = ""
 
 
@@ -91,7 +91,7 @@ class Integration(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class ShardKey(msgspec.Struct, frozen=True, kw_only=True):
     """One item of an inventory: an account, a cluster, a zone, an organisation."""
 
     name: str  # what people call it
@@ -100,13 +100,13 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     argument: str  # what the option is given
     disabled_for: frozenset[str] = frozenset()
     labels: dict[str, str] = {}
-    # Where it is declared, from the root of the bundle; empty: nobody says.
+    # Where it is declared, from the root of the bundle; empty: not known.
     file: str = ""
     # Whether that file is a name for it: it holds nothing else.
     alone: bool = True
 
 
-class Shard(msgspec.Struct, frozen=True, kw_only=True):
+class WorkloadShard(msgspec.Struct, frozen=True, kw_only=True):
     """One workload to be: a shard, or a sub-shard of one."""
 
     integration: str

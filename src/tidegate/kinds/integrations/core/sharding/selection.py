@@ -1,4 +1,4 @@
-"""Which part of the estate somebody means: integrations, shards, environments, clusters by name."""
+"""Which part of the estate is selected: integrations, shards, environments, clusters by name."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import msgspec
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Piece, label_text
 from tidegate.model.problem import Problems, nearest_or_all
 
-# A hint that lists more than so many names helps nobody.
+# A hint that lists more than so many names does not help.
 _LISTED_MAX = 12
 
 
@@ -26,7 +26,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return self == Selection()
 
     def takes(self, piece: Piece, environment: str) -> bool:
-        """Whether a piece is meant; what is for a whole namespace is where nobody names a part."""
+        """Whether a piece is selected; that of a whole namespace is if no part is named."""
         if self.clusters and piece.cluster not in self.clusters:
             return False
         if self.environments and environment not in self.environments:

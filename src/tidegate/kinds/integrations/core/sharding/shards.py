@@ -2,19 +2,19 @@
 
 What the existing system passes over in silence is a problem here: an override for a shard that does
 not exist, two for the same one, a count of 0, two shards of one name. A problem is of one place an
-integration runs in, and stops nobody else's.
+integration runs in, and stops no other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
-    Key,
     Managed,
     Override,
-    Shard,
+    ShardKey,
+    WorkloadShard,
 )
-from tidegate.kinds.integrations.core.sharding.naming import (
+from tidegate.kinds.integrations.core.sharding.names import (
     CRON_LENGTH_MAX,
     LENGTH_MAX,
     workload_name,
@@ -23,8 +23,8 @@ from tidegate.kinds.integrations.core.sharding.strategies import ALIASES, STATIC
 from tidegate.model.problem import Problems, nearest, shown
 
 # Items by inventory, in the order in which they are listed.
-Inventories = Mapping[str, Sequence[Key]]
-# What each integration can be told on its command line; None: everything, as far as is known.
+Inventories = Mapping[str, Sequence[ShardKey]]
+# What each integration takes on its command line; None: everything, as far as is known.
 Options = Mapping[str, Sequence[str]] | None
 
 
@@ -34,7 +34,7 @@ def shards_of(
     inventories: Inventories,
     options: Options,
     problems: Problems,
-) -> tuple[Shard, ...]:
+) -> tuple[WorkloadShard, ...]:
     """The shards of an integration in one place; none where something is wrong with it."""
     before = len(problems.errors)
     sharding = managed.sharding
@@ -51,7 +51,9 @@ def shards_of(
     return found if len(problems.errors) == before else ()
 
 
-def _static(integration: Integration, managed: Managed, problems: Problems) -> tuple[Shard, ...]:
+def _static(
+    integration: Integration, managed: Managed, problems: Problems
+) -> tuple[WorkloadShard, ...]:
     sharding = managed.sharding
     count = 1 if sharding.shards is None else sharding.shards
     if count < 1:
@@ -83,7 +85,7 @@ def _by_key(
     inventories: Inventories,
     options: Options,
     problems: Problems,
-) -> tuple[Shard, ...]:
+) -> tuple[WorkloadShard, ...]:
     sharding, row = managed.sharding, STRATEGIES[strategy]
     if sharding.shards is not None:
         remedy = "drop it, or write subSharding for one shard"
@@ -97,7 +99,7 @@ def _by_key(
     away = [item.name for item in every if integration.name in item.disabled_for]
     names = [item.name for item in items]
     overrides = _by_shard(sharding.overrides, names, away, row.noun, problems)
-    found: list[Shard] = []
+    found: list[WorkloadShard] = []
     for item in items:
         override = overrides.get(item.name)
         count = override.sub_shards if override is not None else None
@@ -146,9 +148,9 @@ def _shard(
     override: Override | None,
     index: int | None,
     count: int | None,
-    item: Key | None = None,
+    item: ShardKey | None = None,
     option: str = "",
-) -> Shard:
+) -> WorkloadShard:
     spec, namespace = managed.spec, managed.namespace
     own = str(spec.get("extraArgs") or "").strip()
     given = f"{option} {item.argument}" if item is not None else ""
@@ -161,7 +163,7 @@ def _shard(
         "namespace": namespace.name,
     }
     length = CRON_LENGTH_MAX if spec.get("cron") else LENGTH_MAX
-    return Shard(
+    return WorkloadShard(
         integration=integration.name,
         namespace=namespace.path,
         workload=workload_name(integration.name, suffix, length),
@@ -175,9 +177,9 @@ def _shard(
     )
 
 
-def collisions(shards: Iterable[Shard], problems: Problems) -> None:
+def collisions(shards: Iterable[WorkloadShard], problems: Problems) -> None:
     """Two workloads of one name in one namespace: which they are."""
-    seen: dict[tuple[str, str], Shard] = {}
+    seen: dict[tuple[str, str], WorkloadShard] = {}
     for shard in shards:
         other = seen.setdefault((shard.namespace, shard.workload), shard)
         if other is not shard:

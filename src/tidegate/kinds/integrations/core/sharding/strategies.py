@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.model import Key
+from tidegate.kinds.integrations.core.sharding.model import ShardKey
 
 Item = Mapping[str, Any]
 STATIC = "static"
@@ -53,11 +53,11 @@ STRATEGIES: dict[str, KeyStrategy] = {
 ALIASES = {"per-cloudflare-dns-zone": "per-cloudflare-zone"}
 
 
-def key_of(strategy: KeyStrategy, item: Item) -> Key:
+def key_of(strategy: KeyStrategy, item: Item) -> ShardKey:
     """One item of an inventory as a strategy sees it; KeyError names the field it lacks."""
     key = strategy.key(item)
     disable = item.get("disable") or {}
-    return Key(
+    return ShardKey(
         name=strategy.name(item),
         key=key,
         suffix=f"-{key.lower()}",

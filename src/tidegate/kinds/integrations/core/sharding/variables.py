@@ -1,4 +1,4 @@
-"""The variables a workload is told its business by; their order is part of what runs.
+"""The variables of a workload; their order is part of what runs.
 
 Adopted workloads get exactly those of the existing manager, or their pods would restart.
 """
@@ -6,7 +6,7 @@ Adopted workloads get exactly those of the existing manager, or their pods would
 from collections.abc import Mapping
 from typing import Any
 
-from tidegate.kinds.integrations.core.sharding.model import Shard
+from tidegate.kinds.integrations.core.sharding.model import WorkloadShard
 
 Spec = Mapping[str, Any]
 Known = Mapping[str, str]
@@ -31,8 +31,8 @@ def _config(name: str) -> Variable:
     return {"name": name, "valueFrom": {"configMapKeyRef": ref}}
 
 
-def _arguments(shard: Shard, spec: Spec, *, adopted: bool) -> list[Variable]:
-    """What the integration is told; adopted ones keep every blank, or they would restart."""
+def _arguments(shard: WorkloadShard, spec: Spec, *, adopted: bool) -> list[Variable]:
+    """The variables of the integration; adopted ones keep every blank, or they would restart."""
     text = shard.arguments
     if adopted and shard.key:
         own = str(spec.get("extraArgs") or "")
@@ -40,8 +40,10 @@ def _arguments(shard: Shard, spec: Spec, *, adopted: bool) -> list[Variable]:
     return [_plain("INTEGRATION_EXTRA_ARGS", text)] if text else []
 
 
-def server_variables(shard: Shard, spec: Spec, known: Known, *, adopted: bool) -> list[Variable]:
-    """What a shard that runs all the time is told."""
+def server_variables(
+    shard: WorkloadShard, spec: Spec, known: Known, *, adopted: bool
+) -> list[Variable]:
+    """The variables of a shard that runs all the time."""
     env: list[Variable] = []
     if (spec.get("logs") or {}).get("googleChat"):
         env.append(_plain("PREFIX_LOG_LEVEL", "true"))
@@ -72,7 +74,7 @@ def server_variables(shard: Shard, spec: Spec, known: Known, *, adopted: bool) -
     return env + _extra(spec)
 
 
-def _sleep(shard: Shard, spec: Spec, known: Known) -> str:
+def _sleep(shard: WorkloadShard, spec: Spec, known: Known) -> str:
     """How long a run rests; the environment may say otherwise than a spec, by integration."""
     own = spec.get("sleepDurationSecs")
     if not own:
@@ -114,8 +116,10 @@ def _extra(spec: Spec) -> list[Variable]:
     return found
 
 
-def job_variables(shard: Shard, spec: Spec, known: Known, *, adopted: bool) -> list[Variable]:
-    """What a run by the clock is told."""
+def job_variables(
+    shard: WorkloadShard, spec: Spec, known: Known, *, adopted: bool
+) -> list[Variable]:
+    """The variables of a scheduled run."""
     env = [_plain("RUN_ONCE", "true")]
     if not adopted:
         if shard.index is not None and (shard.count or 1) > 1:

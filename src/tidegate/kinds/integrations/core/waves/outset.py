@@ -1,31 +1,31 @@
 """How the rollouts of a change would set out: who gets another image, who stays, what ran before.
 
-Between two estates, place by place. Where there are rules, a rollout moves whoever has no image of
-its own; where there are none, whoever applies the bundle moves everybody at once.
+Between two estates, place by place. Where there are rules, a rollout moves shards without an image
+of their own; where there are none, `apply` moves all at once.
 """
 
 import msgspec
 
+from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
-from tidegate.kinds.integrations.core.waves.reshaping import Owner, Reshape, reshapes_of, share_of
-from tidegate.kinds.integrations.core.waves.staging import declared_of
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit, kind_of
+from tidegate.kinds.integrations.core.waves.reshape import KeyOwner, Reshape, reshapes_of, share_of
+from tidegate.kinds.integrations.core.workloads.estate import Estate, ManagedPlace, Unit, kind_of
 from tidegate.kinds.integrations.core.workloads.workloads import image_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import Rollout
 from tidegate.model.target import Status, Target
 from tidegate.model.time import Instant
 
-# Since when whoever ran before has run: so long that it is soaked by any rule.
+# Since when shards have run before: so long that it is soaked by any rule.
 LONG_AGO = Instant(0)
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
     """What a change does to the images of one place."""
 
-    place: Place
+    place: ManagedPlace
     # As it was; None: it is new.
-    old: Place | None
+    old: ManagedPlace | None
     # Who gets another image, or a first one, because of what the place says for all.
     units: tuple[Unit, ...] = ()
     # Who gets another one because of what is written for it alone.
@@ -35,12 +35,12 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def before(self) -> str:
-        """What everybody here was to run; empty: nobody was here."""
+        """What all shards here were to run; empty: there was none."""
         return self.old.revision if self.old is not None else ""
 
     @property
     def after(self) -> str:
-        """What everybody here is to run."""
+        """What all shards here are to run."""
         return self.place.revision
 
     @property
@@ -50,13 +50,13 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def moves_of(base: Estate, head: Estate) -> tuple[Move, ...]:
-    """Every place in which somebody gets another image, or does not although all others do."""
+    """Every place in which shards get another image, or keep theirs while others do."""
     before = {place.name: place for place in base.places}
     found = (_move(before.get(place.name), place) for place in head.places)
     return tuple(each for each in found if each.units or each.alone or each.kept)
 
 
-def _move(old: Place | None, place: Place) -> Move:
+def _move(old: ManagedPlace | None, place: ManagedPlace) -> Move:
     was = {unit.name: old.wanted(unit) for unit in old.units} if old is not None else {}
     moved = [unit for unit in place.units if was.get(unit.name) != place.wanted(unit)]
     default_moves = old is not None and old.revision != place.revision
@@ -75,7 +75,7 @@ def outset_of(
 ) -> RolloutState | None:
     """The rollout of a place right after the change; None: no rollout moves it.
 
-    `known`: what a journal has of it. Else everybody runs what the base says, and has for long.
+    `known`: what a journal has of it. Else all run what the base says, and have for long.
     `complete`: nothing is wrong with the bundle.
     """
     rules = move.place.managed.rollout
@@ -103,7 +103,7 @@ def _settled(move: Move) -> RolloutState:
     )
 
 
-def _others(old: Place | None, state: RolloutState) -> dict[str, str]:
+def _others(old: ManagedPlace | None, state: RolloutState) -> dict[str, str]:
     """Units that are not ours to move, as the journal has it; not those with a pin in the base."""
     pinned = {unit.name for unit in old.units if unit.pinned_by} if old is not None else set()
     declared = state.declared
@@ -122,9 +122,9 @@ def reshapes_between(base: Estate, head: Estate) -> tuple[Reshape, ...]:
     return tuple(found)
 
 
-def _owners(place: Place) -> list[Owner]:
-    """Everybody who would own something, if what is declared ran."""
+def _owners(place: ManagedPlace) -> list[KeyOwner]:
+    """Every owner of a key, if what is declared ran."""
     return [
-        Owner(shard.workload, *share_of(shard), image_of(shard, place.managed, place.ground))
+        KeyOwner(shard.workload, *share_of(shard), image_of(shard, place.managed, place.ground))
         for shard in place.shards
     ]

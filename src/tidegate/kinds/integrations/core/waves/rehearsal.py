@@ -1,9 +1,9 @@
-"""A dry run of a new image before anybody gets it: on the data of one shard, beside the old image.
+"""A dry run of a new image before any shard gets it: on data of one shard, beside the old image.
 
 Both run once, changing nothing; what they say is compared line by line, without the times in it and
 without what is drawn anew for every run: the ids of requests, addresses in memory. The id of
-anything else may be what a line is about, and counts. A difference may be right: whoever has read
-it writes its digest into the rules, where it is reviewed like any other change.
+anything else may be what a line is about, and counts. A difference may be right: to accept it,
+write its digest into the rules, where it is reviewed like any other change.
 """
 
 import re
@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.naming import LENGTH_MAX
-from tidegate.kinds.integrations.core.waves.rules import Rules
+from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import (
     INTEGRATION_LABEL,
     MANAGED_BY,
     US,
-    Place,
+    ManagedPlace,
     Unit,
     label_text,
 )
@@ -33,7 +33,7 @@ from tidegate.registry.image import image_named
 
 GROUP = "dry run"
 MARK, REVISION = "tidegate.dev/dry-run", "tidegate.dev/dry-run-of"
-# More lines than anybody reads are compared no further.
+# So many lines are compared at most.
 LINES_MAX = 20_000
 SHOWN_MAX = 3
 _MANAGER = "MANAGER_DRY_RUN"
@@ -44,7 +44,7 @@ _TIMES = re.compile(
 )
 
 
-class Difference(msgspec.Struct, frozen=True):
+class LogDifference(msgspec.Struct, frozen=True):
     """What only one of two outputs says."""
 
     added: tuple[str, ...] = ()
@@ -69,12 +69,12 @@ class Difference(msgspec.Struct, frozen=True):
         return "; ".join(lines[:SHOWN_MAX]) + more
 
 
-def compare(old: Iterable[str], new: Iterable[str]) -> Difference:
+def compare(old: Iterable[str], new: Iterable[str]) -> LogDifference:
     """What two outputs do not share; how often a line is said counts, where it stands does not."""
     before, after = Counter(map(_plain, old)), Counter(map(_plain, new))
     before.pop("", None)
     after.pop("", None)
-    return Difference(
+    return LogDifference(
         tuple(sorted((after - before).elements())), tuple(sorted((before - after).elements()))
     )
 
@@ -83,12 +83,12 @@ def _plain(line: str) -> str:
     return _TIMES.sub("", line).strip()
 
 
-def target_of(place: Place) -> str:
+def target_of(place: ManagedPlace) -> str:
     """What the dry run of a place is called."""
     return f"{place.integration.name}/dry-run"
 
 
-def unit_of(place: Place, rules: Rules) -> Unit:
+def unit_of(place: ManagedPlace, rules: ImageRules) -> Unit:
     """Whose data it is tried on: the shard that is named, or the first of the first group."""
     wanted = rules.dry_run.shard if rules.dry_run is not None else None
     for unit in place.units:
@@ -101,8 +101,8 @@ def unit_of(place: Place, rules: Rules) -> Unit:
     return place.units[0]
 
 
-def with_dry_run(place: Place, rules: Rules, declared: Declared) -> Declared:
-    """A rollout with a dry run before everybody, where the rules ask for one."""
+def with_dry_run(place: ManagedPlace, rules: ImageRules, declared: Declared) -> Declared:
+    """A rollout with a dry run before all groups, where the rules ask for one."""
     if rules.dry_run is None:
         return declared
     target = target_of(place)
@@ -122,7 +122,7 @@ def mark_of(unit: Unit, revision: str) -> str:
     return blake2b(f"{unit.name}\0{revision}".encode(), digest_size=8).hexdigest()
 
 
-def job_of(place: Place, unit: Unit, revision: str, key: str) -> Manifest:
+def job_of(place: ManagedPlace, unit: Unit, revision: str, key: str) -> Manifest:
     """A job that runs an image once on the data of a unit, and changes nothing.
 
     Under one key it is one job, however often it is asked for; under another one it is tried anew.
@@ -165,7 +165,7 @@ def pod_in(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def dry_variables(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What the container of a workload is told when it is to run once and change nothing."""
+    """The variables of a container that is to run once and change nothing."""
     containers = pod_in(manifest)["containers"]
     own = next(each for each in containers if each["name"] == CONTAINER)
     found: list[Mapping[str, Any]] = _dry(own)["env"]
@@ -173,12 +173,12 @@ def dry_variables(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _dry(container: Mapping[str, Any]) -> Manifest:
-    # Each program heeds one of these; whatever an environment says of it, nothing is changed.
-    told = {"DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
+    # Each program reads one of these; whatever an environment says of it, nothing is changed.
+    stated = {"DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
     if any(each["name"] == _MANAGER for each in container.get("env") or ()):
-        told[_MANAGER] = "--dry-run"
-    env = [each for each in container.get("env") or () if each["name"] not in told]
-    env += [{"name": name, "value": value} for name, value in told.items()]
+        stated[_MANAGER] = "--dry-run"
+    env = [each for each in container.get("env") or () if each["name"] not in stated]
+    env += [{"name": name, "value": value} for name, value in stated.items()]
     return {**container, "env": env}
 
 

@@ -18,25 +18,25 @@ class Cohort(msgspec.Struct, frozen=True):
     selector: Selector
 
 
-class DryRun(msgspec.Struct, frozen=True):
-    """The new image is run once on the data of a shard, changing nothing, before anybody gets it.
+class DryRunRule(msgspec.Struct, frozen=True):
+    """The new image is run once on the data of a shard, changing nothing, before any shard gets it.
 
     What it says is compared with what the old image says.
     """
 
     # Which shard it is tried on; None: the first of the first group.
     shard: str | None = None
-    # A difference that somebody has read and found right, by its digest.
+    # A difference that was read and accepted, by its digest.
     accepts: tuple[str, ...] = ()
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class ImageRules(msgspec.Struct, frozen=True, kw_only=True):
     """How images of one integration move."""
 
     strategy: Strategy
     groups: tuple[Cohort, ...] = ()
     runs: int = RUNS_DEFAULT
     failing_runs: int = FAILING_RUNS_DEFAULT
-    dry_run: DryRun | None = None
+    dry_run: DryRunRule | None = None
     # Where it stands; `why` names it.
     where: str = ""

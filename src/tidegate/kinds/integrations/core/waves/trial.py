@@ -8,7 +8,7 @@ two readings only the last is seen, so only that one counts.
 import msgspec
 
 
-class Run(msgspec.Struct, frozen=True):
+class ShardRun(msgspec.Struct, frozen=True):
     """What a pod says of its runs: how many it completed, and how the last one ended."""
 
     completed: int
@@ -30,14 +30,14 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def begun(trial: Trial) -> Trial:
-    """A trial that begins now, of whoever runs from here on."""
+    """A trial that begins now, of what runs from here on."""
     return Trial(pod=trial.pod, completed=trial.completed, watched=True)
 
 
-def advanced(trial: Trial, pod: str, run: Run, *, needed: int) -> Trial:
+def advanced(trial: Trial, pod: str, run: ShardRun, *, needed: int) -> Trial:
     """The trial after one more reading.
 
-    Whoever meets a pod in the middle of its life (after a restart of ours) believes its count if
+    The count of a pod that is met in the middle of its life (after a restart of ours) is used if
     its last run ended well: nothing that stood its trial is tried again for our sake.
     """
     known = trial.completed if trial.pod == pod else 0

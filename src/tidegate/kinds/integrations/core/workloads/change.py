@@ -6,13 +6,17 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.workloads.difference import Difference
+from tidegate.explain.sentence import sentence
+from tidegate.kinds.integrations.core.reasons import ObjectReason
+from tidegate.kinds.integrations.core.workloads.difference import ObjectDifference
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
+from tidegate.model.verdict import Verdict
 
 Key = tuple[str, str, str, str]
+_IMAGE = (ObjectReason.StartsAsOthers, ObjectReason.ImageStays, ObjectReason.ImageLeftToRollout)
 
 
-class Verb(StrEnum):
+class ObjectAction(StrEnum):
     """What becomes of an object."""
 
     CREATE = "create"
@@ -20,19 +24,22 @@ class Verb(StrEnum):
     ADOPT = "adopt"  # it is there and not ours: with consent it will be
     REMOVE = "remove"
     UNCHANGED = "unchanged"
-    HELD = "held"  # only its image differs, and that is its rollout's to move
+    STAGED = "staged"  # only its image differs, and its rollout moves that
+    HELD = "held"  # a brake covers it
     RESHARD = "reshard"  # two would own a key: the engine lets the old ones end first
-    CONFLICT = "conflict"  # it, or a field of it, is somebody else's
-    REFUSED = "refused"  # the server will not have it
-    KEPT = "kept"  # nobody asks for it any more, and it is not removed now
-    UNREAD = "unread"  # nobody knows what is there
+    CONFLICT = "conflict"  # it, or a field of it, belongs to another manager
+    REFUSED = "refused"  # the server does not accept it
+    KEPT = "kept"  # declared no more, and not removed now
+    UNREAD = "unread"  # what is there could not be read
 
 
-# What a cluster is told; whatever else is only said.
-ACTING = frozenset((Verb.CREATE, Verb.CONFIGURE, Verb.ADOPT, Verb.REMOVE))
+# What is sent to a cluster; the rest is only shown.
+ACTING = frozenset(
+    (ObjectAction.CREATE, ObjectAction.CONFIGURE, ObjectAction.ADOPT, ObjectAction.REMOVE)
+)
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundObject(msgspec.Struct, frozen=True, kw_only=True):
     """One object as it was read."""
 
     cluster: str
@@ -49,40 +56,54 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return self.cluster, self.namespace, self.kind, self.name
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterReading(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of one cluster."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundObject, ...] = ()
     # What could not be read, in words, by namespace; "" is everywhere else.
     gaps: Mapping[str, str] = {}
     # Why nothing could be read; empty: something was.
     error: str = ""
-    # The digest all pods of a workload say they run, where somebody asked them.
+    # The digest all pods of a workload say they run, where they were read.
     pulled: Mapping[Key, str] = {}
-    # What whoever looks should know; it stops nothing.
+    # What else to know; it stops nothing.
     notes: tuple[str, ...] = ()
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one object, and why."""
 
-    verb: Verb
+    verb: ObjectAction
     cluster: str
     namespace: str
     kind: str
     name: str
-    reason: str = ""
+    # What each gate says of it; the last one decides what becomes of it.
+    verdicts: tuple[Verdict, ...] = ()
     integration: str = ""
     # As a target is named: `terraform-resources/ter-int-dev`; empty: it is for the namespace.
     shard: str = ""
     # What it is to be; None: nothing.
     manifest: Manifest | None = None
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ObjectDifference, ...] = ()
     restarts: bool = False
     # It was made from this very manifest and changed since: what is put back was ours.
     drifted: bool = False
-    # Which image it keeps although another is wanted, and why; empty: it has the wanted one.
-    held: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why, as a sentence; empty where nothing is to be done."""
+        if self.verb is ObjectAction.UNCHANGED or not self.verdicts:
+            return ""
+        return sentence(self.verdicts[-1])
+
+    @property
+    def held(self) -> str:
+        """Which image it keeps although another is wanted, and why; empty: it has the wanted."""
+        if self.verb is ObjectAction.HELD:
+            return ""
+        kept = (each for each in self.verdicts if each.reason in _IMAGE)
+        return next(map(sentence, kept), "")
 
     @property
     def key(self) -> Key:
@@ -99,7 +120,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 _RANK = {"Service": 0}
 
 
-def rank(change: Change) -> tuple[int, str, str]:
+def rank(change: PlannedChange) -> tuple[int, str, str]:
     """Where a change comes in its namespace."""
-    last = 2 if change.verb in (Verb.REMOVE, Verb.KEPT) else _RANK.get(change.kind, 1)
+    last = (
+        2 if change.verb in (ObjectAction.REMOVE, ObjectAction.KEPT) else _RANK.get(change.kind, 1)
+    )
     return last, change.kind, change.name

@@ -1,8 +1,8 @@
-"""From what is declared and what was read to what is to be done, object by object, with a reason.
+"""What is to be done with every object, from what is declared and what was read, with verdicts.
 
 Nothing that is not ours is changed without consent, and never removed. An existing workload keeps
-its image where a rollout moves images. Removal asks for everything at once: ours, a complete
-reading of its cluster, a sound bundle, and not too much of it.
+its image where a rollout moves images. Removal needs all of this: the object is ours, its cluster
+was read completely, the bundle is sound, and not too many are removed at once.
 """
 
 from collections import Counter
@@ -11,8 +11,16 @@ from itertools import chain
 
 import msgspec
 
+from tidegate.kinds.integrations.core.reasons import ObjectReason
 from tidegate.kinds.integrations.core.sharding.selection import Left, Selection
-from tidegate.kinds.integrations.core.workloads.change import Change, Found, Key, Seen, Verb, rank
+from tidegate.kinds.integrations.core.workloads.change import (
+    ClusterReading,
+    FoundObject,
+    Key,
+    ObjectAction,
+    PlannedChange,
+    rank,
+)
 from tidegate.kinds.integrations.core.workloads.difference import (
     differences,
     is_unchanged,
@@ -25,8 +33,8 @@ from tidegate.kinds.integrations.core.workloads.estate import (
     ADOPTED,
     INTEGRATION_LABEL,
     Estate,
+    ManagedPlace,
     Piece,
-    Place,
     kind_of,
     label_text,
     manifest_of,
@@ -34,19 +42,19 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 from tidegate.kinds.integrations.core.workloads.live import workload_of
 from tidegate.kinds.integrations.core.workloads.owners import moving
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest, image_of
-from tidegate.model.removal import why_kept
+from tidegate.model.removal import removals_max
+from tidegate.model.verdict import Verdict, verdict
 from tidegate.registry.image import is_same, revision_of
 
 # Kinds that are looked for, created and removed.
 KINDS = ("Service", "Deployment", "StatefulSet", "CronJob")
-_NOTHING_DECLARED = "the bundle declares no integration"
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What whoever asks for changes allows."""
+class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which changes are asked for, and what is allowed."""
 
     selection: Selection = Selection()
-    # What is somebody else's may become ours.
+    # Objects of other managers may become ours.
     adopt: bool = False
     allow_mass_delete: bool = False
     # Nothing is wrong with the bundle; else nothing is concluded from what is not in it.
@@ -57,16 +65,17 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A piece, what is there of it, and what it is to be."""
 
     piece: Piece
-    found: Found | None
+    found: FoundObject | None
     manifest: Manifest
-    held: str
+    # Which image it gets instead of the wanted one; None: the wanted one.
+    image: Verdict | None
 
 
 def changes_of(
-    estate: Estate, seen: Mapping[str, Seen], wishes: Wishes | None = None
-) -> tuple[Change, ...]:
+    estate: Estate, seen: Mapping[str, ClusterReading], request: ChangeRequest | None = None
+) -> tuple[PlannedChange, ...]:
     """What becomes of every object that is declared, and of ours that no longer are."""
-    planner = _Planner(estate, seen, wishes or Wishes())
+    planner = _Planner(estate, seen, request or ChangeRequest())
     made = planner.changes()
     return tuple(sorted(made, key=lambda each: (each.cluster, each.namespace, rank(each))))
 
@@ -74,15 +83,17 @@ def changes_of(
 class _Planner:
     """Puts everything that is known together."""
 
-    def __init__(self, estate: Estate, seen: Mapping[str, Seen], wishes: Wishes) -> None:
+    def __init__(
+        self, estate: Estate, seen: Mapping[str, ClusterReading], request: ChangeRequest
+    ) -> None:
         self._estate = estate
         self._seen = seen
-        self._wishes = wishes
+        self._request = request
         self._found = {each.key: each for one in seen.values() for each in one.found}
         self._pulled = {key: digest for one in seen.values() for key, digest in one.pulled.items()}
         self._pieces = list(estate.pieces())
-        # Objects that are not to be touched, and why.
-        self._moving: dict[Key, str] = {}
+        # Objects that must stay as they are for now, and why.
+        self._moving: dict[Key, Verdict] = {}
         self._environments = {
             (namespace.cluster, namespace.name): namespace.environment
             for place in estate.places
@@ -94,7 +105,7 @@ class _Planner:
             if place.managed.rollout is not None
         }
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[PlannedChange]:
         """All of them."""
         drafts = [self._draft(piece) for piece in self._pieces]
         wanted = {each.piece.key: each.manifest for each in drafts}
@@ -104,58 +115,59 @@ class _Planner:
         return made + list(self._left(wanted.keys()))
 
     def _note_moving(self, drafts: Iterable[_Draft], wanted: Mapping[Key, Manifest]) -> None:
-        """Whoever cannot be applied because two would own a key, and who sees to it."""
+        """Objects that cannot be applied because two would own a key, and what to do about it."""
         places = {
             (place.managed.namespace.cluster, place.managed.namespace.name, place.integration.name):
             place for each in drafts for place in (each.piece.place,) if place is not None
         }  # fmt: skip
         resplit, doubled = moving(wanted, self._found)
-        for told, by_engine in ((resplit, True), (doubled, False)):
-            for key, why in told.items():
+        for found, by_engine in ((resplit, True), (doubled, False)):
+            for key, why in found.items():
                 manifest = wanted.get(key) or self._found[key].document
                 integration = workload_of(manifest).env.get("INTEGRATION_NAME", "")
                 place = places.get((key[0], key[1], integration))
                 if place is not None and not place.managed.sharding.overlap:
-                    self._moving[key] = f"{why}: {_who_ends(place, by_engine)}"
+                    remedy = _who_ends(place, by_engine)
+                    self._moving[key] = verdict(ObjectReason.KeyOwnedTwice, why, remedy)
 
     def _is_chosen(self, piece: Piece) -> bool:
         environment = self._environments.get((piece.cluster, piece.namespace), "")
-        return self._wishes.selection.takes(piece, environment)
+        return self._request.selection.takes(piece, environment)
 
     def _draft(self, piece: Piece) -> _Draft:
         """What a piece is to be, given what is there of it."""
         found = self._found.get(piece.key)
-        revision, held = self._image(piece, found)
+        revision, image = self._image(piece, found)
         adopted = found is not None and _stays_adopted(found, piece, revision)
         manifest = manifest_of(piece, self._estate.site, revision=revision, adopted=adopted)
-        return _Draft(piece=piece, found=found, manifest=manifest, held=held)
+        return _Draft(piece=piece, found=found, manifest=manifest, image=image)
 
-    def _image(self, piece: Piece, found: Found | None) -> tuple[str | None, str]:
+    def _image(self, piece: Piece, found: FoundObject | None) -> tuple[str | None, Verdict | None]:
         """Which image a piece gets if not the one it wants, and why it does not."""
         place, shard = piece.place, piece.shard
         if place is None or shard is None:
-            return None, ""
+            return None, None
         image = image_of(shard, place.managed, place.ground)
         wanted = revision_of(image, place.repository)
-        # An image of its own is nobody's to move but whoever wrote it.
+        # No rollout moves an image that is written for one shard.
         pinned = shard.override is not None and bool(shard.override.image_ref)
         staged = place.managed.rollout is not None and not pinned
         if found is None:
             others = self._joining.get(place.name, "") if staged else ""
-            held = f"wants {wanted}; starts with {others} as the others run, until its rollout"
-            return (others, held) if others else (None, "")
+            starts = verdict(ObjectReason.StartsAsOthers, wanted, others)
+            return (others, starts) if others else (None, None)
         runs = workload_of(found.document).image
         if not runs or runs == image:
-            return None, ""
+            return None, None
         keeps = revision_of(runs, place.repository)
         if is_same(image, runs, self._pulled.get(piece.key, "")):
-            return keeps, ""
-        # Of two repositories, neither goes without saying.
+            return keeps, None
+        # Of two repositories, both are shown.
         wanted = image if keeps == runs else wanted
-        held = f"wants {wanted}; keeps {keeps} until its rollout moves it"
-        return (keeps, held) if staged else (None, "")
+        stays = verdict(ObjectReason.ImageStays, wanted, keeps)
+        return (keeps, stays) if staged else (None, None)
 
-    def _run_by_others(self, place: Place) -> str:
+    def _run_by_others(self, place: ManagedPlace) -> str:
         """What most of a place run that is not what they should: where a rollout comes from."""
         counts: Counter[str] = Counter()
         kinds = ("Deployment", "StatefulSet", "CronJob")
@@ -170,11 +182,11 @@ class _Planner:
                         counts[revision_of(runs, place.repository)] += 1
         return min(counts, key=lambda each: (-counts[each], each), default="")
 
-    def _change(self, draft: _Draft) -> Change:
+    def _change(self, draft: _Draft) -> PlannedChange:
         """What becomes of a piece."""
         piece, found = draft.piece, draft.found
-        change = Change(
-            verb=Verb.CREATE,
+        change = PlannedChange(
+            verb=ObjectAction.CREATE,
             cluster=piece.cluster,
             namespace=piece.namespace,
             kind=piece.kind,
@@ -182,22 +194,20 @@ class _Planner:
             integration=piece.shard.integration if piece.shard is not None else "",
             shard=piece.unit,
             manifest=draft.manifest,
-            held=draft.held,
-            reason=draft.held or "not there yet",
+            verdicts=_and(verdict(ObjectReason.ObjectMissing), draft.image),
         )
         unread = self._unread(piece)
         if unread and (found is None or self._seen[piece.cluster].error):
-            return _now(change, Verb.UNREAD, unread)
-        why = self._moving.get(piece.key, "")
-        if why:
-            return _now(change, Verb.RESHARD, why)
+            return _now(change, ObjectAction.UNREAD, verdict(ObjectReason.ObjectsUnread, unread))
+        moving = self._moving.get(piece.key)
+        if moving is not None:
+            return _now(change, ObjectAction.RESHARD, moving)
         return change if found is None else self._existing(change, found, draft)
 
-    def _existing(self, change: Change, found: Found, draft: _Draft) -> Change:
+    def _existing(self, change: PlannedChange, found: FoundObject, draft: _Draft) -> PlannedChange:
         """What becomes of something that is there."""
         if found.ours and is_unchanged(found.document, draft.manifest):
-            verb = Verb.HELD if draft.held else Verb.UNCHANGED
-            return _now(change, verb, draft.held)
+            return settled(change, draft.image)
         differs = differences(found.document, laid_over(found.document, draft.manifest))
         change = msgspec.structs.replace(
             change, differences=differs, restarts=restarts(found.document, differs)
@@ -205,88 +215,108 @@ class _Planner:
         owner = ((found.document.get("metadata") or {}).get("ownerReferences") or [None])[0]
         if not found.ours and owner is not None:
             whose = f"{owner.get('kind', '')}/{owner.get('name', '')}".lower()
-            return _now(change, Verb.CONFLICT, f"it is part of {whose}, so left alone")
+            return _now(change, ObjectAction.CONFLICT, verdict(ObjectReason.PartOfAnother, whose))
+        image = (draft.image,) if draft.image is not None else ()
         if not found.ours:
-            how = "" if self._wishes.adopt else "; --adopt takes it over"
-            return _now(change, Verb.ADOPT, f"it is there, and not Tidegate's{how}")
+            reason = ObjectReason.ObjectAdopted if self._request.adopt else ObjectReason.NotOurs
+            return _now(change, ObjectAction.ADOPT, *image, verdict(reason))
         if made_from(found.document) != made_from(draft.manifest):
-            return _now(change, Verb.CONFIGURE, draft.held or "declared otherwise")
+            return _now(change, ObjectAction.CONFIGURE, verdict(ObjectReason.ObjectDiffers), *image)
         change = msgspec.structs.replace(change, drifted=True)
-        return _now(change, Verb.CONFIGURE, "changed since by somebody")
+        return _now(change, ObjectAction.CONFIGURE, *image, verdict(ObjectReason.ObjectDrifted))
 
     def _unread(self, piece: Piece) -> str:
-        """Why nobody knows what is there of a piece; empty: it is known."""
+        """Why it is not known what is there of a piece; empty: it is known."""
         one = self._seen.get(piece.cluster)
         if one is None:
-            return "nobody read this cluster"
+            return "this cluster was not read"
         return one.error or one.gaps.get(piece.namespace, "")
 
-    def _left(self, wanted: Iterable[Key]) -> Iterator[Change]:
-        """What becomes of ours that nobody asks for any more."""
+    def _left(self, wanted: Iterable[Key]) -> Iterator[PlannedChange]:
+        """What becomes of ours that is declared no more."""
         gone = set(wanted)
         left = [
             found
             for found in self._found.values()
             if found.ours and found.key not in gone and found.kind in KINDS
             and not (found.document.get("metadata") or {}).get("deletionTimestamp")
-            and self._wishes.selection.takes_left(self._left_of(found))
+            and self._request.selection.takes_left(self._left_of(found))
         ]  # fmt: skip
-        reasons = {found.key: self._why_kept(found) for found in left}
-        free = [found for found in left if not reasons[found.key][1]]
-        managed = sum(found.ours for found in self._found.values())
-        braked = why_kept(
-            len(free),
-            managed,
-            complete=True,
-            emptied="" if self._estate.places else _NOTHING_DECLARED,
-            allowed=self._wishes.allow_mass_delete,
-        )
+        kept = {found.key: self._why_kept(found) for found in left}
+        free = sum(why is None for why in kept.values())
+        withheld = self._why_withheld(free)
         for found in left:
-            verb, why = reasons[found.key]
-            if not why:
-                verb, why = (Verb.KEPT, braked) if braked else (Verb.REMOVE, "declared no more")
-            yield Change(
+            why = kept[found.key] or withheld
+            if why is None:
+                verb, why = ObjectAction.REMOVE, verdict(ObjectReason.DeclaredNoMore)
+            else:
+                owned = why.reason is ObjectReason.KeyOwnedTwice
+                verb = ObjectAction.RESHARD if owned else ObjectAction.KEPT
+            yield PlannedChange(
                 verb=verb,
                 cluster=found.cluster,
                 namespace=found.namespace,
                 kind=found.kind,
                 name=found.name,
                 integration=_label(found),
-                reason=why,
+                verdicts=(why,),
             )
 
-    def _why_kept(self, found: Found) -> tuple[Verb, str]:
-        """Why one object is not removed, whatever becomes of the others; empty: it may go."""
+    def _why_withheld(self, removing: int) -> Verdict | None:
+        """Why none of so many is removed; None: they may be."""
+        if self._request.allow_mass_delete:
+            return None
+        if not self._estate.places:
+            return verdict(ObjectReason.NothingDeclared)
+        managed = sum(found.ours for found in self._found.values())
+        most = removals_max(managed)
+        if removing > most:
+            return verdict(ObjectReason.MassDeletion, removing, managed, most)
+        return None
+
+    def _why_kept(self, found: FoundObject) -> Verdict | None:
+        """Why one object is not removed, whatever becomes of the others; None: it may be."""
         one = self._seen[found.cluster]
-        why = self._moving.get(found.key, "")
-        if why:
-            return Verb.RESHARD, why
-        if not self._wishes.sound or not self._estate.complete:
-            return Verb.KEPT, "the bundle has errors, so nothing is removed"
+        moving = self._moving.get(found.key)
+        if moving is not None:
+            return moving
+        if not self._request.sound or not self._estate.complete:
+            return verdict(ObjectReason.BundleUnsound)
         if one.error or one.gaps:
             gap = next(iter(chain((one.error,) if one.error else (), one.gaps.values())))
-            return Verb.KEPT, f"not everything could be read: {gap}"
-        return Verb.KEPT, self._why_emptied(found)
+            return verdict(ObjectReason.ClusterPartlyRead, gap)
+        return self._why_emptied(found)
 
-    def _why_emptied(self, found: Found) -> str:
+    def _why_emptied(self, found: FoundObject) -> Verdict | None:
         end = f"@{found.cluster}.{found.namespace}"
         for name in self._estate.emptied:
             integration = name.removesuffix(end)
             if name.endswith(end) and _label(found) == label_text(integration):
-                return f"{integration} has no shard left: fill its inventory, or drop it there"
-        return ""
+                return verdict(ObjectReason.InventoryEmptied, integration)
+        return None
 
-    def _left_of(self, found: Found) -> Left:
+    def _left_of(self, found: FoundObject) -> Left:
         environment = self._environments.get((found.cluster, found.namespace), "")
         return Left(found.cluster, environment, _label(found), found.name)
 
 
-def _now(change: Change, verb: Verb, reason: str) -> Change:
-    return msgspec.structs.replace(change, verb=verb, reason=reason)
+def settled(change: PlannedChange, image: Verdict | None) -> PlannedChange:
+    """Nothing is to be done; an image that is not the wanted one is left to its rollout."""
+    if image is None:
+        return _now(change, ObjectAction.UNCHANGED, verdict(ObjectReason.ObjectAsDeclared))
+    return _now(change, ObjectAction.STAGED, verdict(ObjectReason.ImageLeftToRollout, *image.facts))
 
 
-def _who_ends(place: Place, by_engine: bool) -> str:
-    """How those that own a key already come to end, so that nobody owns it twice."""
+def _now(change: PlannedChange, verb: ObjectAction, *verdicts: Verdict) -> PlannedChange:
+    return msgspec.structs.replace(change, verb=verb, verdicts=verdicts)
+
+
+def _and(one: Verdict, other: Verdict | None) -> tuple[Verdict, ...]:
+    return (one,) if other is None else (one, other)
+
+
+def _who_ends(place: ManagedPlace, by_engine: bool) -> str:
+    """How to end the workloads that own a key already, so that no key has two owners."""
     if by_engine and kind_of(place.managed) != "CronJob":
         return "`tidegate serve --fleet bundle` lets the old ones end first"
     if by_engine:
@@ -294,13 +324,13 @@ def _who_ends(place: Place, by_engine: bool) -> str:
     return "scale that to 0 first, so that no key has two owners"
 
 
-def _label(found: Found) -> str:
+def _label(found: FoundObject) -> str:
     """The label of the integration an object is for."""
     labels = (found.document.get("metadata") or {}).get("labels") or {}
     return str(labels.get(INTEGRATION_LABEL, ""))
 
 
-def _stays_adopted(found: Found, piece: Piece, revision: str | None) -> bool:
+def _stays_adopted(found: FoundObject, piece: Piece, revision: str | None) -> bool:
     """Whether something is left as the predecessor made it, so that its pods stay.
 
     What is ours and gets another image now restarts anyway, and is ours in full from then on.

@@ -1,7 +1,7 @@
-"""What differs between two documents of a cluster, field by field, as somebody would tell it.
+"""What differs between two documents of a cluster, field by field, as people read it.
 
-Items of a list that have names are told by name: `spec.template.spec.containers[int].image`. What a
-server writes by itself, and what we stamp on every object, is no difference; neither is an amount
+Items of a list that have names are shown by name: `spec.template.spec.containers[int].image`. What
+a server writes by itself, and what we stamp on every object, is no difference; neither is an amount
 written another way (1000m and 1), nor a text that is empty and one that is not there, for servers
 drop empty texts.
 """
@@ -14,6 +14,7 @@ import msgspec
 
 from tidegate.kinds.integrations.core.sharding.quantity import parse_quantity
 from tidegate.kinds.integrations.core.workloads.estate import ADOPTED, DECLARED_AT, RENDERED, UNIT
+from tidegate.model.problem import shown
 
 Document = Mapping[str, Any]
 
@@ -24,7 +25,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 }
 # Amounts stand under these.
 _AMOUNTS = frozenset(("limits", "requests"))
-# Written by servers and controllers, or by us on everything: nobody's wish.
+# Written by servers and controllers, or by us on everything: not declared.
 _NOISE = frozenset(
     ("resourceVersion", "uid", "generation", "managedFields", "creationTimestamp", "selfLink")
 )
@@ -44,7 +45,7 @@ _RESTARTING = frozenset(("Deployment", "StatefulSet"))
 _TEMPLATE = "spec.template."
 
 
-class Difference(msgspec.Struct, frozen=True):
+class ObjectDifference(msgspec.Struct, frozen=True):
     """One field that differs."""
 
     field: str
@@ -53,12 +54,12 @@ class Difference(msgspec.Struct, frozen=True):
     after: Any
 
 
-def differences(before: Document, after: Document) -> tuple[Difference, ...]:
+def differences(before: Document, after: Document) -> tuple[ObjectDifference, ...]:
     """What differs, in the order of the fields."""
     return tuple(_differing(_plain(before), _plain(after), "", ""))
 
 
-def restarts(before: Document, found: tuple[Difference, ...]) -> bool:
+def restarts(before: Document, found: tuple[ObjectDifference, ...]) -> bool:
     """Whether pods that run now are replaced because of these."""
     if before.get("kind") not in _RESTARTING or (before.get("spec") or {}).get("replicas") == 0:
         return False
@@ -66,7 +67,7 @@ def restarts(before: Document, found: tuple[Difference, ...]) -> bool:
 
 
 def laid_over(live: Document, manifest: Document) -> dict[str, Any]:
-    """A live document with everything a manifest says; as near as can be told without a server."""
+    """A live document with everything a manifest says; as near as possible without a server."""
     merged = _merged(live, manifest, "")
     assert isinstance(merged, dict)
     return merged
@@ -91,7 +92,7 @@ def note(document: Document, name: str) -> str:
 
 
 def _plain(document: Document) -> dict[str, Any]:
-    """A document without what is nobody's wish."""
+    """A document without what is not declared."""
     metadata = document.get("metadata") or {}
     notes = metadata.get("annotations") or {}
     wishes = {key: value for key, value in metadata.items() if key not in _NOISE}
@@ -113,8 +114,8 @@ def _has(live: Any, wanted: Any, field: str) -> bool:
     return _same(live, wanted, field)
 
 
-def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[Difference]:
-    """Every field in which two values differ; what is on one side only is told as a whole."""
+def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[ObjectDifference]:
+    """Every field in which two values differ; what is on one side only is shown as a whole."""
     if _same(before, after, field):
         return
     old, new = _items(before, field), _items(after, field)
@@ -126,7 +127,7 @@ def _differing(before: Any, after: Any, path: str, field: str) -> Iterator[Diffe
         for name in dict.fromkeys((*old, *new)):
             yield from _differing(old.get(name), new.get(name), f"{path}[{name}]", "")
     else:
-        yield Difference(path, before, after)
+        yield ObjectDifference(path, before, after)
 
 
 def _merged(base: Any, patch: Any, field: str) -> Any:
@@ -160,7 +161,7 @@ def _are_named(value: Any, field: str) -> bool:
 
 
 def _match(one: Any, other: Any) -> bool:
-    """Whether two lists of documents without names can be told apart item by item."""
+    """Whether two lists of documents without names can be compared item by item."""
     return isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
 
 
@@ -185,3 +186,19 @@ def _amount(value: Any) -> Fraction | None:
         return parse_quantity(str(value))
     except ValueError:
         return None
+
+
+def difference_text(one: ObjectDifference, cut: bool = False) -> str:
+    """A difference on one line: what is there, and what will be."""
+    text = shown if cut else _whole
+    if one.before is None:
+        return f"+ {one.field}: {text(one.after)}"
+    if one.after is None:
+        return f"- {one.field}: {text(one.before)}"
+    return f"~ {one.field}: {text(one.before)} → {text(one.after)}"
+
+
+def _whole(value: Any) -> str:
+    if isinstance(value, str) and "\n" not in value:
+        return value
+    return msgspec.json.encode(value).decode()

@@ -1,6 +1,6 @@
 """Which images an estate names by tag, where each stands, and the estate once a registry spoke.
 
-An image that a registry does not have reaches nobody: a shard pinned to it is left out, and a whole
+An image that a registry does not have is not used: a shard pinned to it is left out, and a whole
 place whose default it is; the estate is then not complete, so nothing is concluded from the gap.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Place, Unit
+from tidegate.kinds.integrations.core.workloads.estate import Estate, ManagedPlace, Unit
 from tidegate.kinds.integrations.core.workloads.workloads import image_as_written
 from tidegate.registry.image import digest_of
 
@@ -38,10 +38,10 @@ def with_digests(estate: Estate, digests: Mapping[str, str]) -> Estate:
 
 
 def without(estate: Estate, images: Collection[str]) -> Estate:
-    """The estate without whoever wants one of these images."""
+    """The estate without the shards that want one of these images."""
     if not images:
         return estate
-    places: list[Place] = []
+    places: list[ManagedPlace] = []
     for place in estate.places:
         units = tuple(unit for unit in place.units if _written(place, unit) not in images)
         if units and _default(place) not in images:
@@ -49,17 +49,17 @@ def without(estate: Estate, images: Collection[str]) -> Estate:
     return msgspec.structs.replace(estate, places=tuple(places), complete=False)
 
 
-def _written(place: Place, unit: Unit) -> str:
+def _written(place: ManagedPlace, unit: Unit) -> str:
     return image_as_written(unit.shards[0], place.managed, place.ground)
 
 
-def _default(place: Place) -> str:
-    """What whoever has no image of their own is to run."""
+def _default(place: ManagedPlace) -> str:
+    """What shards without an image of their own are to run."""
     plain = msgspec.structs.replace(place.units[0].shards[0], override=None)
     return image_as_written(plain, place.managed, place.ground)
 
 
-def _where(place: Place, unit: Unit | None) -> str:
+def _where(place: ManagedPlace, unit: Unit | None) -> str:
     if unit is not None and unit.pinned_by:
         return unit.pinned_by
     managed = place.managed

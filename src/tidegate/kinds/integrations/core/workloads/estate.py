@@ -1,4 +1,4 @@
-"""The estate: every place integrations run in, every shard there, and the objects they come to.
+"""The estate: every place integrations run in, every shard there, and their objects.
 
 A *place* is one integration in one namespace: what it wants by default is one image, so that is
 what one rollout moves. A *unit* is a shard with all its sub-shards, which move together. A *piece*
@@ -12,7 +12,12 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.model import Integration, Managed, Namespace, Shard
+from tidegate.kinds.integrations.core.sharding.model import (
+    Integration,
+    Managed,
+    Namespace,
+    WorkloadShard,
+)
 from tidegate.kinds.integrations.core.sharding.shards import (
     Inventories,
     Options,
@@ -22,8 +27,8 @@ from tidegate.kinds.integrations.core.sharding.shards import (
 from tidegate.kinds.integrations.core.workloads.overlay import lay_over
 from tidegate.kinds.integrations.core.workloads.workloads import (
     SHIPPER,
-    Ground,
     Manifest,
+    NamespaceDefaults,
     ground_of,
     image_of,
     render,
@@ -53,7 +58,7 @@ class Unit(msgspec.Struct, frozen=True):
     """A shard with its sub-shards: what an override is for, and what moves together."""
 
     name: str  # as a target: `terraform-resources/ter-int-dev`
-    shards: tuple[Shard, ...]
+    shards: tuple[WorkloadShard, ...]
 
     @property
     def labels(self) -> dict[str, str]:
@@ -73,13 +78,13 @@ class Unit(msgspec.Struct, frozen=True):
         return override is not None and override.disabled
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ManagedPlace(msgspec.Struct, frozen=True, kw_only=True):
     """One integration in one namespace."""
 
     integration: Integration
     managed: Managed
     units: tuple[Unit, ...]
-    ground: Ground
+    ground: NamespaceDefaults
 
     @property
     def name(self) -> str:
@@ -96,7 +101,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return next((unit for unit in self.units if unit.name == name), None)
 
     @property
-    def shards(self) -> Iterator[Shard]:
+    def shards(self) -> Iterator[WorkloadShard]:
         """Every workload there is to be."""
         return (shard for unit in self.units for shard in unit.shards)
 
@@ -107,7 +112,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def revision(self) -> str:
-        """What everybody here is to run who has no image of their own."""
+        """What all shards here are to run that have no image of their own."""
         plain = msgspec.structs.replace(next(self.shards), override=None)
         return revision_of(image_of(plain, self.managed, self.ground), self.repository)
 
@@ -125,8 +130,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     name: str
     # Of the shard it runs; None: it is for the whole namespace.
-    place: Place | None = None
-    shard: Shard | None = None
+    place: ManagedPlace | None = None
+    shard: WorkloadShard | None = None
     # The unit that shard is of.
     unit: str = ""
 
@@ -137,16 +142,16 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estate(msgspec.Struct, frozen=True):
-    """Everything integrations come to."""
+    """All places of integrations."""
 
-    places: tuple[Place, ...]
+    places: tuple[ManagedPlace, ...]
     site: Site = Site()
     # Something is wrong somewhere: nothing is concluded from what is not here.
     complete: bool = True
-    # Places that are declared and come to no shard at all, as where an inventory is empty.
+    # Places that are declared and have no shard, as where an inventory is empty.
     emptied: tuple[str, ...] = ()
 
-    def place(self, name: str) -> Place | None:
+    def place(self, name: str) -> ManagedPlace | None:
         """A place by the name of its rollout, with its kind or without."""
         wanted = name.removeprefix(f"{KIND}/")
         return next((place for place in self.places if place.name == wanted), None)
@@ -164,7 +169,7 @@ class Estate(msgspec.Struct, frozen=True):
                 yield Piece(cluster=here[0], namespace=here[1], kind="Service", name=name)
 
 
-def pieces_of(place: Place, unit: Unit | None = None) -> Iterator[Piece]:
+def pieces_of(place: ManagedPlace, unit: Unit | None = None) -> Iterator[Piece]:
     """The workloads of a place, or of one unit of it."""
     namespace, kind = place.managed.namespace, kind_of(place.managed)
     for each in place.units if unit is None else (unit,):
@@ -201,12 +206,12 @@ def estate_of(
     options: Options = None,
     digests: Mapping[str, str] | None = None,
 ) -> Estate:
-    """Everything some integrations come to; one with a problem comes to nothing, the others do.
+    """All places of some integrations; one with a problem has none, the others do.
 
     `digests`: of images as they are written, as far as a registry knows them (`digests.py`).
     """
     site, before = site or Site(), len(problems.errors)
-    places: list[Place] = []
+    places: list[ManagedPlace] = []
     emptied: list[str] = []
     for integration in integrations:
         for managed in integration.managed:
@@ -219,14 +224,16 @@ def estate_of(
                 ground = ground_of(managed, site.parameters)
                 ground = msgspec.structs.replace(ground, digests=digests or {})
                 places.append(
-                    Place(integration=integration, managed=managed, units=units, ground=ground)
+                    ManagedPlace(
+                        integration=integration, managed=managed, units=units, ground=ground
+                    )
                 )
     collisions((shard for place in places for shard in place.shards), problems)
     sound = len(problems.errors) == before
     return Estate(tuple(places), site, complete=sound, emptied=tuple(emptied))
 
 
-def _units(integration: str, shards: Iterable[Shard]) -> Iterator[Unit]:
+def _units(integration: str, shards: Iterable[WorkloadShard]) -> Iterator[Unit]:
     static = all(not shard.key for shard in shards)
     for name, group in groupby(shards, key=lambda shard: shard.name):
         mine = tuple(group)
@@ -253,8 +260,10 @@ def manifest_of(
     return _stamped(manifest, piece, shard.integration, adopted=adopted)
 
 
-def _parameters(place: Place, shard: Shard, image: str, *, adopted: bool) -> Mapping[str, str]:
-    """Who is told which image it runs is told of the one it runs, whoever moves it there.
+def _parameters(
+    place: ManagedPlace, shard: WorkloadShard, image: str, *, adopted: bool
+) -> Mapping[str, str]:
+    """A variable that names the image names the one that runs, whatever moves it there.
 
     The existing manager tells those with an image of their own of the environment's, so that a
     promotion restarts them on the image they have; what was adopted from it is left as it is.
@@ -285,7 +294,7 @@ def _stamped(manifest: Manifest, piece: Piece, integration: str, *, adopted: boo
 
 
 def fingerprint(manifest: Mapping[str, Any]) -> str:
-    """What tells one manifest from another: whoever has this one was given this very document."""
+    """What distinguishes one manifest from another: a hash of the whole document."""
     plain = msgspec.json.encode(manifest, order="deterministic")
     return blake2b(plain, digest_size=8).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What runs, as a cluster's documents tell it: workloads and pods, reduced to what anybody asks.
+"""What runs, from a cluster's documents: workloads and pods, reduced to what is needed.
 
 Documents are believed no further than they go: what is missing is nothing, never an error.
 """
@@ -30,10 +30,10 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     image_id: str = ""
     ready: bool = False
     restarts: int = 0
-    # Why its container does not run, in the cluster's word; empty: it does, or nobody says.
+    # Why its container does not run, in the cluster's word; empty: it does, or it is not known.
     waiting: str = ""
     started_at: Instant | None = None
-    # It was told to end, and has not yet.
+    # It is being deleted.
     ending: bool = False
     # It ended for good, as one that was evicted, and is only remembered.
     over: bool = False
@@ -50,7 +50,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
         return self.waiting in _PULLS
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True):
+class LiveWorkload(msgspec.Struct, frozen=True, kw_only=True):
     """A Deployment, StatefulSet or CronJob as it is."""
 
     kind: str
@@ -89,7 +89,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
         return self.env.get("SHARD_KEY", "")
 
 
-def workload_of(document: Document) -> Workload:
+def workload_of(document: Document) -> LiveWorkload:
     """A workload as its document tells it."""
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     status, kind = document.get("status") or {}, str(document.get("kind"))
@@ -97,7 +97,7 @@ def workload_of(document: Document) -> Workload:
     notes = metadata.get("annotations") or {}
     container = _container(_pod_spec(kind, spec))
     replicas = spec.get("replicas")
-    return Workload(
+    return LiveWorkload(
         kind=kind,
         name=str(metadata.get("name")),
         image=str(container.get("image", "")),
@@ -152,7 +152,7 @@ def pod_of(document: Document) -> Pod:
 
 
 def _owner(metadata: Document) -> str:
-    """The workload a pod is of: as it is labelled, or by whoever made it."""
+    """The workload a pod is of: by its label, or by its owner."""
     labels = metadata.get("labels") or {}
     if labels.get(SHARD_LABEL):
         return str(labels[SHARD_LABEL])

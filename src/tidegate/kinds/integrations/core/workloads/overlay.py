@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tidegate.kinds.integrations.core.sharding.model import Shard
+from tidegate.kinds.integrations.core.sharding.model import WorkloadShard
 
 # What tells the items of a list apart, by the name of the list.
 _KEYS = {"volumeMounts": "mountPath", "ports": "containerPort"}
@@ -29,7 +29,7 @@ _PLACE = re.compile(r"\$\{(integration|shard|workload)\}")
 def lay_over(
     manifest: Mapping[str, Any],
     patch: Mapping[str, Any],
-    shard: Shard,
+    shard: WorkloadShard,
     resources: Mapping[str, Mapping[str, Any] | None] | None = None,
 ) -> dict[str, Any]:
     """A manifest with a site's patch over it; neither is changed.

@@ -9,16 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tidegate.kinds.integrations.core.waves.reshaping import WHOLE, Share, clash, share_of_workload
-from tidegate.kinds.integrations.core.workloads.change import Found, Key
-from tidegate.kinds.integrations.core.workloads.live import Workload, workload_of
+from tidegate.kinds.integrations.core.waves.reshape import WHOLE, Share, clash, share_of_workload
+from tidegate.kinds.integrations.core.workloads.change import FoundObject, Key
+from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, workload_of
 
 # The cluster, the namespace and the integration.
 Owners = tuple[str, str, str]
 
 
 def moving(
-    wanted: Mapping[Key, Mapping[str, Any]], found: Mapping[Key, Found]
+    wanted: Mapping[Key, Mapping[str, Any]], found: Mapping[Key, FoundObject]
 ) -> tuple[dict[Key, str], dict[Key, str]]:
     """Objects that are to be split another way, and those that own what another one owns: why."""
     asked = _shares(wanted)
@@ -34,7 +34,7 @@ def moving(
 
 
 def _resplit(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key, str]:
-    """Everybody whose keys are split another way than they are to be."""
+    """Every object whose keys are split another way than declared."""
     shares, keys = set(wanted.values()), {share[0] for share in wanted.values()}
     old = {k: share for k, share in live.items() if share not in shares and clash(share[0], keys)}
     if not old:
@@ -46,7 +46,7 @@ def _resplit(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key
 
 
 def _doubled(wanted: Mapping[Key, Share], live: Mapping[Key, Share]) -> dict[Key, str]:
-    """Whoever is to be made while another one that nobody asks for owns the same."""
+    """Every object to be created while another that is declared no more owns the same."""
     found: dict[Key, str] = {}
     for old, share in live.items():
         fresh = [key for key, each in wanted.items() if each == share and key not in live]
@@ -74,7 +74,7 @@ def _shares(documents: Mapping[Key, Mapping[str, Any]]) -> dict[Owners, dict[Key
     return found
 
 
-def _is_stopped(workload: Workload, document: Mapping[str, Any]) -> bool:
+def _is_stopped(workload: LiveWorkload, document: Mapping[str, Any]) -> bool:
     """Whether a workload has no pods, and none that still end."""
     if workload.kind == "CronJob":
         busy = (document.get("status") or {}).get("active")

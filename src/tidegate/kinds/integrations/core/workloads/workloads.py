@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.model import Managed, Shard
+from tidegate.kinds.integrations.core.sharding.model import Managed, WorkloadShard
 from tidegate.kinds.integrations.core.sharding.variables import job_variables, server_variables
 from tidegate.registry.image import settled
 
@@ -59,7 +59,7 @@ _ANNOTATIONS = _CRON_ANNOTATIONS | {
 }
 
 
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
+class NamespaceDefaults(msgspec.Struct, frozen=True, kw_only=True):
     """What workloads of one namespace are rendered with."""
 
     parameters: Mapping[str, str]
@@ -71,15 +71,17 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
 def ground_of(
     managed: Managed, given: Mapping[str, str] | None = None, *, adopted: bool = False
-) -> Ground:
+) -> NamespaceDefaults:
     """The parameters of a namespace: defaults, its environment's, then those given by hand."""
     own = {name: str(value) for name, value in managed.namespace.parameters.items()}
     # The repository of the image is never the environment's to say.
     own.pop("IMAGE", None)
-    return Ground(parameters={**DEFAULTS, **own, **(given or {})}, adopted=adopted)
+    return NamespaceDefaults(parameters={**DEFAULTS, **own, **(given or {})}, adopted=adopted)
 
 
-def render(shard: Shard, managed: Managed, ground: Ground, image: str | None = None) -> Manifest:
+def render(
+    shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults, image: str | None = None
+) -> Manifest:
     """The workload of one shard, with the image it wants or the one it is given."""
     image = image or image_of(shard, managed, ground)
     if managed.spec.get("cron"):
@@ -98,12 +100,12 @@ def service() -> Manifest:
     }
 
 
-def image_of(shard: Shard, managed: Managed, ground: Ground) -> str:
+def image_of(shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults) -> str:
     """The image a shard wants; a tag chosen by hand never keeps another image's digest."""
     return settled(image_as_written(shard, managed, ground), ground.digests)
 
 
-def image_as_written(shard: Shard, managed: Managed, ground: Ground) -> str:
+def image_as_written(shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults) -> str:
     """The same before any registry was asked."""
     repository = ground.parameters["IMAGE"]
     chosen = shard.override.image_ref if shard.override is not None else None
@@ -116,7 +118,9 @@ def image_as_written(shard: Shard, managed: Managed, ground: Ground) -> str:
     return f"{tagged}@{digest}" if digest else tagged
 
 
-def resources_of(shard: Shard, managed: Managed, ground: Ground) -> dict[str, dict[str, str]]:
+def resources_of(
+    shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults
+) -> dict[str, dict[str, str]]:
     """What a shard may use: its override, or the spec with what the environment puts in."""
     if shard.override is not None and shard.override.resources is not None:
         return _texts(shard.override.resources)
@@ -125,7 +129,7 @@ def resources_of(shard: Shard, managed: Managed, ground: Ground) -> dict[str, di
 
 
 def shipper_resources_of(
-    shard: Shard, managed: Managed, ground: Ground
+    shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults
 ) -> dict[str, dict[str, str]] | None:
     """What the container that ships logs may use; None: what the site's overlay says."""
     if not managed.spec.get("fluentdResources"):
@@ -135,7 +139,7 @@ def shipper_resources_of(
 
 
 def _put_in(
-    found: dict[str, dict[str, str]], prefix: str, ground: Ground
+    found: dict[str, dict[str, str]], prefix: str, ground: NamespaceDefaults
 ) -> dict[str, dict[str, str]]:
     for part, noun in (("limits", "LIMIT"), ("requests", "REQUEST")):
         for amount in found.get(part, {}):
@@ -153,7 +157,9 @@ def _texts(resources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     }
 
 
-def _server(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manifest:
+def _server(
+    shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults, image: str
+) -> Manifest:
     spec, labels = managed.spec, _labels(shard)
     keeps = bool(spec.get("cache"))
     stops = shard.override is not None and shard.override.disabled
@@ -198,7 +204,7 @@ def _server(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manif
     }
 
 
-def _labels(shard: Shard) -> dict[str, str]:
+def _labels(shard: WorkloadShard) -> dict[str, str]:
     """What tells the pods of one shard from all others."""
     labels = {SHARD_LABEL: shard.workload}
     # A label takes 63 characters at most, and not all of them.
@@ -284,7 +290,9 @@ def _volumes(spec: Mapping[str, Any], known: Mapping[str, str]) -> list[Manifest
     return volumes + [{"name": name, "emptyDir": {}} for name in empty]
 
 
-def _cron_job(shard: Shard, managed: Managed, ground: Ground, image: str) -> Manifest:
+def _cron_job(
+    shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults, image: str
+) -> Manifest:
     spec, known = managed.spec, ground.parameters
     pod = {
         "serviceAccountName": APP,

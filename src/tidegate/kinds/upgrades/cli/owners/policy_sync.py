@@ -95,7 +95,7 @@ async def _served(
     settings: Settings, bundled: Bundled, org: str
 ) -> "AsyncIterator[list[tuple[ManagedClusters, Org, BundledOrg]]]":
     """Whom the bundle declares something of, of those that are served, and the way to each."""
-    from tidegate.kinds.integrations.bundle.upgrades import LABELS_WRITER
+    from tidegate.kinds.upgrades.bundle import LABELS_WRITER
     from tidegate.kinds.upgrades.cli.managers import Managers, is_own, service_of
     from tidegate.kinds.upgrades.cli.owners.tenancy import Tenant
 

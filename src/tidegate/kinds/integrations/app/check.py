@@ -1,0 +1,157 @@
+"""What a change does to integrations: the shards it affects, and the result of trying each."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tidegate.bundle.finding import BundleFinding
+from tidegate.kinds.integrations.app.check_runs import CheckResult
+from tidegate.kinds.integrations.app.comparison import RevisionComparison, Side
+from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.review.affected import (
+    Affected,
+    Case,
+    CheckedSide,
+    affected_by,
+    tag_in,
+    without_data,
+)
+from tidegate.model.document import Document, Part
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all
+
+ENV_FILE = ".env"
+# Where the log of a case is.
+LogPath = Callable[[Case], str]
+
+
+class CheckScope(msgspec.Struct, frozen=True, kw_only=True):
+    """Which part of what is affected is tried; nothing named means everything."""
+
+    integrations: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
+
+    def takes(self, integration: str, environment: str) -> bool:
+        """Whether a shard is in it."""
+        return (not self.integrations or integration in self.integrations) and (
+            not self.environments or environment in self.environments
+        )
+
+
+class CheckedRun(Part, frozen=True, kw_only=True):
+    """One affected shard; the fields of its result are there once it was run."""
+
+    integration: str
+    shard: str
+    environment: str
+    image: str
+    before: str | None
+    arguments: str | tuple[str, ...]
+    why: tuple[str, ...]
+    result: str | UnsetType = UNSET
+    words: str | UnsetType = UNSET
+    log: str | UnsetType | None = UNSET
+    tries: int | UnsetType = UNSET
+    exit_code: int | UnsetType | None = UNSET
+    new_lines: tuple[str, ...] | UnsetType = UNSET
+    gone_lines: tuple[str, ...] | UnsetType = UNSET
+
+
+class SkippedRun(Part, frozen=True, kw_only=True):
+    """A shard that is affected and not run, and why."""
+
+    integration: str
+    shard: str
+    environment: str
+    why: str
+
+
+class CheckReport(Document, frozen=True, kw_only=True, tag="Check"):
+    """What `check` answers."""
+
+    base: str | None
+    head: str | None
+    findings: tuple[BundleFinding, ...]
+    mixed: tuple[str, ...]
+    runs: tuple[CheckedRun, ...]
+    skipped: tuple[SkippedRun, ...]
+    exit_code: int
+
+
+def affected_in(
+    comparison: RevisionComparison, scope: CheckScope, *, on_clusters: bool
+) -> Affected:
+    """The shards a change affects; on clusters, those that need the data of the bundle are skipped.
+
+    NotFoundError if an integration of the scope does not exist.
+    """
+    known = [each.name for each in INTEGRATIONS.of(comparison.head.bundle).integrations]
+    for name in scope.integrations:
+        if name not in known:
+            raise NotFoundError("integration", name, nearest_or_all(name, known))
+    texts = [(raw or b"").decode(errors="replace") for raw in comparison.root_file(ENV_FILE)]
+    base, head = (
+        _view(side, text)
+        for side, text in zip((comparison.base, comparison.head), texts, strict=True)
+    )
+    found = affected_by(base, head, comparison.effects, comparison.changed_schemas)
+    cases = (each for each in found.cases if scope.takes(each.integration, each.environment))
+    skipped = (each for each in found.skipped if scope.takes(each.integration, each.environment))
+    chosen = Affected(tuple(cases), tuple(skipped))
+    return without_data(chosen) if on_clusters else chosen
+
+
+def _view(side: Side, env_file: str) -> CheckedSide:
+    declared = INTEGRATIONS.of(side.bundle)
+    return CheckedSide(
+        estate=side.estate,
+        integrations=declared.integrations,
+        inventories=declared.inventories,
+        tag=tag_in(env_file),
+    )
+
+
+def check_report(
+    comparison: RevisionComparison,
+    affected: Affected,
+    results: Sequence[CheckResult] | None,
+    code: int,
+    log: LogPath | None = None,
+) -> CheckReport:
+    """A check as programs read it; without results, what would be run."""
+    by_case = {id(each.case): each for each in results or ()}
+    return CheckReport(
+        base=comparison.base.commit,
+        head=comparison.head.commit,
+        findings=comparison.new_findings,
+        mixed=comparison.mixed,
+        runs=tuple(_run(case, by_case.get(id(case)), log) for case in affected.cases),
+        skipped=tuple(SkippedRun(**msgspec.structs.asdict(each)) for each in affected.skipped),
+        exit_code=code,
+    )
+
+
+def _run(case: Case, result: CheckResult | None, log: LogPath | None) -> CheckedRun:
+    run = CheckedRun(
+        integration=case.integration,
+        shard=case.shard,
+        environment=case.environment,
+        image=case.head.image,
+        before=case.base.image if case.base is not None else None,
+        arguments=case.head.arguments,
+        why=tuple(case.why),
+    )
+    if result is None:
+        return run
+    judgement = result.judgement
+    return msgspec.structs.replace(
+        run,
+        result=judgement.fault.name.lower(),
+        words=judgement.words,
+        log=log(case) if log is not None else None,
+        tries=len(result.head),
+        exit_code=result.head[-1].code,
+        new_lines=tuple(judgement.difference.added),
+        gone_lines=tuple(judgement.difference.gone),
+    )

@@ -1,0 +1,1 @@
+"""`plan`, `diff`, `apply` and `release`: objects on clusters."""

@@ -1,0 +1,128 @@
+"""`tidegate apply`: make the clusters what the bundle says, after showing what that is."""
+
+import asyncio
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from tidegate.cli.main import FAILURE
+from tidegate.cli.shape import Command
+from tidegate.kinds.integrations.cli.estate import EstateQuery, Phases, confirm, estate_options
+from tidegate.kinds.integrations.cli.objects.apply_text import (
+    result_line,
+    result_lines,
+    unchanged_lines,
+)
+
+if TYPE_CHECKING:
+    from tidegate.kinds.integrations.app.apply import ApplyResult
+    from tidegate.kinds.integrations.app.executor import ObjectResult
+    from tidegate.kinds.integrations.app.plan import ChangePlan
+
+DRY_RUNS = ("none", "client", "server")
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate apply                                      show the plan, ask, and do it
+    tidegate apply --dry-run=server --integration terraform-resources
+    tidegate apply --yes --environment stage            in a pipeline
+    tidegate apply --adopt --shard terraform-resources/ter-int-dev
+    """,
+)
+@estate_options("log.format", "log.level")
+@click.option(
+    "--dry-run",
+    type=click.Choice(DRY_RUNS),
+    default="none",
+    show_default=True,
+    help="client: stop after the plan; server: have the servers decide, and change nothing.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--adopt", is_flag=True, help="Take over objects of other managers.")
+@click.option(
+    "--allow-mass-delete", is_flag=True, help="Allow to remove more than a tenth at once."
+)
+@click.option("--reason", default="", help="Why; kept in the journal.")
+def apply(
+    asked: EstateQuery, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
+) -> None:
+    """Apply the bundle to its clusters, many at once; a broken one stops no other.
+
+    Shows the plan first, and asks. Objects of other managers are unchanged without --adopt, images
+    that a rollout moves are left to it, and at most a tenth is removed at once. Applied
+    twice, it changes nothing the second time. Holds, freezes and pins apply as they do to
+    rollouts. Actions, actor and reason are recorded in the journal. Exits 1 if anything failed.
+    """
+    if not asyncio.run(_apply(asked, dry_run, yes, adopt, allow_mass_delete, reason)):
+        raise click.exceptions.Exit(FAILURE)
+
+
+async def _apply(
+    asked: EstateQuery, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
+) -> bool:
+    """Whether everything succeeded."""
+    from tidegate.kinds.integrations.app.apply import ApplyResult, ready
+    from tidegate.kinds.integrations.app.plan import plan_changes
+    from tidegate.kinds.integrations.cli.objects.plan import request_of
+
+    async with asked.clusters() as find:
+        request = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
+        with Phases() as phases:
+            plan = await plan_changes(asked.view, find, request, phases)
+        _show(asked, plan)
+        acting = len(ready(plan))
+        if acting and dry_run == "none":
+            confirm(_question(acting, plan.restarts), yes)
+        result = ApplyResult(plan=plan)
+        if acting and dry_run != "client":
+            result = await _carry_out(asked, plan, dry_run == "server", reason)
+        for line in unchanged_lines(plan):
+            click.echo(line)
+        for line in result_lines(result, dry_run, adopt):
+            click.echo(line, err=True)
+    return result.ok
+
+
+def _show(asked: EstateQuery, plan: "ChangePlan") -> None:
+    """The plan, on stderr."""
+    from tidegate.cli.output import terminal_width, wants_colour
+    from tidegate.kinds.integrations.cli.objects.change_text import plan_lines
+    from tidegate.kinds.integrations.cli.objects.plan import tell
+
+    colour = wants_colour(asked.settings.color, sys.stderr)
+    for line in plan_lines(plan.changes, width=terminal_width(), colour=colour):
+        click.echo(line, err=True, color=colour)
+    tell(asked, plan)
+
+
+def _question(count: int, restarts: int) -> str:
+    some = f"{count:,} change" + ("" if count == 1 else "s")
+    again = f"{restarts:,} restart" + ("" if restarts == 1 else "s")
+    return f"Make {some}, with {again}?"
+
+
+async def _carry_out(
+    asked: EstateQuery, plan: "ChangePlan", dry_run: bool, reason: str
+) -> "ApplyResult":
+    """Apply, and print each result as it arrives."""
+    from tidegate.cli.action_log import ActionLog
+    from tidegate.cli.progress import Progress
+    from tidegate.kinds.integrations.app.apply import apply_plan, ready, try_plan
+    from tidegate.kinds.integrations.cli.by_hand import recorder
+
+    with closing(ActionLog(asked.settings)) as log, Progress("applying", len(ready(plan))) as bar:
+
+        def heard(result: "ObjectResult") -> None:
+            bar.clear()
+            log.acted(result, dry_run=dry_run)
+            click.echo(result_line(result, " (server dry run)" if dry_run else ""))
+            bar.tell(1)
+
+        if dry_run:
+            return await try_plan(plan, heard)
+        with recorder(asked.settings) as record:
+            return await apply_plan(plan, record, reason, heard)

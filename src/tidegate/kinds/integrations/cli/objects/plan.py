@@ -1,0 +1,142 @@
+"""`tidegate plan` and `tidegate diff`: what would change on the clusters; nothing is changed."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from tidegate.cli.main import FAILURE
+from tidegate.cli.shape import Command, Worded
+from tidegate.kinds.integrations.cli.estate import FORMATS, EstateQuery, Phases, estate_options
+
+if TYPE_CHECKING:
+    from tidegate.kinds.integrations.app.plan import ChangePlan, PlanRequest
+
+_ADOPT = "Plan with --adopt: take over objects of other managers."
+_MASS = "Plan with --allow-mass-delete."
+
+
+@click.command(
+    cls=Worded,
+    words={
+        "upgrades": (
+            "tidegate.kinds.upgrades.cli.plan:plan_upgrades",
+            "What would be written to OpenShift Cluster Manager",
+        ),
+    },
+    examples="""
+    tidegate plan                                              the bundle here, on all its clusters
+    tidegate plan examples/app-interface --integration terraform-resources
+    tidegate plan --revision origin/main --cluster appsrep05ue1 -o json
+    tidegate plan upgrades --org o-payments                    of clusters that upgrade by labels
+    """,
+)
+@estate_options()
+@click.option("--adopt", is_flag=True, help=_ADOPT)
+@click.option("--allow-mass-delete", is_flag=True, help=_MASS)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+def plan(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) -> None:
+    """List what `apply` would do on every cluster, object by object, and how many pods restart.
+
+    The servers do a dry run of each change; nothing is written. Exits 1 if
+    something could not be read or the bundle has errors.
+    """
+    from tidegate.cli.output import emit, terminal_width, wants_colour
+    from tidegate.kinds.integrations.app.plan import plan_document
+    from tidegate.kinds.integrations.cli.objects.change_text import names, plan_lines
+    from tidegate.kinds.integrations.core.workloads.change import ObjectAction
+
+    found = planned(asked, adopt, allow_mass_delete)
+    if output in ("json", "yaml"):
+        emit(plan_document(found), output)
+    elif output == "name":
+        for name in names(e for e in found.changes if e.verb is not ObjectAction.UNCHANGED):
+            click.echo(name)
+    else:
+        colour = wants_colour(asked.settings.color)
+        width = terminal_width()
+        for line in plan_lines(found.changes, wide=output == "wide", width=width, colour=colour):
+            click.echo(line, color=colour)
+    tell(asked, found)
+    if found.failures or not asked.sound:
+        raise click.exceptions.Exit(FAILURE)
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate diff                                  everything, field by field; exit 1 if it differs
+    tidegate diff --shard terraform-resources/ter-int-dev
+    tidegate diff --environment production -o json
+    """,
+)
+@estate_options()
+@click.option("--adopt", is_flag=True, help=_ADOPT)
+@click.option("--allow-mass-delete", is_flag=True, help=_MASS)
+@click.option(
+    "-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True
+)
+def diff(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) -> None:
+    """Show how the clusters differ from the bundle, field by field.
+
+    Exits 1 if something differs, could not be read, or the bundle has errors.
+    """
+    from tidegate.cli.output import emit, wants_colour
+    from tidegate.kinds.integrations.app.plan import plan_document
+    from tidegate.kinds.integrations.cli.objects.change_text import diff_lines, summary
+    from tidegate.kinds.integrations.core.workloads.change import ACTING, ObjectAction
+
+    found = planned(asked, adopt, allow_mass_delete)
+    differing = [each for each in found.changes if each.verb is not ObjectAction.UNCHANGED]
+    if output != "text":
+        emit(plan_document(found, differing=True), output)
+    else:
+        colour = wants_colour(asked.settings.color)
+        for line in diff_lines(differing, colour=colour):
+            click.echo(line, color=colour)
+    tell(asked, found)
+    click.echo(summary(found.changes), err=True)
+    bad = ACTING | {ObjectAction.CONFLICT, ObjectAction.REFUSED}
+    if found.failures or not asked.sound or any(each.verb in bad for each in differing):
+        raise click.exceptions.Exit(FAILURE)
+
+
+def planned(asked: EstateQuery, adopt: bool, allow_mass_delete: bool) -> "ChangePlan":
+    """What would be done."""
+    from tidegate.kinds.integrations.app.plan import plan_changes
+
+    async def run() -> "ChangePlan":
+        async with asked.clusters() as find:
+            with Phases() as phases:
+                wanted = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
+                return await plan_changes(asked.view, find, wanted, phases)
+
+    return asyncio.run(run())
+
+
+def request_of(
+    asked: EstateQuery, *, adopt: bool = False, allow_mass_delete: bool = False
+) -> "PlanRequest":
+    """How to plan, as flags and settings say, under the brakes of this moment."""
+    from tidegate.kinds.integrations.app.plan import PlanRequest
+    from tidegate.kinds.integrations.cli.by_hand import brakes_now
+    from tidegate.wiring import clock
+
+    now = clock().now()
+    return PlanRequest(
+        adopt=adopt,
+        allow_mass_delete=allow_mass_delete,
+        read_pods=bool(asked.settings.registry),
+        concurrency_max=asked.settings.limits_concurrency,
+        brakes=brakes_now(asked.settings, now),
+        now=now,
+    )
+
+
+def tell(asked: EstateQuery, plan: "ChangePlan") -> None:
+    """Print what is wrong with the bundle, what could not be read, and notes."""
+    asked.tell_problems()
+    for line in plan.failures:
+        click.echo(f"Error: {line}", err=True)
+    for line in plan.notes:
+        click.echo(f"note: {line}", err=True)

@@ -1,0 +1,1 @@
+"""`pin`, `unpin` and `get pins` on shards of a bundle."""

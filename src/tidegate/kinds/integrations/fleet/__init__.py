@@ -1,0 +1,1 @@
+"""Images of shards moved on clusters: the fleet that the engine changes."""

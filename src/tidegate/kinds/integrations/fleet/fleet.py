@@ -1,0 +1,325 @@
+"""Integrations as a fleet: every place is a rollout, every unit a target, an image a revision.
+
+Observing reads the bundle, the namespaces and the runs of shards on trial. Acting gives a unit
+its workloads as the bundle has them, with the image that is its turn. What another manager owns,
+and what has an image of its own in the bundle, stays unchanged and says so.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+
+import msgspec
+
+from tidegate.kinds.integrations.core.waves.declaration import declared_of, last_good_of
+from tidegate.kinds.integrations.core.waves.rehearsal import target_of as rehearsal_of
+from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
+from tidegate.kinds.integrations.core.waves.reshape import Reshape
+from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.waves.shard_state import revisions_in, standing_of
+from tidegate.kinds.integrations.core.waves.trial import Trial
+from tidegate.kinds.integrations.core.workloads.estate import (
+    Estate,
+    ManagedPlace,
+    Unit,
+    kind_of,
+)
+from tidegate.kinds.integrations.core.workloads.live import Pod, workload_of
+from tidegate.kinds.integrations.estates_port import Estates
+from tidegate.kinds.integrations.fleet.rehearsal import Rehearsing
+from tidegate.kinds.integrations.fleet.reshard import Resharding
+from tidegate.kinds.integrations.fleet.snapshot import (
+    FRESH_S,
+    WORKLOADS,
+    Find,
+    NamespaceSnapshot,
+    NamespaceSnapshots,
+    Where,
+    where_of,
+)
+from tidegate.kinds.integrations.fleet.trials import Trials
+from tidegate.kinds.integrations.fleet.units import give
+from tidegate.kinds.integrations.runs_port import Runs
+from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.kubernetes.port import (
+    DEPLOYMENT,
+    STATEFUL_SET,
+    ApplyOutcome,
+    NotAllowedError,
+    ResourceKind,
+)
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.plan import ChangeKind
+from tidegate.model.problem import nearest
+from tidegate.model.target import Status, Target
+from tidegate.registry.image import image_named
+
+NOT_OURS = "not Tidegate's; `tidegate apply --adopt` takes it over"
+# Runs end without a word from the cluster: places are looked at again this often.
+LOOK_S = 10.0
+# A list of all rollouts waits for one namespace no longer than this.
+GLANCE_S = 10.0
+
+
+class IntegrationsFleet:
+    """Images of integrations, shard by shard."""
+
+    def __init__(
+        self,
+        estates: Estates,
+        find: Find,
+        runs: Runs,
+        clock: Clock,
+        *,
+        fresh_s: float = FRESH_S,
+        look_s: float = LOOK_S,
+    ) -> None:
+        self._estates = estates
+        self._snapshots = NamespaceSnapshots(find, fresh_s)
+        self._trials = Trials(runs, clock)
+        self._resharding = Resharding(self._snapshots, clock)
+        self._rehearsing = Rehearsing(self._snapshots)
+        self._look_s = look_s
+
+    async def partitions(self) -> list[str]:
+        """The places whose images move by rules, and the sets that are to become others."""
+        estate = await self._estates.read()
+        wheres = list(dict.fromkeys(map(where_of, estate.places)))
+        found = await asyncio.gather(*map(self._glance, wheres))
+        seen = dict(zip(wheres, found, strict=True))
+        for place in estate.places:
+            snapshot = seen[where_of(place)]
+            if snapshot is not None:
+                self._resharding.see(place, snapshot)
+        staged = (place for place in estate.places if place.managed.rollout is not None)
+        return [place.partition for place in staged] + self._resharding.partitions()
+
+    async def _glance(self, where: Where) -> NamespaceSnapshot | None:
+        """What a namespace holds; None if that takes long or fails: a trouble of its own rounds."""
+        try:
+            async with asyncio.timeout(GLANCE_S):
+                return await self._snapshots.of(where)
+        except (OutsideError, TimeoutError, OSError):
+            return None
+
+    def system_of(self, partition: str) -> str:
+        """The cluster a rollout is on: one that fails does not stop the others."""
+        return partition.partition("@")[2].partition(".")[0]
+
+    async def observe(self, partition: str) -> Observation:
+        """What the bundle wants of a place, and where each unit stands."""
+        reshape = self._resharding.of(partition)
+        if reshape is not None:
+            return await self._resharding.observe(reshape)
+        estate, place, rules = await self._place(partition)
+        snapshot = await self._snapshots.of(where_of(place))
+        self._resharding.see(place, snapshot)
+        busy = {
+            unit.name: each for each in self._resharding.under_way(place) for unit in each.units
+        }
+        cluster = self._snapshots.find(place.managed.namespace.cluster)
+        trials = await self._trials.read(place, rules, snapshot, cluster)
+        running = _running(place, snapshot)
+        declared = declared_of(place, rules, running, _others(place, snapshot))
+        rehearsed = await self._rehearsing.report(place, rules, declared.last_good)
+        declared = with_dry_run(place, rules, declared)
+        reports = tuple(
+            _reshaped(unit, busy[unit.name])
+            if unit.name in busy
+            else self._standing(place, unit, rules, snapshot, trials)
+            for unit in place.units
+            # Of a partial reading nothing is concluded from absence.
+            if snapshot.complete or all(each.workload in snapshot.workloads for each in unit.shards)
+        )
+        complete = snapshot.complete and estate.complete
+        return Observation(declared, (*rehearsed, *reports), complete=complete, dated=False)
+
+    def _standing(
+        self,
+        place: ManagedPlace,
+        unit: Unit,
+        rules: ImageRules,
+        snapshot: NamespaceSnapshot,
+        trials: Mapping[str, Trial],
+    ) -> Target:
+        found = standing_of(
+            unit,
+            rules,
+            place.repository,
+            snapshot.workloads,
+            snapshot.pods,
+            trials,
+            self._trials.restarts,
+            place.wanted(unit),
+        )
+        # Without an earlier report: not before its youngest pod.
+        started = [pod.started_at for pod in _pods(unit, snapshot) if pod.started_at is not None]
+        if found.status is not Status.Succeeded or not started:
+            return found
+        return msgspec.structs.replace(found, since=max(started))
+
+    async def act(self, partition: str, task: Task) -> str:
+        """Give a unit its workloads with an image, or take those of one that is gone away."""
+        reshape = self._resharding.of(partition)
+        if reshape is not None:
+            return await self._resharding.act(await self._estates.read(), reshape, task)
+        estate, place, rules = await self._place(partition)
+        if task.target == rehearsal_of(place):
+            running = _running(place, await self._snapshots.of(where_of(place)))
+            return await self._rehearsing.act(place, rules, task, last_good_of(place, running))
+        if task.change.kind is ChangeKind.REMOVE:
+            return await self._remove(place, task.target)
+        unit = place.unit(task.target)
+        if unit is None or task.change.revision is None:
+            raise StaleError(f"{task.target} is not in the bundle any more")
+        where, revision = where_of(place), task.change.revision
+        snapshot = await self._snapshots.of(where)
+        self._resharding.see(place, snapshot)
+        for each in self._resharding.under_way(place):
+            if unit in each.units:
+                raise StaleError(f"{task.target}: {each.words} comes first")
+        self._trials.begin(place, unit, revision, _pods(unit, snapshot))
+        try:
+            done = await give(self._snapshots.find(where[0]), estate.site, place, unit, revision)
+            ended = await self._unstick(place, unit, revision, snapshot)
+        finally:
+            self._snapshots.forget(where)
+        counts = {each: sum(one.outcome is each for one in done) for each in ApplyOutcome}
+        parts = [f"{count} {each.value}" for each, count in counts.items() if count]
+        return ", ".join(parts + ended)
+
+    async def _unstick(
+        self, place: ManagedPlace, unit: Unit, revision: str, snapshot: NamespaceSnapshot
+    ) -> list[str]:
+        """End pods that never got ready where their controller would leave them for ever."""
+        if kind_of(place.managed) != "StatefulSet":
+            return []
+        image = image_named(revision, place.repository)
+        stuck = [
+            pod
+            for pod in _pods(unit, snapshot)
+            if not pod.ready and not pod.ending and pod.image != image
+        ]
+        cluster = self._snapshots.find(place.managed.namespace.cluster)
+        try:
+            ended = [await cluster.end(snapshot.objects[pod.uid]) for pod in stuck]
+        except NotAllowedError:
+            return [f"{stuck[0].name} must be deleted by hand: Tidegate may not"]
+        return [f"{sum(ended)} stuck pods ended"] if any(ended) else []
+
+    async def _remove(self, place: ManagedPlace, target: str) -> str:
+        """Take away what a unit has that the bundle knows no more."""
+        where = where_of(place)
+        cluster = self._snapshots.find(where[0])
+        reading = await cluster.read(where[1], WORKLOADS)
+        if not reading.complete:
+            raise OutsideError(f"{where[0]}: {'; '.join(reading.gaps)}")
+        removed = 0
+        try:
+            for each in reading.objects:
+                if each.ours and workload_of(each.document).unit == target:
+                    removed += await cluster.delete(each)
+        finally:
+            self._snapshots.forget(where)
+        return f"{removed} removed"
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Places whose workloads change, and all of them now and then: runs end in silence."""
+        news: asyncio.Queue[str] = asyncio.Queue()
+        tasks: dict[Where, asyncio.Task[None]] = {}
+        try:
+            while True:
+                estate = await self._estates.read()
+                for where in {where_of(place) for place in estate.places} - tasks.keys():
+                    tasks[where] = asyncio.create_task(self._follow(where, news))
+                for place in estate.places:
+                    if place.managed.rollout is not None:
+                        yield place.partition
+                async for partition in _until(news, self._look_s):
+                    yield partition
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    async def _follow(self, where: Where, news: asyncio.Queue[str]) -> None:
+        """Tell of every workload that changes in a namespace, for good."""
+        while True:
+            try:
+                snapshot = await self._snapshots.of(where)
+                async with asyncio.TaskGroup() as group:
+                    for kind in (DEPLOYMENT, STATEFUL_SET):
+                        after = snapshot.versions.get(kind.name, "")
+                        group.create_task(self._watch(where, kind, after, news))
+            except* (OutsideError, StaleError, OSError):
+                pass
+            await asyncio.sleep(self._look_s)
+            self._snapshots.forget(where)
+
+    async def _watch(
+        self, where: Where, kind: ResourceKind, after: str, news: asyncio.Queue[str]
+    ) -> None:
+        events = self._snapshots.find(where[0]).watch(where[1], kind, after)
+        async with aclosing(events):
+            async for event in events:
+                self._snapshots.forget(where)
+                integration = workload_of(event.object.document).integration
+                estate = await self._estates.read()
+                for place in estate.places:
+                    if where_of(place) == where and place.integration.name == integration:
+                        news.put_nowait(place.partition)
+
+    async def _place(self, partition: str) -> tuple[Estate, ManagedPlace, ImageRules]:
+        estate = await self._estates.read()
+        place = estate.place(partition)
+        if place is None or place.managed.rollout is None:
+            hint = nearest(partition, (each.partition for each in estate.places))
+            raise OutsideError(
+                f"{partition} is not in the bundle, or cannot be read there; "
+                + (hint or "`tidegate validate` says what is wrong")
+            )
+        return estate, place, place.managed.rollout
+
+
+async def _until(news: asyncio.Queue[str], seconds: float) -> AsyncIterator[str]:
+    """What comes in within some time."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while (left := end - loop.time()) > 0:
+        try:
+            partition = await asyncio.wait_for(news.get(), left)
+        except TimeoutError:
+            return
+        yield partition
+
+
+def _reshaped(unit: Unit, reshape: Reshape) -> Target:
+    """A unit that is busy with something else: an image waits until it is done."""
+    return Target(unit.name, Status.Progressing, revision=reshape.words, detail=reshape.words)
+
+
+def _pods(unit: Unit, snapshot: NamespaceSnapshot) -> list[Pod]:
+    return [pod for shard in unit.shards for pod in snapshot.pods.get(shard.workload, ())]
+
+
+def _running(place: ManagedPlace, snapshot: NamespaceSnapshot) -> dict[str, str]:
+    """The revision of every unit whose parts all have one and the same."""
+    found: dict[str, str] = {}
+    for unit in place.units:
+        wanted = place.wanted(unit)
+        revisions = revisions_in(unit, snapshot.workloads, snapshot.pods, wanted, place.repository)
+        if len(revisions) == 1:
+            found[unit.name] = revisions.pop()
+    return found
+
+
+def _others(place: ManagedPlace, snapshot: NamespaceSnapshot) -> dict[str, str]:
+    """Units of which some part is there and is not ours."""
+    return {
+        unit.name: NOT_OURS
+        for unit in place.units
+        for shard in unit.shards
+        if shard.workload in snapshot.objects and not snapshot.objects[shard.workload].ours
+    }
