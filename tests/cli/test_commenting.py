@@ -8,8 +8,8 @@ from click.testing import CliRunner, Result
 
 from tests.folders import Folder
 from tests.git_repos import git
-from tidegate.cli.comment_options import branch_of, key_of, number_in
 from tidegate.cli.main import cli
+from tidegate.cli.merge_requests.comment_options import branch_of, key_of, number_in
 from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import Proposal

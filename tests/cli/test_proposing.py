@@ -11,7 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.git_repos import clone, commit, git, push_change, remote
-from tidegate.cli.proposal_options import FORGE_SETTINGS, Proposing, proposing_options
+from tidegate.cli.merge_requests.proposal_options import (
+    FORGE_SETTINGS,
+    Proposing,
+    proposing_options,
+)
 from tidegate.cli.setting_options import settings_options
 from tidegate.forge.port import Forge
 from tidegate.git.port import Repository

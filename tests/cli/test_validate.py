@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, integration
-from tidegate.cli.findings import FORMATS as RENDERERS
+from tidegate.cli.render.findings import FORMATS as RENDERERS
 from tidegate.kinds.integrations.cli.validate import FORMATS
 from tidegate.wiring import bundle_rules
 

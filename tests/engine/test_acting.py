@@ -8,7 +8,7 @@ from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, make_round, r
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
-from tidegate.kinds.rollouts.core.journal.pending import (
+from tidegate.kinds.rollouts.core.journal.pending_tasks import (
     RETRY_FIRST,
     RETRY_MAX,
     retry_at,

@@ -12,7 +12,7 @@ from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Mode, Outcome
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Task
-from tidegate.kinds.rollouts.core.journal.pending import unwanted
+from tidegate.kinds.rollouts.core.journal.pending_tasks import unwanted
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType

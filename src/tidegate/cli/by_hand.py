@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tidegate.cli.live import opened, signed
-from tidegate.cli.worker_options import brake_book, gatherer
+from tidegate.cli.worker.options import brake_book, gatherer
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.facts import Handled, HandledObject
 from tidegate.model.time import Instant

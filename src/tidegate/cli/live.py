@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import click
 
 from tidegate.app.journals import Journals
-from tidegate.cli.asking import FREE, asked_about
+from tidegate.cli.prompt import FREE, asked_about
 from tidegate.journal.chain import Note
 from tidegate.journal.fact import Fact
 from tidegate.kind_table import rules_of

@@ -15,11 +15,11 @@ from tidegate.cli.shape import LazyGroup, Table
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 _LOOK: Table = {
-    "status": ("tidegate.cli.rollouts:status", "Show what moves, waits or failed, per kind"),
-    "get": ("tidegate.cli.rollouts:get", "List rollouts, shards, clusters, promotions, brakes"),
-    "show": ("tidegate.cli.rollouts:show", "Show one rollout or shard in full"),
-    "why": ("tidegate.cli.why:why", "Explain why each target starts or waits, gate by gate"),
-    "when": ("tidegate.cli.when:when", "Estimate when each target starts and finishes"),
+    "status": ("tidegate.cli.look.status:status", "Show what moves, waits or failed, per kind"),
+    "get": ("tidegate.cli.look.status:get", "List rollouts, shards, clusters, promotions, brakes"),
+    "show": ("tidegate.cli.look.status:show", "Show one rollout or shard in full"),
+    "why": ("tidegate.cli.look.why:why", "Explain why each target starts or waits, gate by gate"),
+    "when": ("tidegate.cli.look.when:when", "Estimate when each target starts and finishes"),
     "logs": (
         "tidegate.kinds.integrations.cli.logs:logs",
         "Print the log lines of shards, with shard and image",
@@ -58,9 +58,12 @@ _CHANGE: Table = {
 }
 
 _STOP: Table = {
-    "hold": ("tidegate.cli.brakes:hold", "Start nothing in a scope until the hold is removed"),
-    "freeze": ("tidegate.cli.brakes:freeze", "Start nothing at certain times"),
-    "block": ("tidegate.cli.brakes:block", "Keep a revision from starting anywhere"),
+    "hold": (
+        "tidegate.cli.brakes.commands:hold",
+        "Start nothing in a scope until the hold is removed",
+    ),
+    "freeze": ("tidegate.cli.brakes.commands:freeze", "Start nothing at certain times"),
+    "block": ("tidegate.cli.brakes.commands:block", "Keep a revision from starting anywhere"),
     "pin": (
         "tidegate.kinds.integrations.cli.pins.command:pin",
         "Keep targets on the revision they run",
@@ -72,7 +75,7 @@ _STOP: Table = {
     "pause": ("tidegate.cli.asks:pause", "Start no more targets of one rollout"),
     "resume": ("tidegate.cli.asks:resume", "Continue a paused rollout"),
     "abort": ("tidegate.cli.asks:abort", "End a rollout"),
-    "free": ("tidegate.cli.free:free", "Release budgets and mutexes of a removed rollout"),
+    "free": ("tidegate.cli.brakes.free:free", "Release budgets and mutexes of a removed rollout"),
 }
 
 _OWNERS: Table = {
@@ -103,12 +106,12 @@ _MERGE_REQUESTS: Table = {
 }
 
 _RUN: Table = {
-    "run": ("tidegate.cli.run:run", "Observe, decide and record; act where --act allows it"),
-    "serve": ("tidegate.cli.serve:serve", "`run` plus HTTP probes and metrics"),
+    "run": ("tidegate.cli.worker.run:run", "Observe, decide and record; act where --act allows it"),
+    "serve": ("tidegate.cli.worker.serve:serve", "`run` plus HTTP probes and metrics"),
     "config": ("tidegate.cli.config:config", "Show the settings and where each comes from"),
     "journal": ("tidegate.cli.journal:journal", "Show, verify, export and compact the journal"),
-    "replay": ("tidegate.cli.replay:replay", "Repeat recorded decisions with today's rules"),
-    "shadow": ("tidegate.cli.replay:shadow", "Compare decisions with those of another system"),
+    "replay": ("tidegate.cli.look.replay:replay", "Repeat recorded decisions with today's rules"),
+    "shadow": ("tidegate.cli.look.replay:shadow", "Compare decisions with those of another system"),
 }
 
 _TOOLS: Table = {

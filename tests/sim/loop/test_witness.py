@@ -14,7 +14,7 @@ from tidegate.kinds.rollouts import news
 from tidegate.kinds.rollouts.core import decide as deciding
 from tidegate.kinds.rollouts.core import gates
 from tidegate.kinds.rollouts.core.budget import Budget
-from tidegate.kinds.rollouts.core.journal import pending
+from tidegate.kinds.rollouts.core.journal import pending_tasks as pending
 from tidegate.kinds.rollouts.core.journal import state as rollout_state
 from tidegate.kinds.rollouts.core.journal.state import world_of
 from tidegate.kinds.rollouts.core.reasons import RolloutReason

@@ -12,9 +12,9 @@ from tidegate.wiring import open_store
 _COMMANDS = {
     "show": ("tidegate.cli.journal.show:show", "Show entries: what, by which actor, when"),
     "verify": ("tidegate.cli.journal.verify:verify", "Check that nothing was changed or lost"),
-    "export": ("tidegate.cli.journal.moving:export", "Write the journal as JSON lines"),
-    "import": ("tidegate.cli.journal.moving:import_", "Read an export, or a backup"),
-    "backup": ("tidegate.cli.journal.moving:backup", "Copy the file of a journal in use"),
+    "export": ("tidegate.cli.journal.transfer:export", "Write the journal as JSON lines"),
+    "import": ("tidegate.cli.journal.transfer:import_", "Read an export, or a backup"),
+    "backup": ("tidegate.cli.journal.transfer:backup", "Copy the file of a journal in use"),
     "compact": ("tidegate.cli.journal.compact:compact", "Drop old entries, keep the state"),
 }
 

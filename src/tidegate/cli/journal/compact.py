@@ -11,7 +11,7 @@ from tidegate.cli.journal import known_partition, opened
 from tidegate.cli.live import confirmed, signed
 from tidegate.cli.main import FAILURE
 from tidegate.cli.moment import moment
-from tidegate.cli.progress import Progress
+from tidegate.cli.render.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.facts import Folded

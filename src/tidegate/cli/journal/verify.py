@@ -5,7 +5,7 @@ import click
 from tidegate.cli.journal import known_partition, opened
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit
-from tidegate.cli.progress import Progress
+from tidegate.cli.render.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.explain.table import layout

@@ -14,7 +14,7 @@ def start(settings: Settings, _seed: int) -> Started | None:
     """
     if not any(each.partition("/")[0] == KIND for each in settings.kinds):
         return None
-    from tidegate.cli.proposal_options import forge_of
+    from tidegate.cli.merge_requests.proposal_options import forge_of
     from tidegate.kinds.promotions.cli.ports import ports_of
     from tidegate.kinds.promotions.kind import PromotionKind
     from tidegate.wiring import clock

@@ -19,7 +19,7 @@ from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.counts import count
 from tidegate.kinds.rollouts.core.explain.notices import due
 from tidegate.kinds.rollouts.core.explain.view import rollout_view
-from tidegate.kinds.rollouts.core.journal import pending, record, replay, state
+from tidegate.kinds.rollouts.core.journal import pending_tasks, record, replay, state
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Task
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.journal.stop import stopped_by
@@ -109,27 +109,27 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
 
     def due(self, known: RolloutState, now: Instant) -> Sequence[Sequence[AnyTask]]:
         """Tasks without an outcome whose time has come."""
-        return (pending.due_tasks(known, now),)
+        return (pending_tasks.due_tasks(known, now),)
 
     def overdue(self, known: RolloutState, now: Instant) -> Sequence[AnyTask]:
         """Tasks that were not tried for too long."""
-        return pending.overdue_tasks(known, now)
+        return pending_tasks.overdue_tasks(known, now)
 
     def retry_at(self, known: RolloutState) -> Instant | None:
         """When the next pending task is tried."""
-        return pending.next_retry(known)
+        return pending_tasks.next_retry(known)
 
     def withheld(
         self, known: RolloutState, tasks: Sequence[AnyTask], allow_mass_removal: bool
     ) -> Mapping[str, str]:
         """Removals of too many targets at once."""
         mine = [task for task in tasks if isinstance(task, Task)]
-        return pending.withheld_removals(known, mine, allow_mass_removal)
+        return pending_tasks.withheld_removals(known, mine, allow_mass_removal)
 
     def unwanted(self, known: RolloutState, task: AnyTask) -> str:
         """Why a task is no longer wanted."""
         assert isinstance(task, Task)
-        return pending.unwanted(known, task)
+        return pending_tasks.unwanted(known, task)
 
     def labels(self, known: RolloutState) -> Mapping[str, Mapping[str, str]]:
         """The labels that are declared."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidegate.cli.asking import agreed
 from tidegate.cli.main import FAILURE
+from tidegate.cli.prompt import agreed
 from tidegate.cli.setting_options import settings_options
 from tidegate.settings.settings import Merged, Settings
 
@@ -82,7 +82,7 @@ class EstateQuery:
         import asyncio
 
         from tidegate import wiring
-        from tidegate.cli.progress import Progress
+        from tidegate.cli.render.progress import Progress
         from tidegate.kinds.integrations.app.estate import read_estate
         from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
         from tidegate.kinds.integrations.core.sharding.selection import Selection
@@ -154,7 +154,7 @@ class Phases:
 
     def __call__(self, words: str, total: int) -> Callable[[int], None]:
         """Begin a phase; called back with how many more are done."""
-        from tidegate.cli.progress import Progress
+        from tidegate.cli.render.progress import Progress
 
         self._open.close()
         return self._open.enter_context(Progress(words, total)).tell

@@ -58,7 +58,7 @@ class Revisions:
     def comparison(self) -> "RevisionComparison":
         """Both sides, read."""
         from tidegate import wiring
-        from tidegate.cli.progress import Progress
+        from tidegate.cli.render.progress import Progress
         from tidegate.kinds.integrations.app.comparison import compare
         from tidegate.kinds.integrations.cli.site import site_of
 

@@ -31,9 +31,9 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
     Exits 1 if there is an error.
     """
     from tidegate import wiring
-    from tidegate.cli import findings
     from tidegate.cli.output import emit
-    from tidegate.cli.progress import Progress
+    from tidegate.cli.render import findings
+    from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.validation import validate as check
 
     tree = wiring.open_tree(folder, revision)

@@ -23,7 +23,7 @@ SETTINGS = (
 def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
     """The ports; the repository of the bundle is opened and, if wanted, fetched."""
     from tidegate import wiring
-    from tidegate.cli.change_reach import IntegrationReach
+    from tidegate.cli.merge_requests.change_reach import IntegrationReach
     from tidegate.kinds.promotions.app.ports import PromotionPorts
 
     folder = Path(settings.bundle)
@@ -98,7 +98,7 @@ def _or(remedy: str) -> Iterator[None]:
 
 
 def _fetch(repository: "Repository", what: str) -> None:
-    from tidegate.cli.progress import Waiting
+    from tidegate.cli.render.progress import Waiting
 
     with Waiting(f"fetching {what}"):
         repository.fetch()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.cli.main import FAILURE
-from tidegate.cli.proposal_options import Proposing, proposing_options
+from tidegate.cli.merge_requests.proposal_options import Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import LazyGroup
 from tidegate.kinds.promotions.cli.ports import SETTINGS

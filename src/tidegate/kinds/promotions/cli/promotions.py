@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.cli.main import FAILURE
+from tidegate.cli.merge_requests.proposal_options import forge_of
 from tidegate.cli.output import emit, terminal_width
-from tidegate.cli.proposal_options import forge_of
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.kinds.promotions.cli.ports import SETTINGS, ports_of

@@ -2,7 +2,7 @@
 
 import click
 
-from tidegate.cli.proposal_options import Proposing, proposing_options
+from tidegate.cli.merge_requests.proposal_options import Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.kinds.promotions.cli.ports import SETTINGS

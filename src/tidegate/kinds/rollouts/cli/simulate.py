@@ -19,7 +19,7 @@ from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
 from tidegate.model.errors import UserError
 from tidegate.model.problem import nearest
 from tidegate.model.time import SECOND
-from tidegate.simulation.folding import folded
+from tidegate.simulation.line_wrap import folded
 
 ROLLOUT_FAILED = 3
 # What a line of a story goes on with, beneath its clock and its mark.

@@ -5,7 +5,7 @@ A target that some brake holds takes no slot: it would keep others waiting while
 
 from collections.abc import Callable
 
-from tidegate.kinds.rollouts.core.braking import Braking, Gates
+from tidegate.kinds.rollouts.core.brakes import Braking, Gates
 from tidegate.kinds.rollouts.core.census import Census, Verdicts
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots

@@ -15,7 +15,7 @@ import msgspec
 from tidegate.gates.claims import Claim
 from tidegate.kinds.rollouts.core import gates
 from tidegate.kinds.rollouts.core.admit import admit
-from tidegate.kinds.rollouts.core.braking import Braking, brake
+from tidegate.kinds.rollouts.core.brakes import Braking, brake
 from tidegate.kinds.rollouts.core.budget import Budget, count_failures
 from tidegate.kinds.rollouts.core.census import Census, Verdicts, take_census
 from tidegate.kinds.rollouts.core.course import Course, Mode, course_of_newest, course_under_way

@@ -11,7 +11,7 @@ import enum
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.braking import Braking, Gates
+from tidegate.kinds.rollouts.core.brakes import Braking, Gates
 from tidegate.kinds.rollouts.core.course import Course
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots, size_outside

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
+from tidegate.cli.look.status import FORMATS
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
-from tidegate.cli.rollouts import FORMATS
 from tidegate.cli.shape import Command
 from tidegate.documents.reader import Reader
 from tidegate.documents.selector_doc import read_selector

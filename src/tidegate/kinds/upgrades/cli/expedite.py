@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from tidegate.cli.brakes import remover, scope_of
-from tidegate.cli.braking import common, known_as, read_one, scope_options, set_down
+from tidegate.cli.brakes.commands import remover, scope_of
+from tidegate.cli.brakes.recorder import common, known_as, read_one, scope_options, set_down
 from tidegate.cli.live import confirmed, opened
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup

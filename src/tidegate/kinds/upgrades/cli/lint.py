@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from tidegate.cli.findings import annotation
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
+from tidegate.cli.render.findings import annotation
 from tidegate.cli.shape import Command
 from tidegate.kinds.upgrades.cli.look.flags import Asked, ground_options
 from tidegate.kinds.upgrades.core.lint.finding import Finding

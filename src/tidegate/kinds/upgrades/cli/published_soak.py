@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from tidegate import wiring
-from tidegate.cli.progress import Waiting
+from tidegate.cli.render.progress import Waiting
 from tidegate.kinds.upgrades.wire.published_soak import Soak, read_soak
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem

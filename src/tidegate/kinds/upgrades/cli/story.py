@@ -26,7 +26,7 @@ from tidegate.kinds.upgrades.simulated.events import SILENT, Event, Watch, of_ha
 from tidegate.kinds.upgrades.simulated.story import Story
 from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant, format_age, format_instant
-from tidegate.simulation.folding import folded
+from tidegate.simulation.line_wrap import folded
 
 STORY, TABLE, JSON = "story", "table", "json"
 # A story is read more easily in lines that are not too long.

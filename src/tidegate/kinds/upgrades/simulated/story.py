@@ -13,7 +13,7 @@ from tidegate.kinds.upgrades.ocm.simulated.happenings import What
 from tidegate.kinds.upgrades.simulated.events import ASIDE, FREED, HELD, SILENT, Event
 from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant
-from tidegate.simulation.folding import folded
+from tidegate.simulation.line_wrap import folded
 
 _MINUTE = 60 * SECOND
 # As long as "Mon 02 08:00".

@@ -152,7 +152,7 @@ def _faults() -> Iterator[None]:
 
 def _tell(compared: Revisions, output: str) -> None:
     """What is newly wrong, before anything else; and what is not known."""
-    from tidegate.cli import findings
+    from tidegate.cli.render import findings
 
     new = compared.comparison.new_findings
     if new and output == "table":

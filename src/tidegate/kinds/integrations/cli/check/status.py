@@ -60,7 +60,7 @@ class CommitStatus:
             click.echo(f"warning: the commit's status is not set: {error}", err=True)
 
     async def _tell(self, status: CheckStatus) -> None:
-        from tidegate.cli.proposal_options import forge_of
+        from tidegate.cli.merge_requests.proposal_options import forge_of
 
         forge = forge_of(self._settings, self._url)
         try:

@@ -76,7 +76,7 @@ def simulate(
 def _namespaces(folder: Path) -> dict[str, set[str]]:
     """The clusters of managed integrations, and the namespaces those run in."""
     from tidegate import wiring
-    from tidegate.cli.progress import Progress
+    from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.validation import cluster_namespaces
 
     tree = wiring.open_tree(folder)

@@ -109,8 +109,8 @@ async def _carry_out(
     asked: EstateQuery, plan: "ChangePlan", dry_run: bool, reason: str
 ) -> "ApplyResult":
     """Apply, and print each result as it arrives."""
-    from tidegate.cli.action_log import ActionLog
-    from tidegate.cli.progress import Progress
+    from tidegate.cli.render.action_log import ActionLog
+    from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.apply import apply_plan, ready, try_plan
     from tidegate.kinds.integrations.cli.by_hand import recorder
 

@@ -31,8 +31,8 @@ def release(asked: EstateQuery, yes: bool, reason: str) -> None:
 
 
 async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
-    from tidegate.cli.action_log import ActionLog
-    from tidegate.cli.progress import Progress
+    from tidegate.cli.render.action_log import ActionLog
+    from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.apply import ours, release_objects
     from tidegate.kinds.integrations.app.executor import BAD, ObjectResult
     from tidegate.kinds.integrations.app.plan import PlanRequest, plan_changes

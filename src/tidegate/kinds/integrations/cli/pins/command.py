@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidegate.cli.merge_requests.proposal_options import (
+    FORGE_SETTINGS,
+    Proposing,
+    proposing_options,
+)
 from tidegate.cli.output import emit
-from tidegate.cli.proposal_options import FORGE_SETTINGS, Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.settings.settings import Merged
@@ -236,7 +240,7 @@ def plan_lines(plan: "PinPlan") -> Iterator[str]:
 
 def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     """The brake: targets stay where they are."""
-    from tidegate.cli.braking import add, common, scope_document
+    from tidegate.cli.brakes.recorder import add, common, scope_document
     from tidegate.cli.live import opened
     from tidegate.kinds.integrations.core.review.notes import expiry_of
     from tidegate.model.counted import counted
@@ -325,7 +329,7 @@ def unpin(
 
 
 def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
-    from tidegate.cli.braking import lift
+    from tidegate.cli.brakes.recorder import lift
     from tidegate.cli.live import opened
     from tidegate.model.target import bare
     from tidegate.wiring import clock

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate import wiring
-from tidegate.cli.proposal_options import Proposing
+from tidegate.cli.merge_requests.proposal_options import Proposing
 from tidegate.kinds.integrations.app.pins.plan import PinPlan
 from tidegate.kinds.integrations.app.pins.planner import files_on, reader
 from tidegate.kinds.integrations.app.pins.proposal import proposal_of

@@ -84,7 +84,7 @@ def bundle_if_any(merged: Merged) -> "EstateQuery | None":
 
 def _of_journal(merged: Merged, *, needed: bool) -> "list[JournalPin]":
     """Pins that were set by hand; none where there is no journal and a bundle was read."""
-    from tidegate.cli.brake_list import covers, listed
+    from tidegate.cli.brakes.list_text import covers, listed
     from tidegate.cli.live import opened
     from tidegate.model.errors import TidegateError
     from tidegate.wiring import clock

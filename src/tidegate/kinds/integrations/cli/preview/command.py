@@ -4,8 +4,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.comment_options import FORGE_SETTINGS, Commenting, commenting_options
 from tidegate.cli.main import FAILURE
+from tidegate.cli.merge_requests.comment_options import (
+    FORGE_SETTINGS,
+    Commenting,
+    commenting_options,
+)
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
@@ -52,9 +56,9 @@ def preview(
 
 
 def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Prospect":
+    from tidegate.cli.look.pace import usual_pace
     from tidegate.cli.moment import point
-    from tidegate.cli.pace import usual_pace
-    from tidegate.cli.worker_options import brake_book
+    from tidegate.cli.worker.options import brake_book
     from tidegate.kinds.integrations.app.preview.question import preview
     from tidegate.kinds.integrations.cli.by_hand import any_store
     from tidegate.wiring import clock
@@ -94,7 +98,7 @@ def _show(found: "Prospect", output: str) -> None:
 
 def _comment(compared: Revisions, found: "Prospect", commenting: Commenting) -> None:
     """Write it as a comment on the merge request."""
-    from tidegate.cli.comment_options import key_of
+    from tidegate.cli.merge_requests.comment_options import key_of
     from tidegate.kinds.integrations.cli.preview.markdown import markdown
 
     key = key_of("preview", found.prefix)

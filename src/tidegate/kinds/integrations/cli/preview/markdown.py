@@ -6,7 +6,7 @@ first, and say so.
 
 from collections.abc import Iterator
 
-from tidegate.cli.findings import said
+from tidegate.cli.render.findings import said
 from tidegate.explain.markup import code, folded, table
 from tidegate.kinds.integrations.app.preview import words
 from tidegate.kinds.integrations.app.preview.prospect import Prospect

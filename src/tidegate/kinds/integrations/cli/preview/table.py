@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from tidegate.cli.findings import text as findings_text
+from tidegate.cli.render.findings import text as findings_text
 from tidegate.explain.table import Row, layout
 from tidegate.kinds.integrations.app.preview import words
 from tidegate.kinds.integrations.app.preview.prospect import Prospect

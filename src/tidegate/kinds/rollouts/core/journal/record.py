@@ -10,7 +10,7 @@ from hashlib import blake2b
 from tidegate.gates.ask import Purpose
 from tidegate.journal.facts import Bound, Mode
 from tidegate.journal.keys import task_key
-from tidegate.kinds.rollouts.core.braking import PURPOSES
+from tidegate.kinds.rollouts.core.brakes import PURPOSES
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand, Task
 from tidegate.kinds.rollouts.core.journal.state import RolloutState

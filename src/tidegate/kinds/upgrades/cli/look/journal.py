@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from tidegate.cli.live import opened
-from tidegate.cli.worker_options import brake_book
+from tidegate.cli.worker.options import brake_book
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState

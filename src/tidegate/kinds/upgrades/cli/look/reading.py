@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from tidegate import wiring
-from tidegate.cli.progress import Progress
+from tidegate.cli.render.progress import Progress
 from tidegate.kinds.upgrades.app.reading import Read
 from tidegate.kinds.upgrades.cli.look.flags import Asked, moment
 from tidegate.kinds.upgrades.core.service import Registration

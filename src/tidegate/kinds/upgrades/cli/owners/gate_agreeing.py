@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from tidegate.cli.asking import asked_about
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit
+from tidegate.cli.prompt import asked_about
 from tidegate.cli.shape import Command
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.gates import Outlook, look_ahead, short_name

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.asking import asked_about
+from tidegate.cli.prompt import asked_about
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.kinds.upgrades.cli.owners.policy_sync_text import Turn, finish, show, tell_left
@@ -188,7 +188,7 @@ async def _carried_out(turns: Sequence[Turn], manner: Manner) -> "dict[str, tupl
 
 
 async def _write(turn: Turn) -> "tuple[Written, ...]":
-    from tidegate.cli.progress import Progress
+    from tidegate.cli.render.progress import Progress
     from tidegate.kinds.upgrades.app.labelling import write
 
     total = sum(len(each.edits) for each in turn.changes)

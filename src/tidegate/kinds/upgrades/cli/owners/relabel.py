@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from tidegate.cli.asking import asked_about
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit
+from tidegate.cli.prompt import asked_about
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.cli.owners.tenancy import Declared, Tenant, look
 from tidegate.kinds.upgrades.core.labels.label_check import check
@@ -163,7 +163,7 @@ def _asked(declared: Declared, changes: Sequence[Change], manner: Manner) -> boo
 
 
 async def _write(manager: "ManagedClusters", changes: Sequence[Change]) -> "tuple[Written, ...]":
-    from tidegate.cli.progress import Progress
+    from tidegate.cli.render.progress import Progress
     from tidegate.kinds.upgrades.app.labelling import write
 
     with Progress("writing labels", sum(len(each.edits) for each in changes)) as progress:

@@ -10,7 +10,7 @@ from typing import IO
 import click
 
 from tidegate.cli.journal import opened
-from tidegate.cli.progress import Progress
+from tidegate.cli.render.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.chain import Entry

@@ -8,12 +8,12 @@ import click
 from tidegate.app.journals import Decision
 from tidegate.app.rollouts import details_of, target_details
 from tidegate.cli.live import journals, opened
+from tidegate.cli.look.view_text import group_rows as view_groups
+from tidegate.cli.look.view_text import target_rows as view_targets
+from tidegate.cli.look.view_text import target_tree as view_tree
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.cli.view_text import group_rows as view_groups
-from tidegate.cli.view_text import target_rows as view_targets
-from tidegate.cli.view_text import target_tree as view_tree
 from tidegate.documents.files import files_beside, is_file, located, read_document
 from tidegate.documents.strict_yaml import Document
 from tidegate.explain.table import layout

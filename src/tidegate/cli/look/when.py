@@ -6,8 +6,8 @@ import click
 
 from tidegate.app.documents import RolloutDates, TargetDates
 from tidegate.cli.live import journals, opened
+from tidegate.cli.look.pace import usual_pace
 from tidegate.cli.output import emit, terminal_width
-from tidegate.cli.pace import usual_pace
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import is_file, read_document

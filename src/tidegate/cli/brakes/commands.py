@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tidegate.app.reach import Reach
-from tidegate.cli.braking import (
+from tidegate.cli.brakes.recorder import (
     add,
     common,
     find_brakes,
@@ -40,8 +40,8 @@ SPANS_SHOWN = 3
 @click.command(
     cls=LazyGroup,
     commands_by_name={
-        "add": ("tidegate.cli.brakes:add_hold", "Start nothing in its scope from now on"),
-        "remove": ("tidegate.cli.brakes:remove_hold", "Remove holds"),
+        "add": ("tidegate.cli.brakes.commands:add_hold", "Start nothing in its scope from now on"),
+        "remove": ("tidegate.cli.brakes.commands:remove_hold", "Remove holds"),
     },
     examples="""
     tidegate hold add inc-42 --everything --reason "incident 42"
@@ -92,9 +92,15 @@ def scope_of(rest: dict[str, Any]) -> dict[str, Any]:
 @click.command(
     cls=LazyGroup,
     commands_by_name={
-        "add": ("tidegate.cli.brakes:add_freeze", "Start nothing in its scope at these times"),
-        "exempt": ("tidegate.cli.brakes:exempt", "Exempt targets from a freeze, for a time"),
-        "remove": ("tidegate.cli.brakes:remove_freeze", "Remove freezes"),
+        "add": (
+            "tidegate.cli.brakes.commands:add_freeze",
+            "Start nothing in its scope at these times",
+        ),
+        "exempt": (
+            "tidegate.cli.brakes.commands:exempt",
+            "Exempt targets from a freeze, for a time",
+        ),
+        "remove": ("tidegate.cli.brakes.commands:remove_freeze", "Remove freezes"),
     },
     examples="""
     tidegate freeze add year-end -l env=prod --from 2026-12-20T18:00 --to 2027-01-04T08:00 \\
@@ -201,8 +207,8 @@ def exempt(
 @click.command(
     cls=LazyGroup,
     commands_by_name={
-        "add": ("tidegate.cli.brakes:add_block", "Keep a revision from starting"),
-        "remove": ("tidegate.cli.brakes:remove_block", "Remove blocks"),
+        "add": ("tidegate.cli.brakes.commands:add_block", "Keep a revision from starting"),
+        "remove": ("tidegate.cli.brakes.commands:remove_block", "Remove blocks"),
     },
     examples="""
     tidegate block add 4.17.2 --reason "loses volumes"

@@ -132,7 +132,7 @@ class Proposing:
     ) -> "ProposedChange":
         import asyncio
 
-        from tidegate.cli.progress import Waiting
+        from tidegate.cli.render.progress import Waiting
         from tidegate.propose.change import Upto
 
         furthest = next(name for name, wanted in self._offers.items() if wanted)

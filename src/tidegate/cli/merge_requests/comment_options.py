@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidegate.cli.proposal_options import FORGE_SETTINGS
+from tidegate.cli.merge_requests.proposal_options import FORGE_SETTINGS
 from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Commenting:
             return
         import asyncio
 
-        from tidegate.cli.progress import Waiting
+        from tidegate.cli.render.progress import Waiting
 
         with Waiting("commenting"):
             number = asyncio.run(self._say(key, text, folder, settings, head))
@@ -72,7 +72,7 @@ class Commenting:
         import os
 
         from tidegate import wiring
-        from tidegate.cli.proposal_options import forge_of
+        from tidegate.cli.merge_requests.proposal_options import forge_of
 
         forge = forge_of(settings, wiring.repository(folder).url)
         try:

@@ -16,7 +16,7 @@ from tidegate.api.server import Server, address, bind
 from tidegate.cli.live import opened
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
-from tidegate.cli.worker_options import (
+from tidegate.cli.worker.options import (
     brake_book,
     executor,
     gatherer,

@@ -6,10 +6,10 @@ from tidegate.app import rollouts as app
 from tidegate.app.documents import RolloutList, StatusReport
 from tidegate.app.journals import Decision
 from tidegate.cli.live import journals, opened
+from tidegate.cli.look.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.cli.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.explain.table import layout
 from tidegate.explain.view import PartitionView
 from tidegate.model.time import format_age
@@ -70,7 +70,7 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
 @click.command(
     cls=LazyGroup,
     commands_by_name={
-        "rollouts": ("tidegate.cli.rollouts:get_rollouts", "Rollouts and their progress"),
+        "rollouts": ("tidegate.cli.look.status:get_rollouts", "Rollouts and their progress"),
         "shards": (
             "tidegate.kinds.integrations.cli.shards:get_shards",
             "Shards: declared and running image, and why",
@@ -83,15 +83,18 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
             "tidegate.kinds.promotions.cli.promotions:get_promotions",
             "Which version is in which environment",
         ),
-        "holds": ("tidegate.cli.rollouts:get_holds", "Holds, until they are removed"),
-        "freezes": ("tidegate.cli.rollouts:get_freezes", "Times at which nothing starts"),
-        "blocks": ("tidegate.cli.rollouts:get_blocks", "Revisions that start nowhere"),
-        "expedites": ("tidegate.cli.rollouts:get_expedites", "Versions that skip soak and windows"),
+        "holds": ("tidegate.cli.look.status:get_holds", "Holds, until they are removed"),
+        "freezes": ("tidegate.cli.look.status:get_freezes", "Times at which nothing starts"),
+        "blocks": ("tidegate.cli.look.status:get_blocks", "Revisions that start nowhere"),
+        "expedites": (
+            "tidegate.cli.look.status:get_expedites",
+            "Versions that skip soak and windows",
+        ),
         "pins": (
             "tidegate.kinds.integrations.cli.pins.pin_list:get_pins",
             "Pinned targets and shards, and why",
         ),
-        "claims": ("tidegate.cli.rollouts:get_claims", "Holders of budgets and mutexes"),
+        "claims": ("tidegate.cli.look.status:get_claims", "Holders of budgets and mutexes"),
     },
     examples="""
     tidegate get rollouts
@@ -127,7 +130,7 @@ def _getter(what: str, text: str) -> click.Command:
                     found = [known.find(name)] if name else list(known.all())
                     _list(found, output, no_headers, wants_colour(color))
                 else:
-                    from tidegate.cli.brake_list import list_brakes
+                    from tidegate.cli.brakes.list_text import list_brakes
 
                     list_brakes(store, what, name, output, no_headers)
 

@@ -7,7 +7,7 @@ import click
 
 from tidegate.cli.live import opened
 from tidegate.cli.shape import Command
-from tidegate.cli.worker_options import (
+from tidegate.cli.worker.options import (
     brake_book,
     executor,
     gatherer,

@@ -1,0 +1,1 @@
+"""`hold`, `freeze`, `block`, `free`: brakes set, listed and lifted."""

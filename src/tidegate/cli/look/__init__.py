@@ -1,0 +1,1 @@
+"""`status`, `get`, `show`, `why`, `when`, `replay`: commands that only read."""

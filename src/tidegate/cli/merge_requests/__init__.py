@@ -1,0 +1,1 @@
+"""Options and steps shared by commands that propose a change or comment on one."""

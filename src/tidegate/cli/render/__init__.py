@@ -1,0 +1,1 @@
+"""Findings, progress and actions as text, for the commands of every kind."""

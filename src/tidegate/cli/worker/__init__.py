@@ -1,0 +1,1 @@
+"""`run` and `serve`: the commands that start a worker."""
