@@ -68,10 +68,10 @@ STRATEGIES = {
 }
 
 COMPAT_STRATEGIES = {
-    "All": compat.Strategy("All", "10m", failures_max="10%"),
-    "Progressive": compat.Strategy("Progressive", "10m", Duration(0), "10%", "10%"),
-    "PerGroup": compat.Strategy("ProgressivePerGroup", "10m", failures_max="10%"),
-    "ProgMand": compat.Strategy(
+    "All": compat.CompatStrategy("All", "10m", failures_max="10%"),
+    "Progressive": compat.CompatStrategy("Progressive", "10m", Duration(0), "10%", "10%"),
+    "PerGroup": compat.CompatStrategy("ProgressivePerGroup", "10m", failures_max="10%"),
+    "ProgMand": compat.CompatStrategy(
         "Progressive", "10m", Duration(0), "10%", "10%", (compat.GroupKey("group-0"),)
     ),
 }
@@ -114,18 +114,19 @@ class Fleet(msgspec.Struct, frozen=True):
             rollout=_ROLLOUT,
         )
 
-    def compat_world(self) -> compat.World:
+    def compat_world(self) -> compat.CompatWorld:
         """The world of the compat rules."""
         keys = [compat.GroupKey(one.name, one.index) for one in self.memberships]
         groups = [
-            compat.Group(key, one.clusters) for key, one in zip(keys, self.memberships, strict=True)
+            compat.CompatGroup(key, one.clusters)
+            for key, one in zip(keys, self.memberships, strict=True)
         ]
         home = {name: group.key for group in groups for name in group.clusters}
         statuses = [
             compat.ClusterStatus(one.name, one.status.name, one.since, home[one.name])
             for one in self.statuses
         ]
-        return compat.World(groups, statuses, COMPAT_STRATEGIES[self.scenario.strategy])
+        return compat.CompatWorld(groups, statuses, COMPAT_STRATEGIES[self.scenario.strategy])
 
 
 def lay_out(scenario: Scenario, size: int) -> Fleet:

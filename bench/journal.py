@@ -20,10 +20,10 @@ import msgspec
 
 from bench.table import Report, count, draw, times
 from bench.timing import Effort
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Mode, Outcome
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed, Stand
+from tidegate.journal.facts import Acted, Mode, TaskOutcome
+from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetsObserved, TargetStanding
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.target import Status, Target
@@ -54,7 +54,9 @@ class Row(msgspec.Struct, frozen=True):
 
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure every kind of work on every kind of store."""
-    notes = [Note(Instant(_START + n), "tidegate", _fact(n)) for n in range(effort.sizes[-1])]
+    notes = [
+        JournalNote(Instant(_START + n), "tidegate", _fact(n)) for n in range(effort.sizes[-1])
+    ]
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         say("journal: SQLite")
@@ -70,17 +72,17 @@ def _fact(number: int) -> Fact:
     names = [f"cluster-{(number + step) % 1000:04d}" for step in range(3)]
     if number % 10 == 0:
         reports = tuple(Target(name, Status.Succeeded, _START, "v2") for name in names)
-        return Observed(reports=reports)
+        return TargetsObserved(reports=reports)
     if number % 10 == 1:
         verdicts = (("order", "wait", "EarlierGroupUnfinished", None),)
-        changed = tuple(Stand(name, verdicts) for name in names)
+        changed = tuple(TargetStanding(name, verdicts) for name in names)
         return Decided(
             now=_START, mode=Mode.ACT, summary=Summary.PROGRESSING, changed=changed, digest="0" * 32
         )
-    return Acted(key=f"{_PARTITION}/{number}", target=names[0], outcome=Outcome.DONE)
+    return Acted(key=f"{_PARTITION}/{number}", target=names[0], outcome=TaskOutcome.DONE)
 
 
-def _measure(kind: str, address: Callable[[int], str], notes: list[Note]) -> Iterator[Row]:
+def _measure(kind: str, address: Callable[[int], str], notes: list[JournalNote]) -> Iterator[Row]:
     """Append to new stores, then read the last of them in every way there is."""
     for size, some in ((1_000, notes), (100, notes[: len(notes) // 4]), (1, notes[:SINGLES])):
         rounds = []
@@ -111,7 +113,7 @@ def _row(kind: str, work: str, entries: int, rounds: list[tuple[float, float]]) 
     return Row(kind, work, entries, entries / wall, entries / cpu, GOALS.get(work))
 
 
-def _append(store: Archive, partition: str, notes: list[Note], size: int) -> None:
+def _append(store: Archive, partition: str, notes: list[JournalNote], size: int) -> None:
     head = store.head(partition)
     for first in range(0, len(notes), size):
         head = store.append(partition, notes[first : first + size], after=head)

@@ -13,9 +13,9 @@ import msgspec
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms
 from tidegate.kinds.policies.core.placement import (
-    Cluster,
     DeclaredGroup,
     Placement,
+    PlacementCluster,
     scheduler_groups,
     stable_groups,
 )
@@ -82,8 +82,8 @@ def _placement() -> Placement:
     return Placement("fleet", declared, Limit(10, percent=True))
 
 
-def _cluster(i: int) -> Cluster:
-    return Cluster(f"cluster-{i:07d}", {LABEL: TIERS[i % len(TIERS)]})
+def _cluster(i: int) -> PlacementCluster:
+    return PlacementCluster(f"cluster-{i:07d}", {LABEL: TIERS[i % len(TIERS)]})
 
 
 def _table(rows: list[Row]) -> str:

@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tidegate.api.server import Server, bind
-from tidegate.explain.notice import Happening, Notice
+from tidegate.api.server import ApiServer, bind
+from tidegate.explain.notice import Notice, NoticeKind
 from tidegate.model.errors import OutsideError
 from tidegate.notify.webhook import ATTEMPTS_MAX, TEXT_MAX, Webhook, text_of
 
 TEMPLATE = "${rollout} ${revision} ${what}: ${why}"
 STOP = Notice(
-    "simulated/demo", Happening.STOP, "v2", ("stopped",), "2 failures, 0 allowed", ("@v2/stop/x",)
+    "simulated/demo", NoticeKind.STOP, "v2", ("stopped",), "2 failures, 0 allowed", ("@v2/stop/x",)
 )
 
 
@@ -45,7 +45,7 @@ class Receiver:
 async def receiving(receiver: Receiver) -> AsyncIterator[str]:
     """Its address; the path is a secret."""
     with bind("127.0.0.1", 0) as ear:
-        server = Server(Starlette(routes=[Route("/s3cret", receiver.take, methods=["POST"])]))
+        server = ApiServer(Starlette(routes=[Route("/s3cret", receiver.take, methods=["POST"])]))
         task = asyncio.create_task(server.serve([ear]))
         try:
             yield "http://{}:{}/s3cret".format(*ear.getsockname())
@@ -119,7 +119,7 @@ def test_no_error_tells_the_address() -> None:
 
 def test_names_from_outside_are_no_links_and_no_mentions() -> None:
     """A target called <!channel> wakes nobody up; the template's own marks stay."""
-    bad = Notice("x/y", Happening.FAILURE, "v2", ("<!channel>",), "a & b", ("k",))
+    bad = Notice("x/y", NoticeKind.FAILURE, "v2", ("<!channel>",), "a & b", ("k",))
     text = text_of(string.Template("<https://runbook|look> ${subjects}: ${why}"), bad)
     assert text == "<https://runbook|look> &lt;!channel&gt;: a &amp; b"
 
@@ -127,7 +127,7 @@ def test_names_from_outside_are_no_links_and_no_mentions() -> None:
 def test_a_long_message_is_cut() -> None:
     """Chats refuse what is too long; five subjects are named and the others counted."""
     many = tuple(f"cluster-{i}" for i in range(1000))
-    one = Notice("x/y", Happening.FAILURE, "v2", many, "w" * 9000, ("k",))
+    one = Notice("x/y", NoticeKind.FAILURE, "v2", many, "w" * 9000, ("k",))
     assert len(text_of(string.Template("${why}"), one)) == TEXT_MAX
     named = text_of(string.Template("${subjects}"), one)
     assert named.endswith("cluster-3, cluster-4 and 995 more")

@@ -13,11 +13,16 @@ from pathlib import Path
 import pytest
 
 from tidegate.cli.main import main
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Asked, Braked, Mode, Outcome, Verb
+from tidegate.journal.facts import Acted, Asked, Braked, Mode, TaskOutcome, Verb
 from tidegate.journal.pieces import Piece
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand
+from tidegate.kinds.rollouts.core.journal.facts import (
+    Decided,
+    RolloutDeclared,
+    TargetsObserved,
+    TargetStanding,
+)
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -62,23 +67,27 @@ def clean() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
-def story(count: int = 3) -> list[Note]:
+def story(count: int = 3) -> list[JournalNote]:
     """A rollout: declared, observed, decided, acted on, approved."""
     clusters = tuple(f"east-{n}" for n in range(count))
     strategy = Strategy(StrategyType.PROGRESSIVE)
-    declared = Declared(strategy=strategy, groups=(Membership("dev", 0, clusters),), revision="B")
+    declared = RolloutDeclared(
+        strategy=strategy, groups=(Membership("dev", 0, clusters),), revision="B"
+    )
     plan = Decided(
         now=START,
         mode=Mode.ACT,
         summary=Summary.PROGRESSING,
-        changed=tuple(Stand(name, (HELD,)) for name in clusters),
+        changed=tuple(TargetStanding(name, (HELD,)) for name in clusters),
     )
-    acted = [Acted(key=f"k/{name}", target=name, outcome=Outcome.DONE) for name in clusters]
+    acted = [Acted(key=f"k/{name}", target=name, outcome=TaskOutcome.DONE) for name in clusters]
     reports = tuple(Target(name, Status.Progressing, START, "B") for name in clusters)
-    facts: list[Fact] = [declared, Observed(reports=reports), plan, *acted]
-    notes = [Note(Instant(START + n * SECOND), "tidegate", fact) for n, fact in enumerate(facts)]
+    facts: list[Fact] = [declared, TargetsObserved(reports=reports), plan, *acted]
+    notes = [
+        JournalNote(Instant(START + n * SECOND), "tidegate", fact) for n, fact in enumerate(facts)
+    ]
     asked = Asked(verb=Verb.APPROVE, groups=("prod",), reason="looked at it")
-    return [*notes, Note(Instant(START + 3600 * SECOND), "user:ada", asked)]
+    return [*notes, JournalNote(Instant(START + 3600 * SECOND), "user:ada", asked)]
 
 
 @pytest.fixture
@@ -88,7 +97,7 @@ def folder(tmp_path: Path) -> Path:
     claim = Claim("mutex/db", 0, "policies/r1", "k/east-0", START)
     store.append("policies/r1", story(), claims=[claim])
     hold = Braked(brake="hold", name="outage", document={"scope": "*"}, reason="database down")
-    store.append("brakes", [Note(Instant(START + 2 * SECOND), "user:bob", hold)])
+    store.append("brakes", [JournalNote(Instant(START + 2 * SECOND), "user:bob", hold)])
     store.close()
     return tmp_path
 

@@ -1,10 +1,10 @@
 """What the journal knows of rollouts, for whoever asks."""
 
 from tidegate.cli.live import journals
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Asked, Mode, Verb
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed
+from tidegate.kinds.rollouts.core.journal.facts import Decided, RolloutDeclared, TargetsObserved
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Membership
@@ -13,7 +13,7 @@ from tidegate.model.target import Status, Target
 from tidegate.model.time import Instant
 from tidegate.store.client.memory import MemoryStore
 
-DECLARED = Declared(
+DECLARED = RolloutDeclared(
     strategy=Strategy(StrategyType.PROGRESSIVE),
     groups=(Membership("all", 0, ("a", "b")),),
     revision="v2",
@@ -24,7 +24,9 @@ DECLARED = Declared(
 def told(*facts: Fact) -> str:
     """What is said to have ended the only rollout."""
     store = MemoryStore()
-    notes = [Note(Instant(at), "user:ada", fact) for at, fact in enumerate((DECLARED, *facts))]
+    notes = [
+        JournalNote(Instant(at), "user:ada", fact) for at, fact in enumerate((DECLARED, *facts))
+    ]
     store.append("x/y", notes)
     known = journals(store)
     (one,) = known.all()
@@ -40,10 +42,10 @@ def aborted(*events: Event) -> Decided:
 
 def test_what_stopped_a_rollout_is_known_after_everybody_is_back() -> None:
     """By then no gate has a failure to show."""
-    failed = Observed(
+    failed = TargetsObserved(
         reports=(Target("a", Status.Failed, Instant(1), "v2", detail="3 runs failed"),)
     )
-    back = Observed(reports=(Target("a", Status.Succeeded, Instant(4), "v1"),))
+    back = TargetsObserved(reports=(Target("a", Status.Succeeded, Instant(4), "v1"),))
     said = told(failed, aborted(Event.ABORTED), back)
     assert said.endswith(" a: 3 runs failed")
 

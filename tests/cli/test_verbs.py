@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from tests.property.promotion_histories import History
 from tidegate.cli.main import cli
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.model.errors import UserError
 from tidegate.wiring import open_store
 
@@ -67,7 +67,7 @@ def promotion_journal(partition: str, database: Path) -> bytes:
     history = History().run([("decide", "offer"), ("decide", "nothing")])
     store = open_store(str(database))
     try:
-        store.append(partition, [Note(at, "tidegate", fact) for at, fact in history.facts])
+        store.append(partition, [JournalNote(at, "tidegate", fact) for at, fact in history.facts])
     finally:
         store.close()
     return database.read_bytes()

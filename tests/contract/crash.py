@@ -15,8 +15,8 @@ from typing import IO
 
 import msgspec
 
-from tidegate.journal.chain import Entry, Note
-from tidegate.journal.facts import Acted, Folded, Outcome
+from tidegate.journal.chain import JournalEntry, JournalNote
+from tidegate.journal.facts import Acted, Folded, TaskOutcome
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.database_address import open_archive
@@ -52,16 +52,16 @@ def write(store: Archive, say: IO[str]) -> None:
             head = compact(store, head, batch)
 
 
-def one_note(batch: int, at: int) -> Note:
+def one_note(batch: int, at: int) -> JournalNote:
     """One of the facts of a batch."""
-    fact = Acted(key=f"{batch}/{at}", target=str(batch), outcome=Outcome.DONE, detail="x" * at)
-    return Note(Instant(batch), "writer", fact)
+    fact = Acted(key=f"{batch}/{at}", target=str(batch), outcome=TaskOutcome.DONE, detail="x" * at)
+    return JournalNote(Instant(batch), "writer", fact)
 
 
 def compact(store: Archive, head: Head, batch: int) -> Head:
     """Drop what is old; the state keeps the number of the batch."""
     state = Folded(state=msgspec.Raw(str(batch).encode()), facts=head.seq)
-    note = Note(Instant(batch), "writer", state)
+    note = JournalNote(Instant(batch), "writer", state)
     return store.compact(PARTITION, note, keep_after=max(0, head.seq - KEEP), after=head)
 
 
@@ -70,7 +70,7 @@ def size_of(batch: int) -> int:
     return SIZES[batch % len(SIZES)]
 
 
-def batch_of(entry: Entry) -> int:
+def batch_of(entry: JournalEntry) -> int:
     """The batch that an entry belongs to; a state belongs to none."""
     return int(entry.target) if entry.kind == "acted" else 0
 
@@ -107,7 +107,7 @@ def check(path: Path, said: list[Said]) -> int:
         store.close()
 
 
-def _check_acknowledged(entries: list[Entry], said: list[Said]) -> None:
+def _check_acknowledged(entries: list[JournalEntry], said: list[Said]) -> None:
     assert entries[-1].seq >= said[-1].seq, "an acknowledged entry is lost"
     hashes = {entry.seq: entry.hash.hex() for entry in entries}
     for each in said:
@@ -116,7 +116,7 @@ def _check_acknowledged(entries: list[Entry], said: list[Said]) -> None:
     assert len(beyond - {0}) <= 1, "more than one batch was written without being acknowledged"
 
 
-def _check_whole(entries: list[Entry], claims: list[Claim]) -> None:
+def _check_whole(entries: list[JournalEntry], claims: list[Claim]) -> None:
     last = max(batch_of(entry) for entry in entries)
     found = sum(batch_of(entry) == last for entry in entries)
     assert found == size_of(last), f"batch {last} is half there"

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import psycopg
 
-from tidegate.journal.chain import Note
-from tidegate.journal.facts import Acted, Folded, Outcome
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.facts import Acted, Folded, TaskOutcome
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.database_address import open_archive
@@ -90,20 +90,20 @@ def postgres_server() -> Iterator[str]:
         server.cleanup()
 
 
-def note(number: int = 0, target: str = "east-1", actor: str = "worker") -> Note:
+def note(number: int = 0, target: str = "east-1", actor: str = "worker") -> JournalNote:
     """A fact to write down."""
-    fact = Acted(key=f"r1/{number}", target=target, outcome=Outcome.DONE)
-    return Note(Instant(1_700_000_000_000_000_000 + number), actor, fact)
+    fact = Acted(key=f"r1/{number}", target=target, outcome=TaskOutcome.DONE)
+    return JournalNote(Instant(1_700_000_000_000_000_000 + number), actor, fact)
 
 
-def notes(count: int, first: int = 0) -> list[Note]:
+def notes(count: int, first: int = 0) -> list[JournalNote]:
     """Facts to write down, each another one."""
     return [note(number) for number in range(first, first + count)]
 
 
-def folded(facts: int = 1) -> Note:
+def folded(facts: int = 1) -> JournalNote:
     """The state that takes the place of older facts."""
-    return Note(Instant(1_000), "worker", Folded(state=msgspec.Raw(b"{}"), facts=facts))
+    return JournalNote(Instant(1_000), "worker", Folded(state=msgspec.Raw(b"{}"), facts=facts))
 
 
 def claim(

@@ -8,11 +8,11 @@ import pytest
 
 from tests.contract import journals
 from tests.contract.journals import Journal, claim, note, notes
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Braked, Mode, Verb
 from tidegate.journal.pieces import Chain, Piece, check_pieces
-from tidegate.journal.selection import Wanted, matches
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand
+from tidegate.journal.selection import EntryFilter, matches
+from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetStanding
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.time import Duration, Instant
@@ -23,20 +23,22 @@ from tidegate.store.client.memory import MemoryStore
 MINUTE = 60_000_000_000
 
 
-def a_plan(at: int, target: str, gate: str) -> Note:
+def a_plan(at: int, target: str, gate: str) -> JournalNote:
     """A plan in which one verdict of one target changed."""
-    stand = Stand(target, ((gate, "wait", "MutexHeld", None),))
+    stand = TargetStanding(target, ((gate, "wait", "MutexHeld", None),))
     now = Instant(at)
     fact = Decided(now=now, mode=Mode.ACT, summary=Summary.PROGRESSING, changed=(stand,))
-    return Note(now, "tidegate", fact)
+    return JournalNote(now, "tidegate", fact)
 
 
 def fill(store: Archive) -> None:
     """Three partitions, one of them compacted, with claims and leases."""
     store.append("r1", notes(5_000), claims=[claim("mutex/db"), claim("budget/eu", key="r1/2")])
     store.append("r2", [a_plan(at * MINUTE, "east-2", "mutex") for at in range(20)])
-    store.append("r2", [Note(Instant(MINUTE), "user:ada", Asked(verb=Verb.PAUSE))])
-    store.append("brakes", [Note(Instant(5), "ada", Braked(brake="hold", name="x", document={}))])
+    store.append("r2", [JournalNote(Instant(MINUTE), "user:ada", Asked(verb=Verb.PAUSE))])
+    store.append(
+        "brakes", [JournalNote(Instant(5), "ada", Braked(brake="hold", name="x", document={}))]
+    )
     state = journals.folded(5_000)
     store.compact("r1", state, keep_after=4_900)
     store.lease("r1", "w1", Instant(0), Duration(100))
@@ -44,22 +46,22 @@ def fill(store: Archive) -> None:
 
 
 WANTED = [
-    Wanted(),
-    Wanted(kinds=("asked",)),
-    Wanted(kinds=("asked", "folded", "acted")),
-    Wanted(actor="user:ada"),
-    Wanted(target="east-1"),
-    Wanted(target="east-2"),
-    Wanted(gate="mutex"),
-    Wanted(gate="mutex", target="east-1"),
-    Wanted(gate="hold"),
-    Wanted(since=Instant(3 * MINUTE), until=Instant(7 * MINUTE)),
-    Wanted(until=Instant(MINUTE), kinds=("decided",)),
+    EntryFilter(),
+    EntryFilter(kinds=("asked",)),
+    EntryFilter(kinds=("asked", "folded", "acted")),
+    EntryFilter(actor="user:ada"),
+    EntryFilter(target="east-1"),
+    EntryFilter(target="east-2"),
+    EntryFilter(gate="mutex"),
+    EntryFilter(gate="mutex", target="east-1"),
+    EntryFilter(gate="hold"),
+    EntryFilter(since=Instant(3 * MINUTE), until=Instant(7 * MINUTE)),
+    EntryFilter(until=Instant(MINUTE), kinds=("decided",)),
 ]
 
 
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
-def test_what_is_found_is_what_matches(store: Archive, wanted: Wanted) -> None:
+def test_what_is_found_is_what_matches(store: Archive, wanted: EntryFilter) -> None:
     """A database that compares columns finds exactly what reading and comparing each entry does."""
     fill(store)
     for partition in store.partitions():

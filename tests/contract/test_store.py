@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.contract.journals import Journal, claim, folded, note, notes
-from tidegate.journal.chain import Note, genesis, link
+from tidegate.journal.chain import JournalNote, genesis, link
 from tidegate.journal.facts import Braked
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Duration, Instant
@@ -77,7 +77,7 @@ def test_a_long_chain_is_read_whole(store: Archive) -> None:
 def test_heavy_facts_are_read_whole(store: Archive) -> None:
     """Facts of a megabyte are fetched a few at a time, and come back complete."""
     heavy = Braked(brake="hold", name="x", document={"text": "x" * 1_000_000})
-    store.append("r1", [Note(NOW, "ada", heavy)] * 12)
+    store.append("r1", [JournalNote(NOW, "ada", heavy)] * 12)
     store.append("r1", notes(200))
     assert [len(entry.body) > 1_000_000 for entry in store.read("r1")] == [True] * 12 + [
         False
@@ -106,7 +106,7 @@ def test_appending_nothing_writes_nothing(store: Archive) -> None:
 
 def test_an_append_is_all_or_none(store: Archive) -> None:
     """If one fact of many cannot be written, none is."""
-    bad = Note(NOW, "ada", Braked(brake="hold", name="x", document={"what": object()}))
+    bad = JournalNote(NOW, "ada", Braked(brake="hold", name="x", document={"what": object()}))
     with pytest.raises(TypeError):
         store.append("r1", [note(1), bad], claims=[claim()])
     assert store.head("r1").seq == 0

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.journals import Journal, folded, in_file, notes
 from tidegate.journal.chain import verify
-from tidegate.journal.selection import Wanted
+from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import OutsideError
 
 E, P = "journal_entries", "journal_partitions"
@@ -82,7 +82,7 @@ def test_the_quick_way_finds_what_the_plain_one_finds(database: Journal, name: s
     (chain,) = store.chains()
     tamper(database, statement)
     found = store.verify("r1")
-    plain = verify(chain.base_hash, 1, store.find("r1", Wanted()))
+    plain = verify(chain.base_hash, 1, store.find("r1", EntryFilter()))
     assert found is not None
     assert plain is not None
     assert found.seq == plain.seq

@@ -7,14 +7,14 @@ import pytest
 from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, make_round, rollout_part, set_up
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
-from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
 from tidegate.kinds.rollouts.core.journal.pending_tasks import (
     RETRY_FIRST,
     RETRY_MAX,
     retry_at,
     withheld_removals,
 )
-from tidegate.kinds.rollouts.core.journal.state import Pending, RolloutState
+from tidegate.kinds.rollouts.core.journal.state import PendingTask, RolloutState
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.kinds.rollouts.kind import RolloutKind
@@ -61,9 +61,9 @@ def test_a_failed_action_is_a_fact_and_tried_again_under_its_key() -> None:
 
 def test_pauses_between_tries_double_up_to_the_limit() -> None:
     """2 s, 4 s, 8 s … and never more than the limit."""
-    task = Task("k", "a", Change(ChangeKind.APPLY, "v2"))
+    task = RolloutTask("k", "a", Change(ChangeKind.APPLY, "v2"))
     start = Instant(1000 * SECOND)
-    waits = [retry_at(Pending(task, start, n, start)) - start for n in range(1, 30)]
+    waits = [retry_at(PendingTask(task, start, n, start)) - start for n in range(1, 30)]
     assert waits[:3] == [RETRY_FIRST, RETRY_FIRST * 2, RETRY_FIRST * 4]
     assert max(waits) == RETRY_MAX
 
@@ -89,7 +89,7 @@ def fleet_state(count: int, *, complete: bool = True, empty: bool = False) -> Ro
     """A state that manages so many clusters."""
     names = tuple(f"c{i}" for i in range(count))
     groups = (Membership("all", 0, () if empty else names),)
-    declared = Declared(strategy=Strategy(StrategyType.ALL), groups=groups)
+    declared = RolloutDeclared(strategy=Strategy(StrategyType.ALL), groups=groups)
     reports = {name: Target(name) for name in names}
     return RolloutState(declared=declared, reports=reports, complete=complete)
 
@@ -110,7 +110,7 @@ def fleet_state(count: int, *, complete: bool = True, empty: bool = False) -> Ro
 )
 def test_mass_removal_is_refused(state: RolloutState, count: int, allowed: bool, kept: int) -> None:
     """More than a tenth at once, or anything on a partial or emptied reading, stays."""
-    tasks = [Task(f"k{i}", f"c{i}", Change(ChangeKind.REMOVE)) for i in range(count)]
+    tasks = [RolloutTask(f"k{i}", f"c{i}", Change(ChangeKind.REMOVE)) for i in range(count)]
     withheld = withheld_removals(state, tasks, allowed)
     assert count - len(withheld) == kept
     assert all(withheld.values())
@@ -128,7 +128,7 @@ def test_no_more_actions_begin_in_a_second_than_are_allowed() -> None:
     begun: list[float] = []
     carry_out = fleet.act
 
-    async def act(partition: str, task: Task) -> str:
+    async def act(partition: str, task: RolloutTask) -> str:
         begun.append(loop.time())
         return await carry_out(partition, task)
 

@@ -11,10 +11,10 @@ from tests.engine.stage import DEMO, PARTITION, TERM, Process, Stage, Tripwire, 
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.brakes.evidence import Gatherer, Pace
 from tidegate.engine.round import RoundResult
-from tidegate.gates.health import Evidence, Run
+from tidegate.gates.health import Evidence, HealthRun
 from tidegate.journal.brake_state import PARTITION as BRAKES
-from tidegate.journal.chain import Note
-from tidegate.journal.facts import Acted, Bound, Braked, Lifted, Outcome
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.facts import Acted, Bound, Braked, Lifted, TaskOutcome
 from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
@@ -39,7 +39,7 @@ def braked(kind: str, document: dict[str, Any]) -> Braked:
 
 def put(stage: Stage, fact: Braked | Lifted) -> None:
     """Somebody sets or lifts a brake."""
-    stage.store.append(BRAKES, [Note(stage.clock.now(), "user:ada", fact)])
+    stage.store.append(BRAKES, [JournalNote(stage.clock.now(), "user:ada", fact)])
 
 
 def shut_at(result: RoundResult, target: str) -> set[Gate]:
@@ -99,7 +99,7 @@ def test_a_hold_between_deciding_and_acting_is_heeded() -> None:
     assert not stage.fleet.done
     acted = [e.fact() for e in stage.store.read(PARTITION) if isinstance(e.fact(), Acted)]
     assert [(each.target, each.outcome) for each in acted if isinstance(each, Acted)] == [
-        ("a", Outcome.DROPPED)
+        ("a", TaskOutcome.DROPPED)
     ]
     assert "incident 42" in str(acted[0])
     assert not process.part.state.pending
@@ -228,7 +228,7 @@ def test_approvals_with_a_quorum_are_counted_from_the_journal(tmp_path: Path) ->
 
     def say(who: str, verb: Verb, version: str = "v2") -> set[Gate]:
         fact = Asked(verb=verb, gates=("board",), version=version, reason="so")
-        stage.store.append(PARTITION, [Note(stage.clock.now(), who, fact)])
+        stage.store.append(PARTITION, [JournalNote(stage.clock.now(), who, fact)])
         stage.clock.at = Instant(stage.clock.at + SECOND)
         return shut_at(asyncio.run(process.round()), "a")
 
@@ -257,7 +257,7 @@ class Witness:
         self.asked.append((revision, since))
         if not self.clean:
             raise OutsideError("nobody is there")
-        runs = tuple(Run(Instant(now - n), True) for n in range(self.clean))
+        runs = tuple(HealthRun(Instant(now - n), True) for n in range(self.clean))
         return Evidence(seen_at=now, revision=revision, since=since, runs=runs)
 
     async def close(self) -> None:

@@ -102,14 +102,14 @@ def test_a_lost_claim_is_recorded_as_a_wait_with_its_holder(tmp_path: Path) -> N
 
 def test_a_task_that_is_dropped_gives_its_place_back(tmp_path: Path) -> None:
     """Paused before it was carried out: the next round frees what it had claimed."""
-    from tidegate.journal.chain import Note
+    from tidegate.journal.chain import JournalNote
     from tidegate.journal.facts import Asked, Verb
 
     stage, first, second = two(tmp_path, MUTEX)
     original = first.part.confirm
 
     def confirm(token: int) -> None:
-        note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE))
+        note = JournalNote(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE))
         stage.store.append(FIRST, [note])
         original(token)
 

@@ -9,9 +9,14 @@ from tests.engine.stage import PARTITION, TERM, Process, Tripwire, set_up
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits, _Wave
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Mode, Outcome
+from tidegate.journal.facts import Acted, Mode, TaskOutcome
 from tidegate.kinds.rollouts.core.decide import decide
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Task
+from tidegate.kinds.rollouts.core.journal.facts import (
+    Decided,
+    RolloutDeclared,
+    RolloutTask,
+    TargetsObserved,
+)
 from tidegate.kinds.rollouts.core.journal.pending_tasks import unwanted
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
@@ -26,7 +31,7 @@ from tidegate.store.client.memory import MemoryStore
 from tidegate.store.port import Lease
 
 DEADLINE = Duration(60 * SECOND)
-DECLARED = Declared(
+DECLARED = RolloutDeclared(
     strategy=Strategy(StrategyType.PROGRESSIVE, deadline=DEADLINE),
     groups=(Membership("all", 0, ("a", "b")),),
     revision="v2",
@@ -34,9 +39,11 @@ DECLARED = Declared(
 HOUR = Instant(3600 * SECOND)
 
 
-def task(kind: ChangeKind, target: str = "a") -> Task:
+def task(kind: ChangeKind, target: str = "a") -> RolloutTask:
     """A task as a decision makes it."""
-    return Task(f"k/{target}", target, Change(kind, None if kind is ChangeKind.REMOVE else "v2"))
+    return RolloutTask(
+        f"k/{target}", target, Change(kind, None if kind is ChangeKind.REMOVE else "v2")
+    )
 
 
 def folded(*facts: Fact) -> RolloutState:
@@ -47,7 +54,7 @@ def folded(*facts: Fact) -> RolloutState:
     return state
 
 
-def decided(one: Task) -> Decided:
+def decided(one: RolloutTask) -> Decided:
     """The fact that a task was decided."""
     return Decided(now=Instant(0), mode=Mode.ACT, summary=Summary.WAITING, tasks=(one,))
 
@@ -63,7 +70,7 @@ def test_what_nobody_was_told_does_not_time_out() -> None:
 def test_a_removal_under_way_is_not_decided_again() -> None:
     """A new key a round would be a new removal a round."""
     left = Target("c", Status.Succeeded, Instant(0), "v1")
-    facts = (DECLARED, Observed(reports=(left,)))
+    facts = (DECLARED, TargetsObserved(reports=(left,)))
     before, after = (
         world_of(folded(*facts, *more), None)
         for more in ((), (decided(task(ChangeKind.REMOVE, "c")),))
@@ -83,8 +90,8 @@ def test_who_is_in_a_group_again_is_not_removed() -> None:
 @pytest.mark.parametrize("status", [Status.Failed, Status.Succeeded, Status.Progressing])
 def test_a_target_s_own_word_settles_a_task_whose_answer_was_lost(status: Status) -> None:
     """Behind an open task its failure would be hidden from the budget."""
-    lost = Acted(key="k/a", target="a", outcome=Outcome.FAILED, detail="connection reset")
-    told = Observed(reports=(Target("a", status, Instant(2 * SECOND), "v2"),))
+    lost = Acted(key="k/a", target="a", outcome=TaskOutcome.FAILED, detail="connection reset")
+    told = TargetsObserved(reports=(Target("a", status, Instant(2 * SECOND), "v2"),))
     state = folded(DECLARED, decided(task(ChangeKind.APPLY)), lost, told)
     assert not state.pending
     assert state.reports["a"].status is status
@@ -93,8 +100,8 @@ def test_a_target_s_own_word_settles_a_task_whose_answer_was_lost(status: Status
 def test_our_clock_does_not_make_an_older_report_pass_for_a_newer() -> None:
     """The target's clock is an hour ahead of ours: what we told it still came later."""
     old = Target("a", Status.Succeeded, HOUR, "v1")
-    done = Acted(key="k/a", target="a", outcome=Outcome.DONE)
-    state = folded(DECLARED, Observed(reports=(old,)), decided(task(ChangeKind.APPLY)), done)
+    done = Acted(key="k/a", target="a", outcome=TaskOutcome.DONE)
+    state = folded(DECLARED, TargetsObserved(reports=(old,)), decided(task(ChangeKind.APPLY)), done)
     assert state.reports["a"] == Target("a", Status.Progressing, HOUR, "v2")
 
 
@@ -103,9 +110,11 @@ def test_a_retry_voids_what_was_said_by_the_clock_that_said_it() -> None:
     failed = Target("a", Status.Failed, Instant(7), "v2")
     retried = msgspec.structs.replace(decided(task(ChangeKind.APPLY)), forgotten=("a",))
     again = Target("a", Status.Succeeded, Instant(8), "v2")
-    state = folded(DECLARED, Observed(reports=(failed,)), retried, Observed(reports=(failed,)))
+    state = folded(
+        DECLARED, TargetsObserved(reports=(failed,)), retried, TargetsObserved(reports=(failed,))
+    )
     assert "a" not in state.reports
-    fold(state, Instant(9 * SECOND), Observed(reports=(again,)), "tidegate")
+    fold(state, Instant(9 * SECOND), TargetsObserved(reports=(again,)), "tidegate")
     assert state.reports["a"] == again
 
 
@@ -143,7 +152,7 @@ def test_no_act_outlives_its_round(monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process(stage)
     ended: list[str] = []
 
-    async def one(_wave: object, task: Task) -> None:
+    async def one(_wave: object, task: RolloutTask) -> None:
         if task.target == "a":
             raise OutsideError("the database is gone")
         await asyncio.sleep(0.01)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.engine.stage import PARTITION, TERM, Process, Tripwire, live, rollout_part, set_up
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Instant
@@ -45,7 +45,7 @@ def test_a_pause_between_deciding_and_acting_is_heeded() -> None:
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
     asyncio.run(process.round(Mode.OBSERVE))
-    note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
+    note = JournalNote(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
     original = process.part.confirm
 
     def confirm(token: int) -> None:
@@ -64,7 +64,7 @@ def test_what_was_staged_and_not_written_never_happened() -> None:
     """The write that was to carry the news failed: the next round notices them again, once."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
-    note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
+    note = JournalNote(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
     seen: list[tuple[bool, int]] = []
     for step in (lambda: process.part.stage([note]), process.part.catch_up):
         step()

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tidegate.kinds.rollouts.core.journal.facts import Declared, Observed
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, TargetsObserved
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership
@@ -12,7 +12,9 @@ from tidegate.kinds.rollouts.news import LAG_MAX, news_of
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant
 
-DECLARED = Declared(strategy=Strategy(StrategyType.ALL), groups=(Membership("dev", 0, ("a",)),))
+DECLARED = RolloutDeclared(
+    strategy=Strategy(StrategyType.ALL), groups=(Membership("dev", 0, ("a",)),)
+)
 
 
 def known(report: Target) -> RolloutState:
@@ -20,10 +22,10 @@ def known(report: Target) -> RolloutState:
     return RolloutState(declared=DECLARED, reports={report.name: report})
 
 
-def observed(state: RolloutState, *reports: Target, complete: bool = True) -> list[Observed]:
+def observed(state: RolloutState, *reports: Target, complete: bool = True) -> list[TargetsObserved]:
     """What a reading adds to what is known."""
     found = list(news_of(state, Observation(DECLARED, reports, complete), Instant(0)))
-    return [fact for fact in found if isinstance(fact, Observed)]
+    return [fact for fact in found if isinstance(fact, TargetsObserved)]
 
 
 @pytest.mark.parametrize("status", [Status.Progressing, Status.Succeeded, Status.Failed])
@@ -62,7 +64,9 @@ def test_a_report_from_before_a_retry_is_no_news() -> None:
 def undated(state: RolloutState, *reports: Target, now: int = 50) -> list[Target]:
     """What is noticed of a fleet that cannot tell since when anything is so."""
     seen = Observation(DECLARED, reports, dated=False)
-    found = [fact for fact in news_of(state, seen, Instant(now)) if isinstance(fact, Observed)]
+    found = [
+        fact for fact in news_of(state, seen, Instant(now)) if isinstance(fact, TargetsObserved)
+    ]
     return [report for fact in found for report in fact.reports]
 
 

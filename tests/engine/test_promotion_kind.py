@@ -18,7 +18,7 @@ from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
 from tidegate.engine.round import Desk, Round, RoundResult
 from tidegate.forge.port import MergeRequest, RequestState
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode, tag_of
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb
 from tidegate.kinds.promotions.core.journal.state import PromotionState
@@ -76,7 +76,7 @@ class Worker:
 
     def ask(self, partition: str, fact: Fact) -> None:
         """A person does something."""
-        self.store.append(partition, [Note(self.clock.now(), "user:ada", fact)])
+        self.store.append(partition, [JournalNote(self.clock.now(), "user:ada", fact)])
 
     def tags(self) -> list[str]:
         """The facts of the journal, in order."""

@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 from tests.engine.stage import DEMO, PARTITION, Process, Stage, Tripwire, set_up
 from tidegate.engine.notify import NoticeQueue
-from tidegate.explain.notice import Happening, Notice
-from tidegate.journal.chain import Note
+from tidegate.explain.notice import Notice, NoticeKind
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Mode, Told, Verb
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 from tidegate.store.client.memory import MemoryStore
 
-EVERYTHING = frozenset(Happening)
+EVERYTHING = frozenset(NoticeKind)
 
 
 class Chat:
@@ -47,7 +47,7 @@ class Outcomes:
 
 def teller(
     chat: Chat,
-    wanted: frozenset[Happening] = EVERYTHING,
+    wanted: frozenset[NoticeKind] = EVERYTHING,
     most: int = 10,
     outcomes: Outcomes | None = None,
 ) -> NoticeQueue:
@@ -124,7 +124,7 @@ def test_what_was_sent_and_not_written_is_told_again_under_its_key() -> None:
     """At least once: a process that dies in between leaves the next one to tell it again."""
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
     asyncio.run(live(stage, lambda: teller(chat), restarts=lambda _: True))
-    starts = [each for each in chat.heard if each.happening is Happening.START]
+    starts = [each for each in chat.heard if each.happening is NoticeKind.START]
     assert len(starts) > 1
     assert len({each.keys for each in starts}) == 1
 
@@ -150,7 +150,7 @@ def test_what_is_only_observed_is_told_to_nobody() -> None:
 def test_only_what_is_wanted_is_told_and_the_rest_is_not_caught_up_on() -> None:
     """Whoever wants the end alone gets it; what was not wanted then is not told later."""
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
-    asyncio.run(live(stage, lambda: teller(chat, frozenset({Happening.DONE}))))
+    asyncio.run(live(stage, lambda: teller(chat, frozenset({NoticeKind.DONE}))))
     assert chat.said() == [("done", ())]
     asyncio.run(live(stage, lambda: teller(chat)))
     assert chat.said() == [("done", ())]
@@ -161,7 +161,9 @@ def test_a_second_pause_is_told_again() -> None:
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
 
     def ask(verb: Verb) -> None:
-        stage.store.append(PARTITION, [Note(stage.clock.now(), "user:ada", Asked(verb=verb))])
+        stage.store.append(
+            PARTITION, [JournalNote(stage.clock.now(), "user:ada", Asked(verb=verb))]
+        )
 
     async def told() -> None:
         process, telling = Process(stage), teller(chat)
@@ -184,7 +186,7 @@ def test_a_second_pause_is_told_again() -> None:
 
 def notice(name: str) -> Notice:
     """Some notice of a rollout."""
-    return Notice(name, Happening.START, "v2", (), "why", ("@v2/start/",))
+    return Notice(name, NoticeKind.START, "v2", (), "why", ("@v2/start/",))
 
 
 def test_a_full_queue_drops_the_oldest_and_says_so() -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from tests.upgrades_live import Scene
 from tidegate.engine.worker import Worker
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked
 from tidegate.kinds.upgrades.ocm.documents import Label
 from tidegate.kinds.upgrades.ocm.port import Reading
@@ -59,7 +59,7 @@ def hold(scene: Scene, *names: str) -> None:
     """Somebody holds some clusters."""
     document = {"name": "h", "scope": {"targets": list(names)}, "owner": "ada", "reason": "no"}
     fact = Braked(brake="hold", name="h", document=document, reason="no")
-    scene.store.append("brakes", [Note(scene.now(), "user:ada", fact)])
+    scene.store.append("brakes", [JournalNote(scene.now(), "user:ada", fact)])
 
 
 async def at_work(worker: Worker, seconds: float) -> None:
@@ -149,7 +149,7 @@ class Closing(MemoryStore):
         self.scene: Scene | None = None
         self.closed_until = 0
 
-    def append(self, partition: str, notes: Sequence[Note], **rest: Any) -> Head:
+    def append(self, partition: str, notes: Sequence[JournalNote], **rest: Any) -> Head:
         """Nothing, for as long as it is closed."""
         scene = self.scene
         if scene is not None and partition == BOTH:

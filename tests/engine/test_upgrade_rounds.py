@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.upgrades_live import Scene, example
 from tidegate.cli.main import cli
 from tidegate.engine.round import RoundResult
-from tidegate.journal.chain import Note, genesis
+from tidegate.journal.chain import JournalNote, genesis
 from tidegate.journal.chain import verify as chain_holds
 from tidegate.journal.facts import Braked
 from tidegate.kinds.upgrades.app.reading import Others, read_organisations
@@ -131,7 +131,7 @@ def test_what_nobody_saw_does_not_soak() -> None:
 def hold(scene: Scene, **document: Any) -> None:
     """Set a hold, as somebody at a terminal does."""
     fact = Braked(brake="hold", name="h", document={"name": "h", **document}, reason="x")
-    scene.store.append("brakes", [Note(scene.now(), "user:ada", fact)])
+    scene.store.append("brakes", [JournalNote(scene.now(), "user:ada", fact)])
 
 
 def test_a_hold_keeps_everything_from_being_asked_for() -> None:

@@ -11,7 +11,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Settings, Worker
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.port import Fault, SimulatedFleet
@@ -106,7 +106,7 @@ def test_what_others_write_is_behind_until_a_round_has_seen_it() -> None:
         worker = make(told, store=store)
         running = asyncio.create_task(worker.run())
         await seen(lambda: any(isinstance(outcome, RoundResult) for _, outcome in told))
-        note = Note(SystemClock().now(), "user:ada", Asked(verb=Verb.PAUSE))
+        note = JournalNote(SystemClock().now(), "user:ada", Asked(verb=Verb.PAUSE))
         seq = store.append(PARTITION, [note]).seq
         await seen(lambda: worker._seen.get(PARTITION, 0) >= seq)
         worker.stop()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kills.processes import Postgres, Running, carried_out, served_fleet, worker
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.journal.facts import Decided
@@ -52,7 +52,7 @@ class Observer:
         """Remember where every chain ends, and ask for something that changes nothing."""
         for partition in self.store.partitions():
             self.known.append((partition, self.store.head(partition)))
-            note = Note(clock().now(), "user:ada", Asked(verb=Verb.RESUME))
+            note = JournalNote(clock().now(), "user:ada", Asked(verb=Verb.RESUME))
             self.known.append((partition, self.store.append(partition, [note])))
 
 

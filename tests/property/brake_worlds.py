@@ -15,7 +15,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.gates.budget import Budget
 from tidegate.gates.claims import Claim
 from tidegate.gates.freeze import Exemption, Freeze, Span, joined
-from tidegate.gates.health import Alert, Evidence, HealthGate, Run
+from tidegate.gates.health import Alert, Evidence, HealthGate, HealthRun
 from tidegate.gates.hold import Hold
 from tidegate.gates.mutex import Mutex
 from tidegate.gates.pin import Pin
@@ -174,7 +174,7 @@ evidence = st.builds(
     seen_at=maybe_moments,
     revision=st.none() | st.sampled_from(REVISIONS),
     since=maybe_moments,
-    runs=st.lists(st.builds(Run, moments, st.booleans()), max_size=4).map(tuple),
+    runs=st.lists(st.builds(HealthRun, moments, st.booleans()), max_size=4).map(tuple),
     alerts=st.lists(
         st.builds(Alert, st.sampled_from(("Down", "Slow")), maybe_moments), max_size=2
     ).map(tuple),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tidegate.git.history import Ancestry
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import Acted, Asked, Outcome, Verb
+from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb
 from tidegate.kinds.promotions.core.decide import PromotionDecision, decide
 from tidegate.kinds.promotions.core.journal.facts import (
     MergeRequestSeen,
@@ -183,7 +183,11 @@ class History:
                 )
             )
         elif outcome != "nothing":
-            ended = {"fail": Outcome.FAILED, "refuse": Outcome.FAILED, "drop": Outcome.DROPPED}
+            ended = {
+                "fail": TaskOutcome.FAILED,
+                "refuse": TaskOutcome.FAILED,
+                "drop": TaskOutcome.DROPPED,
+            }
             self.add(
                 Acted(
                     key=task.key,

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from tests.property.brake_worlds import NOON, Case, brakes, cases
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.strategy import StrategyType
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -25,7 +25,7 @@ def test_a_held_target_keeps_later_groups_waiting(case: Case) -> None:
     """Nothing starts behind a group in which somebody who counts is held, frozen or on its way."""
     world = case.world()
     plan = decide(world, NOON)
-    if plan.course.mode is not Mode.FORWARD:
+    if plan.course.mode is not CourseMode.FORWARD:
         return
     in_order = case.strategy.type is StrategyType.PROGRESSIVE_PER_GROUP
     earlier: list[int] = []
@@ -44,7 +44,7 @@ def test_slots_are_never_exceeded(case: Case) -> None:
     world = case.world()
     plan = decide(world, NOON)
     ceiling = case.strategy.max_concurrency
-    if ceiling is None or plan.course.mode is not Mode.FORWARD:
+    if ceiling is None or plan.course.mode is not CourseMode.FORWARD:
         return
     if case.strategy.type is StrategyType.ALL:
         return

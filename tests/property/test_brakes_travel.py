@@ -5,7 +5,7 @@ from hypothesis import given
 
 from tests.property.brake_worlds import NOON, Case, cases, unsoaked
 from tidegate.gates.brakes import Brakes, concerning
-from tidegate.journal.chain import Note, link
+from tidegate.journal.chain import JournalNote, link
 from tidegate.journal.facts import Bound
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.model.time import Instant
@@ -21,9 +21,9 @@ def names(case: Case) -> list[str]:
 def test_a_fact_about_brakes_reads_back_equal(case: Case) -> None:
     """Sets, calendars, claims and evidence survive; the same brakes have the same bytes."""
     fact = Bound(brakes=case.brakes)
-    (entry,) = link(b"", 1, [Note(Instant(1), "x", fact)])
+    (entry,) = link(b"", 1, [JournalNote(Instant(1), "x", fact)])
     assert entry.fact() == fact
-    (again,) = link(b"", 1, [Note(Instant(1), "x", msgspec.convert(fact, Bound))])
+    (again,) = link(b"", 1, [JournalNote(Instant(1), "x", msgspec.convert(fact, Bound))])
     assert again.body == entry.body
 
 

@@ -9,7 +9,7 @@ from tests.property.brake_worlds import HOUR, NOON, Case, at, cases, is_in, only
 from tidegate.gates.block import is_like
 from tidegate.gates.freeze import Exemption, Freeze, Span, freeze_verdicts, joined
 from tidegate.gates.scope import EVERYTHING, in_force
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.plan import ChangeKind
@@ -39,7 +39,7 @@ def frozen(case: Case, plan: RolloutPlan, name: str, now: Instant) -> bool:
     assert case.brakes is not None
     apply = case.strategy.deadline
     need = None if apply is None else apply + case.strategy.soak
-    if plan.course.mode is Mode.SETTLED:
+    if plan.course.mode is CourseMode.SETTLED:
         need = apply
     for freeze in case.brakes.freezes:
         excepted = freeze.known_until is None or now < freeze.known_until
@@ -58,7 +58,7 @@ def frozen(case: Case, plan: RolloutPlan, name: str, now: Instant) -> bool:
 def test_nothing_starts_in_a_freeze(case: Case, now: Instant) -> None:
     """Going forward or joining later, whoever starts is not frozen, now or before it is done."""
     plan = decide(case.world(), now)
-    if plan.course.mode is Mode.REVERT:
+    if plan.course.mode is CourseMode.REVERT:
         return
     started = [a.target for a in plan.actions if a.change.kind is ChangeKind.APPLY]
     assert not [name for name in started if frozen(case, plan, name, now)]
@@ -68,7 +68,7 @@ def test_nothing_starts_in_a_freeze(case: Case, now: Instant) -> None:
 def test_the_way_back_is_open_in_a_freeze(case: Case, now: Instant) -> None:
     """Returns and reverts are what they would be without any freeze."""
     braked, free = decide(case.world(), now), decide(case.world(brakes=None), now)
-    if braked.course.mode is Mode.REVERT:
+    if braked.course.mode is CourseMode.REVERT:
         assert _done(braked, ChangeKind.APPLY) == _done(free, ChangeKind.APPLY)
     assert _done(braked, ChangeKind.RETURN) == _done(free, ChangeKind.RETURN)
 

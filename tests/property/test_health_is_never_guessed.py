@@ -78,11 +78,11 @@ def test_time_alone_changes_it_only_when_it_says(
 def test_the_three_values_are_all_there() -> None:
     """Good, bad and not enough yet are three answers: pass, stop and wait."""
     from tests.property.brake_worlds import HOUR
-    from tidegate.gates.health import Evidence, Run
+    from tidegate.gates.health import Evidence, HealthRun
     from tidegate.gates.scope import EVERYTHING
 
     def gate(*clean: bool) -> HealthGate:
-        runs = tuple(Run(at(-3 + i), each) for i, each in enumerate(clean))
+        runs = tuple(HealthRun(at(-3 + i), each) for i, each in enumerate(clean))
         evidence = Evidence(seen_at=NOON, revision="r2", runs=runs)
         return HealthGate(name="x", scope=EVERYTHING, max_age=HOUR, clean_runs=2, evidence=evidence)
 

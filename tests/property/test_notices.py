@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases, manual, retries, rollbacks
 from tests.sim.generator import Case
-from tidegate.explain.notice import WORDS, Due, Happening, words
+from tidegate.explain.notice import WORDS, DueNotices, NoticeKind, words
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.notices import due, key
 from tidegate.kinds.rollouts.core.remember import remember
@@ -22,12 +22,12 @@ every_case = st.one_of(cases(), manual(), retries(), rollbacks())
 Told = dict[str, Instant]
 
 
-def told_by(world: RolloutWorld, plan: RolloutPlan, told: Told) -> Due:
+def told_by(world: RolloutWorld, plan: RolloutPlan, told: Told) -> DueNotices:
     """What is due once a plan is recorded."""
     return due(NAME, remember(world, plan, "r9"), world, plan, told)
 
 
-def after(told: Told, now_due: Due) -> Told:
+def after(told: Told, now_due: DueNotices) -> Told:
     """What people were told once everything due was told."""
     left = {each: at for each, at in told.items() if each not in now_due.retired}
     return left | {each: Instant(1) for notice in now_due.notices for each in notice.keys}
@@ -45,7 +45,7 @@ def test_nobody_is_told_twice(case: Case) -> None:
 
 
 def _failures(told: Told) -> set[str]:
-    return {each for each in told if f"/{Happening.FAILURE.value}/" in each}
+    return {each for each in told if f"/{NoticeKind.FAILURE.value}/" in each}
 
 
 @given(every_case)
@@ -68,19 +68,19 @@ def test_what_is_told_is_true(case: Case) -> None:
     states = dict(zip((target.name for target in world.targets), plan.states, strict=True))
     for notice in told_by(world, plan, {}).notices:
         match notice.happening:
-            case Happening.FAILURE:
+            case NoticeKind.FAILURE:
                 found = {states[each] for each in notice.subjects}
                 assert found <= {State.FAILED, State.TIMED_OUT}
-            case Happening.STOP:
+            case NoticeKind.STOP:
                 stopped = plan.summary in (Summary.FAILED, Summary.ABORTED)
                 assert stopped or plan.course.paused
-            case Happening.APPROVAL:
+            case NoticeKind.APPROVAL:
                 waits = (v for option in plan.options for v in option.verdicts)
                 missing = {v.facts[0] for v in waits if _is_missing(v.gate, v.outcome)}
                 assert set(notice.subjects) <= missing
-            case Happening.DONE:
+            case NoticeKind.DONE:
                 raise AssertionError("nobody was told that it began")
-            case Happening.START:
+            case NoticeKind.START:
                 assert plan.started or any(report.tally.touched for report in plan.groups)
 
 
@@ -93,7 +93,7 @@ def test_what_people_were_told_of_another_run_counts_for_nothing(case: Case) -> 
     """A new revision, or everything anew, is told anew; what was told before is forgotten."""
     world, plan = decided(case)
     fresh = told_by(world, plan, {})
-    other = {key("old@gone/", each, ""): Instant(0) for each in Happening}
+    other = {key("old@gone/", each, ""): Instant(0) for each in NoticeKind}
     mixed = told_by(world, plan, other)
     assert mixed.notices == fresh.notices
     assert set(mixed.retired) == set(other)
@@ -104,7 +104,7 @@ def test_the_end_is_told_where_the_beginning_was(case: Case) -> None:
     """Done is news to whoever heard of the start, and to nobody else."""
     world, plan = decided(case)
     run = f"{remember(world, plan, 'r9').uid or ''}@{plan.course.revision or ''}/"
-    told = {key(run, Happening.START, ""): Instant(0)}
+    told = {key(run, NoticeKind.START, ""): Instant(0)}
     found = {notice.happening for notice in told_by(world, plan, told).notices}
-    assert (Happening.DONE in found) is (plan.summary is Summary.SUCCEEDED)
-    assert Happening.START not in found
+    assert (NoticeKind.DONE in found) is (plan.summary is Summary.SUCCEEDED)
+    assert NoticeKind.START not in found

@@ -7,7 +7,7 @@ from tests.sim.by_hand import decided
 from tests.sim.drawn import reverts
 from tests.sim.generator import Case
 from tests.sim.laws import check_plan
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.model.reason import Gate
 from tidegate.model.target import State
 
@@ -16,7 +16,7 @@ from tidegate.model.target import State
 def test_a_revert_asks_neither_order_nor_approval_nor_soak(case: Case) -> None:
     """Nobody waits for a group, for a person or for a soak on the way to the last good revision."""
     world, plan = decided(case)
-    assert plan.course.mode is Mode.REVERT
+    assert plan.course.mode is CourseMode.REVERT
     assert State.SOAKING not in plan.states
     gates = {each.gate for option in plan.options for each in option.verdicts}
     assert not gates & {Gate.ORDER, Gate.APPROVAL, Gate.BUDGET}

@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.settings.setting_forms import Form, Setting
+from tidegate.settings.setting_forms import Setting, SettingForm
 from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import load
 
@@ -18,13 +18,13 @@ WORDS = st.text("abcxyz*/-", min_size=1, max_size=8)
 
 def values(setting: Setting) -> st.SearchStrategy[object]:
     """Something that may be written for a setting."""
-    if setting.form is Form.WHOLE:
+    if setting.form is SettingForm.WHOLE:
         return st.integers(1, 99)
-    if setting.form is Form.DURATION:
+    if setting.form is SettingForm.DURATION:
         return st.integers(1, 59).map(lambda n: f"{n}s")
-    if setting.form is Form.ADDRESS:
+    if setting.form is SettingForm.ADDRESS:
         return st.integers(0, 65535).map(lambda port: f"[::1]:{port}")
-    if setting.form in (Form.SECRET, Form.TOKEN):
+    if setting.form in (SettingForm.SECRET, SettingForm.TOKEN):
         return WORDS.map(lambda word: f"env:{word}")
     if setting.is_list:
         words = st.sampled_from(setting.choices) if setting.choices else WORDS
@@ -62,9 +62,9 @@ def as_file(values: dict[str, object]) -> str:
 
 def beside(name: str, value: object, folder: Path) -> object:
     """A value as it is seen from a file's folder."""
-    if TABLE[name].form is Form.PATH:
+    if TABLE[name].form is SettingForm.PATH:
         return str(folder / str(value))
-    if TABLE[name].form is Form.PATHS and isinstance(value, tuple):
+    if TABLE[name].form is SettingForm.PATHS and isinstance(value, tuple):
         return tuple(str(folder / each) for each in value)
     return value
 

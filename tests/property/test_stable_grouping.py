@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.kinds.policies.core.placement import (
-    Cluster,
     DeclaredGroup,
-    Group,
     Placement,
+    PlacementCluster,
+    PlacementGroup,
     chunk_size,
     scheduler_groups,
     stable_groups,
@@ -44,19 +44,19 @@ histories = st.lists(fleets, max_size=4)
 Fleet = dict[str, dict[str, str]]
 
 
-def clusters(fleet: Fleet) -> list[Cluster]:
-    return [Cluster(name, its) for name, its in fleet.items()]
+def clusters(fleet: Fleet) -> list[PlacementCluster]:
+    return [PlacementCluster(name, its) for name, its in fleet.items()]
 
 
-def lived(placement: Placement, history: list[Fleet]) -> list[Group]:
+def lived(placement: Placement, history: list[Fleet]) -> list[PlacementGroup]:
     """The groups after all that happened; none if nothing did."""
-    groups: list[Group] = []
+    groups: list[PlacementGroup] = []
     for fleet in history:
         groups = stable_groups(placement, clusters(fleet), groups)
     return groups
 
 
-def where(groups: Iterable[Group]) -> WHERE:
+def where(groups: Iterable[PlacementGroup]) -> WHERE:
     return {name: (group.name, group.index) for group in groups for name in group.clusters}
 
 
@@ -105,7 +105,7 @@ def test_who_changes_labels_moves_alone(
 def test_joins_never_overfill_a_group(placement: Placement, joins: list[Fleet]) -> None:
     """However many join, and however often, no group grows beyond its limit."""
     fleet: Fleet = {}
-    groups: list[Group] = []
+    groups: list[PlacementGroup] = []
     for joining in joins:
         fleet = joining | fleet
         groups = stable_groups(placement, clusters(fleet), groups)
@@ -144,7 +144,9 @@ def test_the_order_of_what_is_read_does_not_matter(
     """Clusters and previous groups are sets: read in another order, they give the same groups."""
     previous = lived(placement, history)
     expected = stable_groups(placement, clusters(fleet), previous)
-    turned = [Group(group.name, group.index, group.clusters[::-1]) for group in previous[::-1]]
+    turned = [
+        PlacementGroup(group.name, group.index, group.clusters[::-1]) for group in previous[::-1]
+    ]
     assert stable_groups(placement, clusters(fleet)[::-1], turned) == expected
 
 

@@ -16,7 +16,7 @@ from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Settings, Worker
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import layout
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.integrations.core.workloads.live import pod_of
 from tidegate.kinds.rollouts.core.explain.table import TARGET_HEAD, target_rows
@@ -325,7 +325,7 @@ def test_a_dry_run_that_says_something_new_stops_everybody_until_it_is_accepted(
             stage.declared.rules = dry.replace("stage-1}", f"stage-1, accepts: ['{digest}']}}")
             stage.store.append(
                 stage.declared.partition,
-                [Note(SystemClock().now(), "anna", Asked(verb=Verb.RETRY_FAILED))],
+                [JournalNote(SystemClock().now(), "anna", Asked(verb=Verb.RETRY_FAILED))],
             )
             async with stage.working():
                 await stage.until(done("talks"))

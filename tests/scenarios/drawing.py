@@ -9,7 +9,7 @@ from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.table import GROUP_HEAD, group_rows, headline, state_word
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire import compat_line as wire
-from tidegate.kinds.rollouts.wire.rollout_doc import Reading
+from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading
 from tidegate.model.errors import UserError
 from tidegate.model.plan import ChangeKind, Option
 from tidegate.model.progress_reasons import ProgressReason
@@ -27,7 +27,7 @@ _PLAIN = frozenset((ProgressReason.Done, ProgressReason.Failed))
 Row = tuple[str, str, str, tuple[str, ...]]
 
 
-def plan_lines(reading: Reading, plan: RolloutPlan) -> list[str]:
+def plan_lines(reading: RolloutReading, plan: RolloutPlan) -> list[str]:
     """A decision: a line a target, then what is true of the whole."""
     rows = _target_rows(reading.world, plan, reading.now)
     rows += _departed_rows(reading.world, plan, reading.now)
@@ -136,7 +136,7 @@ def _columns(rows: list[Row]) -> list[str]:
     return lines
 
 
-def _footer(reading: Reading, plan: RolloutPlan) -> list[str]:
+def _footer(reading: RolloutReading, plan: RolloutPlan) -> list[str]:
     lines: list[str] = []
     if plan.recheck_at is not None:
         lines.append(f"recheck {offset(plan.recheck_at, reading.now)}")
@@ -150,7 +150,7 @@ def _footer(reading: Reading, plan: RolloutPlan) -> list[str]:
     return lines
 
 
-def compat_line(answer: wire.Answer) -> str:
+def compat_line(answer: wire.CompatAnswer) -> str:
     """What the library answers, on one line."""
     if isinstance(answer.error, str):
         return f"compat  error {answer.error}"

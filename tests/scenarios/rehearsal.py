@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tests.scenarios.drawing import offset, some
 from tests.scenarios.story import Doc, Story, StoryError, names_of, pairs_of
 from tidegate.explain.table import layout
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.remember import forgotten, remember
 from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
@@ -50,7 +50,7 @@ def act(story: Story) -> RolloutPlan:
     for action in plan.actions:
         story.forget({action.target})
         if action.change.kind is not ChangeKind.REMOVE:
-            settled = plan.course.mode is Mode.SETTLED
+            settled = plan.course.mode is CourseMode.SETTLED
             status = Status.NewCluster if settled else Status.Progressing
             story.hear(action.target, status.name, story.now, action.change.revision)
     _remember(story, world, plan)

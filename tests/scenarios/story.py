@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from tidegate.kinds.rollouts.wire.rollout_doc import Reading, read_rollout
+from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading, read_rollout
 from tidegate.model.time import Instant, format_instant, parse_duration, parse_instant
 
 Doc = dict[str, Any]
@@ -61,7 +61,7 @@ class Story:
             doc["complete"] = False
         return doc
 
-    def read(self) -> Reading:
+    def read(self) -> RolloutReading:
         """The document as the rules see it; UserError if it cannot be used."""
         return read_rollout(self.document())
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.sim.drawing import describe
 from tidegate.explain.sentence import facts, opens, sentence, until_text
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Retry, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
-from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.plan import ChangeKind
 from tidegate.model.reason import Outcome, Reason
 from tidegate.model.target import State, Status
@@ -94,7 +94,7 @@ def acts_iff_all_pass(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> N
 
 def later_groups_wait(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
     """Nothing starts while an earlier group that takes part has a counted target unfinished."""
-    if not plan.started or plan.course.mode is not Mode.FORWARD or len(world.phases) < 2:
+    if not plan.started or plan.course.mode is not CourseMode.FORWARD or len(world.phases) < 2:
         return
     last = max(_phase_of(world, i) for i in plan.started)
     for phase in world.phases[:last]:
@@ -112,7 +112,7 @@ def _phase_of(world: RolloutWorld, i: int) -> int:
     return next(at for at, phase in enumerate(world.phases) if i in phase.order)
 
 
-def takes_part(world: RolloutWorld, plan: RolloutPlan, phase: Phase) -> bool:
+def takes_part(world: RolloutWorld, plan: RolloutPlan, phase: RolloutPhase) -> bool:
     """Whether a phase was let in: approved for this very revision, for all, or mandatory."""
     if world.strategy.type is not StrategyType.MANUAL_PER_GROUP or phase.mandatory:
         return True
@@ -124,7 +124,7 @@ def takes_part(world: RolloutWorld, plan: RolloutPlan, phase: Phase) -> bool:
 
 def only_the_approved_start(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
     """Under ManualPerGroup nobody starts without an approval for this very revision."""
-    if plan.course.mode is not Mode.FORWARD:
+    if plan.course.mode is not CourseMode.FORWARD:
         return
     if world.strategy.type is not StrategyType.MANUAL_PER_GROUP:
         return
@@ -136,7 +136,7 @@ def only_the_approved_start(world: RolloutWorld, now: Instant, plan: RolloutPlan
 def ceilings_hold(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
     """In flight, soaking, held and starting never exceed maxConcurrency."""
     limit = world.strategy.max_concurrency
-    if limit is None or plan.course.mode is Mode.SETTLED or not plan.started:
+    if limit is None or plan.course.mode is CourseMode.SETTLED or not plan.started:
         return
     started = set(plan.started)
     for scope in scopes(world, plan):
@@ -155,7 +155,7 @@ def ceilings_hold(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
 
 def scopes(world: RolloutWorld, plan: RolloutPlan) -> list[Sequence[int]]:
     """Whom one ceiling bounds: a group, or all who are outside mandatory groups."""
-    if world.strategy.per_group and plan.course.mode is Mode.FORWARD:
+    if world.strategy.per_group and plan.course.mode is CourseMode.FORWARD:
         return [phase.order for phase in world.phases if not phase.mandatory]
     return [list(outside(world))]
 
@@ -231,7 +231,7 @@ def over_budget_nothing_starts(world: RolloutWorld, now: Instant, plan: RolloutP
 
 def _is_over_budget(world: RolloutWorld, plan: RolloutPlan) -> bool:
     limit = world.strategy.max_failures
-    if plan.course.mode is not Mode.FORWARD:  # only a rollout forward is on trial
+    if plan.course.mode is not CourseMode.FORWARD:  # only a rollout forward is on trial
         return False
     if limit is None or FAILED.isdisjoint(plan.states):
         return False
@@ -290,7 +290,7 @@ def something_starts(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> No
     """If nothing stops it and nobody is on the way, whoever is next in turn starts."""
     if plan.started or plan.course.paused or plan.course.aborted or plan.breached:
         return
-    if plan.course.mode is Mode.SETTLED:
+    if plan.course.mode is CourseMode.SETTLED:
         phases = list(world.phases)
     else:
         phases = [phase for phase in world.phases if takes_part(world, plan, phase)]
@@ -309,9 +309,11 @@ def something_starts(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> No
             return
 
 
-def _has_room(world: RolloutWorld, plan: RolloutPlan, phase: Phase, waiting: list[int]) -> bool:
+def _has_room(
+    world: RolloutWorld, plan: RolloutPlan, phase: RolloutPhase, waiting: list[int]
+) -> bool:
     limit = world.strategy.max_concurrency
-    if limit is None or phase.mandatory or plan.course.mode is Mode.SETTLED:
+    if limit is None or phase.mandatory or plan.course.mode is CourseMode.SETTLED:
         return True
     scope = next(scope for scope in scopes(world, plan) if waiting[0] in scope)
     bound = [i for i in scope if is_counted(world, i)]

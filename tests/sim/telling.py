@@ -14,7 +14,7 @@ from tests.sim.invariants import (
     scopes,
 )
 from tidegate.explain.sentence import sentence
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import OnFailure, Retry
@@ -79,7 +79,7 @@ def words_agree(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
     words = {report.status for report in plan.groups}
     if plan.summary is Summary.WAITING and Summary.PROGRESSING in words:
         raise broken("a group progresses in a rollout that waits", world, now, plan)
-    if plan.summary is Summary.SUCCEEDED and plan.course.mode is not Mode.SETTLED:
+    if plan.summary is Summary.SUCCEEDED and plan.course.mode is not CourseMode.SETTLED:
         if words - {Summary.SUCCEEDED}:
             raise broken("a rollout succeeded without all its groups", world, now, plan)
 
@@ -91,7 +91,7 @@ def _true_summary(world: RolloutWorld, plan: RolloutPlan) -> Summary:
         return Summary.ABORTED
     if plan.breached:
         return Summary.FAILED
-    if plan.course.mode is Mode.SETTLED:
+    if plan.course.mode is CourseMode.SETTLED:
         return Summary.SUCCEEDED
     if seen_all and states.isdisjoint(UNFINISHED):
         return Summary.SUCCEEDED if State.DONE in states or not states else Summary.FAILED
@@ -104,7 +104,7 @@ def events_are_due(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None
     """What becomes true of the rollout is what the plan shows, no more and no less."""
     events, course, under_way = list(plan.events), plan.course, world.rollout.revision
     took_over = None not in (under_way, world.revision) and course.revision != under_way
-    if took_over and course.mode is not Mode.SETTLED:
+    if took_over and course.mode is not CourseMode.SETTLED:
         if Event.SUPERSEDED not in events:
             raise broken("a revision took over and nobody is told", world, now, plan)
         events = events[events.index(Event.SUPERSEDED) + 1 :]
@@ -124,7 +124,12 @@ def _true_events(world: RolloutWorld, plan: RolloutPlan) -> list[Event]:
     counted = [i for i in range(len(world.targets)) if is_counted(world, i)]
     received = any(plan.states[i] is State.DONE for i in counted)
     quiet = WAITING.isdisjoint(plan.states) and not plan.started
-    if plan.summary is Summary.SUCCEEDED and course.mode is not Mode.SETTLED and received and quiet:
+    if (
+        plan.summary is Summary.SUCCEEDED
+        and course.mode is not CourseMode.SETTLED
+        and received
+        and quiet
+    ):
         found.append(Event.COMPLETED)
     return found
 

@@ -5,7 +5,7 @@ from enum import Enum
 
 from tests.sim.generator import Case, case_of
 from tidegate.kind_table import reasons
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.strategy import OrderBy, Retry, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -28,7 +28,7 @@ def test_every_word_of_a_plan_is_said_by_some_seed() -> None:
     seen: set[str] = set()
     for seed in range(SEEDS):
         seen.update(_words(case_of(seed)))
-    kinds = (Event, State, Summary, Mode, StrategyType, OrderBy, Retry, Status)
+    kinds = (Event, State, Summary, CourseMode, StrategyType, OrderBy, Retry, Status)
     known = {each.value: each for each in reasons()}
     words = [known[name] for name in REASONS.split()] + [word for kind in kinds for word in kind]
     assert [word for word in map(_name, words) if word not in seen] == []

@@ -12,7 +12,7 @@ from tidegate.kinds.integrations.core.waves.trial import Trial
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
 from tidegate.kinds.integrations.fleet import fleet, reshard
 from tidegate.kinds.integrations.fleet.trials import Trials
-from tidegate.kinds.rollouts.core.journal.facts import Declared
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 
 STORIES = 12 if IN_CI else 3
 # 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it.
@@ -58,7 +58,7 @@ def test_without_draining_two_numbers_of_shards_run_at_once(
 
 
 def test_without_pins_a_pinned_shard_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unpinned(*args: Any) -> Declared:
+    def unpinned(*args: Any) -> RolloutDeclared:
         return msgspec.structs.replace(declared_of(*args), pinned={})
 
     monkeypatch.setattr(fleet, "declared_of", unpinned)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from tests.sim.drawing import describe
 from tests.sim.fleet import Cluster, Fleet
 from tests.sim.invariants import takes_part
-from tidegate.kinds.rollouts.core.course import Mode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
-from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.plan import ChangeKind, Event
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Outcome, Reason
@@ -54,7 +54,7 @@ class Deed:
     def is_soaking(self, name: str) -> bool:
         """Whether a cluster has the change and is not yet trusted with it."""
         one, soak = self.fleet.clusters[name], self.world.strategy.soak
-        if self.plan.course.mode is not Mode.FORWARD or not self._runs_it(one) or not soak:
+        if self.plan.course.mode is not CourseMode.FORWARD or not self._runs_it(one) or not soak:
             return False
         if one.status is not Status.Succeeded or one.ended_at is None:
             return False
@@ -78,7 +78,7 @@ class Deed:
             if not target.ignored
         ]
 
-    def _unfinished(self, phase: Phase) -> set[str]:
+    def _unfinished(self, phase: RolloutPhase) -> set[str]:
         groups = tuple(self.world.groups[p] for p in phase.groups)
         return {name for name in self.counted(groups) if not self._is_finished(name)}
 
@@ -100,10 +100,10 @@ def check_step(deed: Deed, memory: Rollout) -> None:
 
 def _no_more_than_the_ceiling(deed: Deed) -> None:
     limit, plan = deed.world.strategy.max_concurrency, deed.plan
-    if limit is None or plan.course.mode is Mode.SETTLED:
+    if limit is None or plan.course.mode is CourseMode.SETTLED:
         return
     outside = tuple(group for group in deed.world.groups if not group.mandatory)
-    by_group = deed.world.strategy.per_group and plan.course.mode is Mode.FORWARD
+    by_group = deed.world.strategy.per_group and plan.course.mode is CourseMode.FORWARD
     back = bool(deed.names(ChangeKind.RETURN))  # on the way back there is no soak
     for scope in [(group,) for group in outside] if by_group and not back else [outside]:
         bound = set(deed.counted(scope))
@@ -116,7 +116,10 @@ def _no_more_than_the_ceiling(deed: Deed) -> None:
 
 
 def _nobody_before_an_earlier_group(deed: Deed) -> None:
-    if deed.plan.course.mode is not Mode.FORWARD or deed.plan.course.retry is not Retry.NOTHING:
+    if (
+        deed.plan.course.mode is not CourseMode.FORWARD
+        or deed.plan.course.retry is not Retry.NOTHING
+    ):
         return
     for at, phase in enumerate(deed.world.phases):
         if not set(deed.plan.started).intersection(phase.order):
@@ -188,7 +191,7 @@ class Ending:
         return self.fleet.clusters[self.world.targets[self.i].name]
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> RolloutPhase:
         """Those it goes with."""
         return next(phase for phase in self.world.phases if self.i in phase.order)
 

@@ -11,7 +11,7 @@ from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, VirtualClock,
 from tidegate.engine.round import RoundResult
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import first_shut
-from tidegate.journal.facts import Acted, Mode, Outcome
+from tidegate.journal.facts import Acted, Mode, TaskOutcome
 from tidegate.kinds.rollouts.telemetry.observer import RolloutTelemetry
 from tidegate.model.time import Instant, parse_instant
 from tidegate.store.client.memory import MemoryStore
@@ -91,7 +91,7 @@ def test_a_round_without_news_says_nothing() -> None:
 
 def test_what_came_of_an_action_is_a_line() -> None:
     """Its outcome, its key and, where it failed, why; a failure is a warning."""
-    fact = Acted(key="k#1/a", target="a", outcome=Outcome.FAILED, detail="no quota")
+    fact = Acted(key="k#1/a", target="a", outcome=TaskOutcome.FAILED, detail="no quota")
     (line,) = map(json.loads, logged([acted_record(PARTITION, NOON, fact)]))
     assert line == {
         "ts": "2026-01-05T12:00:00.000Z",

@@ -15,7 +15,7 @@ from tidegate.engine.plain_state import PlainState, PlainTask
 from tidegate.journal.fact import Fact, register
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
@@ -24,7 +24,11 @@ class LampReason(Reason):
     """Why a lamp stays dark."""
 
     EarlierLampDark = Entry(
-        Gate.ORDER, Outcome.WAIT, "{lamp} is not lit yet", (("lamp", Kind.NAME),), "{lamp} is lit"
+        Gate.ORDER,
+        Outcome.WAIT,
+        "{lamp} is not lit yet",
+        (("lamp", FactFormat.NAME),),
+        "{lamp} is lit",
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.toy.lamps import LampRules, Lamps
 from tidegate.app import rollouts as app
-from tidegate.app.asks import Request, prepare, record
+from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.app.journals import Journals
 from tidegate.app.reach import reach_of
 from tidegate.engine.brakes.book import BrakeBook
@@ -18,12 +18,12 @@ from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.replay import replay_partition
 from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Settings, Worker
-from tidegate.explain.notice import Happening, Notice
+from tidegate.explain.notice import Notice, NoticeKind
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.hold import Hold
 from tidegate.gates.scope import EVERYTHING
 from tidegate.journal.brake_state import PARTITION as BRAKES
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked, Verb
 from tidegate.model.time import SECOND, Instant, parse_instant
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
@@ -99,13 +99,15 @@ def test_a_person_pauses_and_resumes_it(store: MemoryStore) -> None:
     lamps = Lamps({"a": False, "b": False})
     lit(store, lamps, minutes=0.01, act=())
     known = journals(store)
-    record(known, prepare(known, "hall", Request(verb=Verb.PAUSE, reason="night")), "user:ada")
+    record(
+        known, prepare(known, "hall", OperatorRequest(verb=Verb.PAUSE, reason="night")), "user:ada"
+    )
     lit(store, lamps)
     assert not any(lamps.lit.values())
     row = journals(store).find(HALL).view.targets[0]
     assert row.shut is not None
     assert row.shut.reason.value == "Paused"
-    record(known, prepare(known, HALL, Request(verb=Verb.RESUME)), "user:ada")
+    record(known, prepare(known, HALL, OperatorRequest(verb=Verb.RESUME)), "user:ada")
     lit(store, lamps)
     assert all(lamps.lit.values())
 
@@ -120,7 +122,7 @@ def test_a_hold_covers_it(store: MemoryStore) -> None:
     scope = {"everything": True}
     document = {"name": "dark", "scope": scope, "owner": "ada", "reason": "night"}
     fact = Braked(brake="hold", name="dark", document=document)
-    store.append(BRAKES, [Note(START, "user:ada", fact)])
+    store.append(BRAKES, [JournalNote(START, "user:ada", fact)])
     lit(store, lamps)
     assert lamps.lit == {"a": False, "b": True}
     shut = journals(store).find(HALL).view.targets[0].shut
@@ -147,10 +149,10 @@ def test_people_are_notified(store: MemoryStore) -> None:
     lamps = Lamps({"a": False})
     lit(store, lamps, minutes=0.01, act=())
     known = journals(store)
-    record(known, prepare(known, HALL, Request(verb=Verb.PAUSE)), "user:ada")
-    queue = NoticeQueue(Chat(), frozenset(Happening), 10, lambda *_: None)
+    record(known, prepare(known, HALL, OperatorRequest(verb=Verb.PAUSE)), "user:ada")
+    queue = NoticeQueue(Chat(), frozenset(NoticeKind), 10, lambda *_: None)
     lit(store, lamps, notices=queue)
-    assert [(each.rollout, each.happening) for each in sent] == [(HALL, Happening.STOP)]
+    assert [(each.rollout, each.happening) for each in sent] == [(HALL, NoticeKind.STOP)]
 
 
 def test_its_rounds_are_counted(store: MemoryStore) -> None:

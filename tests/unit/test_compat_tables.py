@@ -5,11 +5,11 @@ import pytest
 from tidegate.kinds.rollouts.core.compat.limits import parse_deadline, size
 from tidegate.kinds.rollouts.core.compat.rules import (
     ClusterStatus,
-    Group,
+    CompatGroup,
+    CompatResult,
+    CompatStrategy,
+    CompatWorld,
     GroupKey,
-    Result,
-    Strategy,
-    World,
     decide,
 )
 from tidegate.model.time import DURATION_MAX, SECOND, Duration, Instant
@@ -162,17 +162,17 @@ def test_what_is_no_deadline_is_refused(text: str) -> None:
 
 def ask(
     statuses: list[ClusterStatus],
-    strategy: Strategy,
-    groups: tuple[Group, ...] = (Group(GroupKey(), ("c1", "c2", "c3")),),
-) -> Result:
-    return decide(World(groups, statuses, strategy), NOW)
+    strategy: CompatStrategy,
+    groups: tuple[CompatGroup, ...] = (CompatGroup(GroupKey(), ("c1", "c2", "c3")),),
+) -> CompatResult:
+    return decide(CompatWorld(groups, statuses, strategy), NOW)
 
 
 def one(status: str, ago: int | None = None, cluster: str = "c1") -> ClusterStatus:
     return ClusterStatus(cluster, status, None if ago is None else Instant(NOW - ago * SECOND))
 
 
-ALONE = (Group(GroupKey(), ("c1",)),)
+ALONE = (CompatGroup(GroupKey(), ("c1",)),)
 ROLL, OUT, NOTHING = "roll", "timed out", "nothing"
 
 
@@ -206,7 +206,7 @@ def test_a_status_goes_where_the_library_puts_it(
 ) -> None:
     """A status, with its soak and deadline, ends on the list and with the recheck it must."""
     length = Duration(soak if soak == DURATION_MAX else soak * SECOND)
-    result = ask([one(status, ago)], Strategy("Progressive", deadline, length), ALONE)
+    result = ask([one(status, ago)], CompatStrategy("Progressive", deadline, length), ALONE)
     lists = {ROLL: result.to_rollout, OUT: result.timed_out, NOTHING: ()}
     assert [bool(result.to_rollout), bool(result.timed_out)] == [place == ROLL, place == OUT]
     for entry in lists[place]:
@@ -234,21 +234,21 @@ def test_the_shortest_wait_is_rechecked_first(
         one("ToApply", None, f"c{i}") if wait is None else one("Succeeded", 60 - wait, f"c{i}")
         for i, wait in enumerate(ends_in, start=1)
     ]
-    result = ask(statuses, Strategy("Progressive", soak=Duration(MINUTE)))
+    result = ask(statuses, CompatStrategy("Progressive", soak=Duration(MINUTE)))
     assert result.recheck_after == (None if shortest is None else shortest * SECOND)
 
 
 def test_a_wait_too_long_for_go_is_the_longest_go_knows() -> None:
     """A soak that ends in 300 years is rechecked in 292."""
     ago = -300 * 365 * 86400
-    assert ask([one("Succeeded", ago)], Strategy("All"), ALONE).recheck_after == DURATION_MAX
+    assert ask([one("Succeeded", ago)], CompatStrategy("All"), ALONE).recheck_after == DURATION_MAX
 
 
 FOUR = (
-    Group(GroupKey("a", 0), ("c1",)),
-    Group(GroupKey("b", 1), ("c2",)),
-    Group(GroupKey("a", 2), ("c3",)),
-    Group(GroupKey("", 3), ("c4",)),
+    CompatGroup(GroupKey("a", 0), ("c1",)),
+    CompatGroup(GroupKey("b", 1), ("c2",)),
+    CompatGroup(GroupKey("a", 2), ("c3",)),
+    CompatGroup(GroupKey("", 3), ("c4",)),
 )
 
 
@@ -268,33 +268,33 @@ def test_mandatory_groups_are_meant_by_name_or_else_by_index(
     wanted: list[GroupKey], started: str
 ) -> None:
     """A name wins over an index, nothing at all is index 0, and what does not exist is ignored."""
-    result = ask([], Strategy("Progressive", mandatory=tuple(wanted)), FOUR)
+    result = ask([], CompatStrategy("Progressive", mandatory=tuple(wanted)), FOUR)
     assert " ".join(entry.cluster for entry in result.to_rollout) == started
 
 
 def test_a_name_stands_for_all_its_groups_one_after_the_other() -> None:
     """The second group called a follows the first, before anything else starts."""
-    strategy = Strategy("ProgressivePerGroup", mandatory=(GroupKey("a"),))
+    strategy = CompatStrategy("ProgressivePerGroup", mandatory=(GroupKey("a"),))
     result = ask([one("Succeeded", 60)], strategy, FOUR)
     assert [entry.cluster for entry in result.to_rollout] == ["c3"]
 
 
 SPARSE = (
-    Group(GroupKey("a", 0), ("c1",)),
-    Group(GroupKey("b", 2), ("c2",)),
+    CompatGroup(GroupKey("a", 0), ("c1",)),
+    CompatGroup(GroupKey("b", 2), ("c2",)),
 )
 
 
 def test_a_gap_in_the_indexes_loses_the_groups_behind_it() -> None:
     """With indexes 0 and 2, the clusters of group 2 are neither started nor kept."""
-    result = ask([one("Succeeded", 60, "c2")], Strategy("All"), SPARSE)
+    result = ask([one("Succeeded", 60, "c2")], CompatStrategy("All"), SPARSE)
     assert [entry.cluster for entry in result.to_rollout] == ["c1"]
     assert [entry.cluster for entry in result.removed] == ["c2"]
 
 
 def test_a_mandatory_group_behind_a_gap_is_started_and_removed_at_once() -> None:
     """Only the mandatory step still finds a group that its index has lost."""
-    strategy = Strategy("Progressive", mandatory=(GroupKey("b"),))
+    strategy = CompatStrategy("Progressive", mandatory=(GroupKey("b"),))
     result = ask([one("Succeeded", 60, "c2")], strategy, SPARSE)
     assert [entry.cluster for entry in result.to_rollout] == ["c2"]
     assert [entry.cluster for entry in result.removed] == ["c2"]
@@ -303,29 +303,29 @@ def test_a_mandatory_group_behind_a_gap_is_started_and_removed_at_once() -> None
 @pytest.mark.parametrize("kind", ["", "progressive", "manualPerGroup"])
 def test_an_unknown_type_is_an_error_and_nothing_else(kind: str) -> None:
     """With an error every list is empty, the removed ones too."""
-    result = ask([one("Failed", 60, "gone")], Strategy(kind))
+    result = ask([one("Failed", 60, "gone")], CompatStrategy(kind))
     assert result.error
-    assert result == Result(error=result.error)
+    assert result == CompatResult(error=result.error)
 
 
 def test_where_the_library_draws_lots_the_first_name_is_taken() -> None:
     """Two names for one index: the first by name is the group, whatever the order they come in."""
-    twins = (Group(GroupKey("y", 0), ("c2",)), Group(GroupKey("x", 0), ("c1",)))
-    assert ask([], Strategy("All"), twins) == ask([], Strategy("All"), twins[::-1])
-    assert [entry.cluster for entry in ask([], Strategy("All"), twins).to_rollout] == ["c1"]
+    twins = (CompatGroup(GroupKey("y", 0), ("c2",)), CompatGroup(GroupKey("x", 0), ("c1",)))
+    assert ask([], CompatStrategy("All"), twins) == ask([], CompatStrategy("All"), twins[::-1])
+    assert [entry.cluster for entry in ask([], CompatStrategy("All"), twins).to_rollout] == ["c1"]
 
 
 def test_a_cluster_in_two_groups_is_started_in_the_first() -> None:
     """Where the library draws lots for the group to show, the lowest index is taken."""
-    groups = (Group(GroupKey("a", 0), ("c1",)), Group(GroupKey("b", 1), ("c1", "c2")))
-    started = ask([], Strategy("All"), groups).to_rollout
+    groups = (CompatGroup(GroupKey("a", 0), ("c1",)), CompatGroup(GroupKey("b", 1), ("c1", "c2")))
+    started = ask([], CompatStrategy("All"), groups).to_rollout
     assert [(entry.cluster, entry.group.name) for entry in started] == [("c1", "a"), ("c2", "b")]
 
 
 @pytest.mark.parametrize("members, removed", [(("", "c1"), 0), (("c1",), 1)])
 def test_a_status_without_a_name_counts_for_nobody(members: tuple[str, ...], removed: int) -> None:
     """It is removed, or, where a group lists an empty name too, lost altogether."""
-    groups = (Group(GroupKey(), members),)
-    result = ask([one("Failed", 0, "")], Strategy("Progressive"), groups)
+    groups = (CompatGroup(GroupKey(), members),)
+    result = ask([one("Failed", 0, "")], CompatStrategy("Progressive"), groups)
     assert [entry.status for entry in result.to_rollout] == ["ToApply"] * len(members)
     assert len(result.removed) == removed

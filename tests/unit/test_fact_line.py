@@ -7,7 +7,7 @@ from tidegate.engine.plain_state import PlanMade
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.mutex import Mutex
 from tidegate.gates.scope import EVERYTHING
-from tidegate.journal.chain import Note, genesis, link
+from tidegate.journal.chain import JournalNote, genesis, link
 from tidegate.journal.fact import Fact, tag_of
 from tidegate.journal.facts import (
     Acted,
@@ -19,11 +19,11 @@ from tidegate.journal.facts import (
     HandledObject,
     Lifted,
     Mode,
-    Outcome,
+    TaskOutcome,
     Told,
     Verb,
 )
-from tidegate.journal.selection import Wanted, matches
+from tidegate.journal.selection import EntryFilter, matches
 from tidegate.kind_table import fact_tags
 from tidegate.kinds.promotions.core.decide import VersionChange
 from tidegate.kinds.promotions.core.journal.facts import (
@@ -38,7 +38,13 @@ from tidegate.kinds.promotions.core.journal.facts import (
 )
 from tidegate.kinds.promotions.core.model import CommitForm, WrittenVersion
 from tidegate.kinds.promotions.core.world import OfferState, RunningCheck
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand, Task
+from tidegate.kinds.rollouts.core.journal.facts import (
+    Decided,
+    RolloutDeclared,
+    RolloutTask,
+    TargetsObserved,
+    TargetStanding,
+)
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Membership
@@ -64,8 +70,12 @@ PLAN = Decided(
     now=Instant(0),
     mode=Mode.ACT,
     summary=Summary.PROGRESSING,
-    tasks=(Task("k1", "a", APPLY), Task("k2", "b", RETURN)),
-    changed=(Stand("a", (OPEN,)), Stand("c", (OPEN, SHUT)), Stand("d", (SHUT,))),
+    tasks=(RolloutTask("k1", "a", APPLY), RolloutTask("k2", "b", RETURN)),
+    changed=(
+        TargetStanding("a", (OPEN,)),
+        TargetStanding("c", (OPEN, SHUT)),
+        TargetStanding("d", (SHUT,)),
+    ),
     events=(Event.ABORTED,),
     forgotten=("e",),
     recheck_at=LATER,
@@ -88,16 +98,16 @@ REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 STEP = Step(kind=ChangeKind.APPLY, revision="4.16.4", doing=Doing.UPGRADE)
 LINES: list[tuple[Fact, str]] = [
     (
-        Declared(strategy=Strategy(StrategyType.PROGRESSIVE), groups=GROUPS, revision="B"),
+        RolloutDeclared(strategy=Strategy(StrategyType.PROGRESSIVE), groups=GROUPS, revision="B"),
         "revision B for 3 targets in 2 groups, Progressive",
     ),
     (
-        Declared(strategy=Strategy(StrategyType.ALL), groups=GROUPS[:1]),
+        RolloutDeclared(strategy=Strategy(StrategyType.ALL), groups=GROUPS[:1]),
         "a revision without a name for 2 targets in 1 group, All",
     ),
-    (Observed(reports=REPORTS), "a Succeeded, b Succeeded, c Succeeded and 2 more"),
-    (Observed(gone=("a",), complete=False), "gone: a; the reading is incomplete"),
-    (Observed(), "the reading is complete"),
+    (TargetsObserved(reports=REPORTS), "a Succeeded, b Succeeded, c Succeeded and 2 more"),
+    (TargetsObserved(gone=("a",), complete=False), "gone: a; the reading is incomplete"),
+    (TargetsObserved(), "the reading is complete"),
     (
         Asked(verb=Verb.APPROVE, groups=("dev",), version="B", reason="looked at it"),
         "approve dev for B: looked at it",
@@ -114,8 +124,11 @@ LINES: list[tuple[Fact, str]] = [
         Decided(now=LATER, mode=Mode.OBSERVE, summary=Summary.WAITING, tasks=PLAN.tasks[:1]),
         "Waiting; would apply a",
     ),
-    (Acted(key="k", target="a", outcome=Outcome.DONE), "done"),
-    (Acted(key="k", target="a", outcome=Outcome.FAILED, detail="no answer"), "failed: no answer"),
+    (Acted(key="k", target="a", outcome=TaskOutcome.DONE), "done"),
+    (
+        Acted(key="k", target="a", outcome=TaskOutcome.FAILED, detail="no answer"),
+        "failed: no answer",
+    ),
     (Braked(brake="hold", name="x", document={}, reason="outage"), "hold x set: outage"),
     (Lifted(brake="hold", name="x"), "hold x lifted"),
     (Folded(state=msgspec.Raw(b"{}"), facts=1), "the state after 1 fact"),
@@ -234,46 +247,48 @@ def test_a_plan_of_a_rollout_says_of_a_target_or_a_gate_what_it_decided(
 
 def test_a_reading_says_of_a_target_what_it_reported() -> None:
     """Of many reports only the one that was looked for."""
-    assert Observed(reports=REPORTS).line_of("b", "") == "b Succeeded"
-    assert Observed(reports=REPORTS, gone=("z",)).line_of("z", "") == "gone: z"
+    assert TargetsObserved(reports=REPORTS).line_of("b", "") == "b Succeeded"
+    assert TargetsObserved(reports=REPORTS, gone=("z",)).line_of("z", "") == "gone: z"
 
 
 @pytest.mark.parametrize(
     "wanted, expected",
     [
-        (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
+        (EntryFilter(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
          | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan"} | PROMOTIONS),
-        (Wanted(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
-        (Wanted(target="a"), {"declared", "observed", "decided", "acted"}),
-        (Wanted(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
-        (Wanted(target="d-uuid"), {"surveyed", "planned"}),
-        (Wanted(target="d"), {"observed", "decided"}),
-        (Wanted(target="e"), {"observed", "decided"}),
-        (Wanted(target="apply"), set()),
-        (Wanted(gate="mutex"), {"decided", "promotionDecided"}),
-        (Wanted(gate="mutex", target="c"), {"decided"}),
-        (Wanted(gate="mutex", target="a"), set()),
-        (Wanted(gate="hold"), {"braked", "lifted"}),
-        (Wanted(actor="nobody"), set()),
-        (Wanted(since=LATER), set()),
-        (Wanted(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
+        (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
+        (EntryFilter(target="a"), {"declared", "observed", "decided", "acted"}),
+        (EntryFilter(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
+        (EntryFilter(target="d-uuid"), {"surveyed", "planned"}),
+        (EntryFilter(target="d"), {"observed", "decided"}),
+        (EntryFilter(target="e"), {"observed", "decided"}),
+        (EntryFilter(target="apply"), set()),
+        (EntryFilter(gate="mutex"), {"decided", "promotionDecided"}),
+        (EntryFilter(gate="mutex", target="c"), {"decided"}),
+        (EntryFilter(gate="mutex", target="a"), set()),
+        (EntryFilter(gate="hold"), {"braked", "lifted"}),
+        (EntryFilter(actor="nobody"), set()),
+        (EntryFilter(since=LATER), set()),
+        (EntryFilter(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
          | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}
          | {"plan"} | PROMOTIONS),
     ],
 )  # fmt: skip
-def test_an_entry_is_found_by_whom_it_speaks_of(wanted: Wanted, expected: set[str]) -> None:
+def test_an_entry_is_found_by_whom_it_speaks_of(wanted: EntryFilter, expected: set[str]) -> None:
     """A target is found in reports, tasks, verdicts and groups; a gate in verdicts and brakes."""
-    notes = [Note(Instant(0), "ada", fact) for fact, _ in LINES if not isinstance(fact, Folded)]
+    notes = [
+        JournalNote(Instant(0), "ada", fact) for fact, _ in LINES if not isinstance(fact, Folded)
+    ]
     found = {entry.kind for entry in link(genesis("r1"), 1, notes) if matches(wanted, entry)}
     assert found == expected
 
 
 def test_a_fact_of_the_future_is_found_by_its_columns_only() -> None:
     """What this version cannot read speaks of nobody, and breaks nothing."""
-    (entry,) = link(genesis("r1"), 1, [Note(Instant(0), "ada", LINES[9][0])])
+    (entry,) = link(genesis("r1"), 1, [JournalNote(Instant(0), "ada", LINES[9][0])])
     unknown = msgspec.structs.replace(entry, body=b'{"is":"dreamt","target":"a"}')
-    assert matches(Wanted(actor="ada"), unknown)
-    assert not matches(Wanted(target="a"), unknown)
+    assert matches(EntryFilter(actor="ada"), unknown)
+    assert not matches(EntryFilter(target="a"), unknown)
 
 
 @pytest.mark.parametrize(

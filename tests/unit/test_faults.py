@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.simulated.faulty_fleet import STALE_MAX, FaultyFleet
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import DEFAULT_START, read_scenario
@@ -17,16 +17,16 @@ from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.plan import Change, ChangeKind
 from tidegate.model.target import Status
 from tidegate.model.time import SECOND, Instant
-from tidegate.simulation.faults import Fault, Faults, FaultyStore
+from tidegate.simulation.faults import CallFault, Faults, FaultyStore
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
 from tidegate.store.client.memory import MemoryStore
 
-TASK = Task("k", "a", Change(ChangeKind.APPLY, "v2"))
+TASK = RolloutTask("k", "a", Change(ChangeKind.APPLY, "v2"))
 ALWAYS = 1000
 Story = Callable[[VirtualLoop, SimulatedFleet, FaultyFleet], Coroutine[Any, Any, None]]
 
 
-def with_fault(fault: Fault, story: Story, until: Instant | None = None) -> SimulatedFleet:
+def with_fault(fault: CallFault, story: Story, until: Instant | None = None) -> SimulatedFleet:
     """A fleet on which every call meets one fault."""
 
     async def main(loop: VirtualLoop) -> SimulatedFleet:
@@ -43,15 +43,15 @@ def with_fault(fault: Fault, story: Story, until: Instant | None = None) -> Simu
 @pytest.mark.parametrize(
     "fault, error, done",
     [
-        (Fault.LOST_WRITE, OutsideError, 0),
-        (Fault.LOST_ANSWER, OutsideError, 1),
-        (Fault.NO_ANSWER, TimeoutError, 1),
-        (Fault.CONFLICT, StaleError, 0),
-        (Fault.OUTAGE, OutsideError, 0),
+        (CallFault.LOST_WRITE, OutsideError, 0),
+        (CallFault.LOST_ANSWER, OutsideError, 1),
+        (CallFault.NO_ANSWER, TimeoutError, 1),
+        (CallFault.CONFLICT, StaleError, 0),
+        (CallFault.OUTAGE, OutsideError, 0),
     ],
 )
 def test_an_action_fails_before_or_after_it_is_done(
-    fault: Fault, error: type[Exception], done: int
+    fault: CallFault, error: type[Exception], done: int
 ) -> None:
     """Whoever called cannot tell which; the fleet can."""
 
@@ -71,7 +71,7 @@ def test_a_task_delivered_again_and_again_is_carried_out_once() -> None:
         await asyncio.sleep(300)
         assert fleet.calls == 3
 
-    assert len(with_fault(Fault.TWICE, story).carried) == 1
+    assert len(with_fault(CallFault.TWICE, story).carried) == 1
 
 
 def test_a_slow_call_takes_its_time_and_is_done() -> None:
@@ -81,7 +81,7 @@ def test_a_slow_call_takes_its_time_and_is_done() -> None:
         assert await faulty.act(PARTITION, TASK) == "applied"
         assert 0 < loop.time() <= 20
 
-    with_fault(Fault.SLOW, story)
+    with_fault(CallFault.SLOW, story)
 
 
 def test_an_old_reading_is_not_older_than_it_may_be() -> None:
@@ -95,7 +95,7 @@ def test_an_old_reading_is_not_older_than_it_may_be() -> None:
         await asyncio.sleep(STALE_MAX / SECOND + 1)
         assert before not in [await faulty.observe(PARTITION) for _ in range(20)]
 
-    with_fault(Fault.STALE, story)
+    with_fault(CallFault.STALE, story)
 
 
 def test_a_partial_reading_says_so() -> None:
@@ -107,7 +107,7 @@ def test_a_partial_reading_says_so() -> None:
         assert not any(each.complete for each in seen)
         assert min(len(each.reports) for each in seen) < len(whole.reports)
 
-    with_fault(Fault.PARTIAL, story)
+    with_fault(CallFault.PARTIAL, story)
 
 
 def test_flapping_never_shows_a_change_as_done() -> None:
@@ -119,7 +119,7 @@ def test_flapping_never_shows_a_change_as_done() -> None:
         assert {one.status for one in reports if one.name == "a"} == {Status.Progressing}
         assert Status.Progressing in {one.status for one in reports if one.name != "a"}
 
-    with_fault(Fault.FLAPPING, story)
+    with_fault(CallFault.FLAPPING, story)
 
 
 def test_faults_end_when_they_are_told_to() -> None:
@@ -131,21 +131,21 @@ def test_faults_end_when_they_are_told_to() -> None:
         await asyncio.sleep(10)
         assert await faulty.act(PARTITION, TASK) == "applied"
 
-    with_fault(Fault.OUTAGE, story, Instant(DEFAULT_START + 10 * SECOND))
+    with_fault(CallFault.OUTAGE, story, Instant(DEFAULT_START + 10 * SECOND))
 
 
 @pytest.mark.parametrize(
     "fault, error, written",
     [
-        (Fault.GONE_BEFORE, OutsideError, 0),
-        (Fault.GONE_AFTER, OutsideError, 1),
-        (Fault.OVERTAKEN, StaleError, 0),
-        (Fault.FULL, OutsideError, 0),
-        (Fault.SLOW, None, 1),
+        (CallFault.GONE_BEFORE, OutsideError, 0),
+        (CallFault.GONE_AFTER, OutsideError, 1),
+        (CallFault.OVERTAKEN, StaleError, 0),
+        (CallFault.FULL, OutsideError, 0),
+        (CallFault.SLOW, None, 1),
     ],
 )
 def test_a_write_fails_before_or_after_the_commit(
-    fault: Fault, error: type[Exception] | None, written: int
+    fault: CallFault, error: type[Exception] | None, written: int
 ) -> None:
     """Whoever wrote cannot tell which; the journal can."""
     store, slept = MemoryStore(), list[float]()
@@ -153,7 +153,7 @@ def test_a_write_fails_before_or_after_the_commit(
     async def main(loop: VirtualLoop) -> None:
         faults = Faults(1, VirtualClock(loop), {fault: ALWAYS})
         faulty = FaultyStore(store, faults, slept.append)
-        note = Note(loop.now(), "user:ada", Asked(verb=Verb.PAUSE))
+        note = JournalNote(loop.now(), "user:ada", Asked(verb=Verb.PAUSE))
         if error is None:
             faulty.append("r1", [note])
             return
@@ -162,4 +162,4 @@ def test_a_write_fails_before_or_after_the_commit(
 
     run_virtually(main, DEFAULT_START)
     assert store.head("r1").seq == written
-    assert bool(slept) is (fault is Fault.SLOW)
+    assert bool(slept) is (fault is CallFault.SLOW)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tidegate.journal.chain import Entry, Note, genesis, link
+from tidegate.journal.chain import JournalEntry, JournalNote, genesis, link
 from tidegate.journal.facts import Asked, Braked, Verb
 from tidegate.journal.lines import read_lines, write_lines
 from tidegate.journal.pieces import Chain, Claimed, Piece, check_pieces
@@ -15,7 +15,9 @@ from tidegate.model.time import Instant
 def chained(name: str, count: int) -> list[Piece]:
     """A chain and its entries."""
     facts = [Braked(brake="hold", name=f"h{n}", document={"n": n, "ü": "✓"}) for n in range(count)]
-    notes = [Note(Instant(1_700_000_000_123_456_789 + n), "ada", f) for n, f in enumerate(facts)]
+    notes = [
+        JournalNote(Instant(1_700_000_000_123_456_789 + n), "ada", f) for n, f in enumerate(facts)
+    ]
     entries = list(link(genesis(name), 1, notes))
     last = entries[-1].hash if entries else genesis(name)
     return [Chain(name, 0, genesis(name), count, last, token=4), *entries]
@@ -41,7 +43,7 @@ def test_an_empty_journal_is_two_lines() -> None:
 
 def test_lines_are_what_the_page_says() -> None:
     """The form is an interface: what stands in a line, and in which order."""
-    note = Note(Instant(0), "ada", Asked(verb=Verb.PAUSE))
+    note = JournalNote(Instant(0), "ada", Asked(verb=Verb.PAUSE))
     (entry,) = link(genesis("r1"), 1, [note])
     chain = Chain("r1", 0, genesis("r1"), 1, entry.hash)
     start, end = genesis("r1").hex(), entry.hash.hex()
@@ -115,7 +117,9 @@ def test_pieces_are_given_out_only_as_far_as_they_hold() -> None:
 
 def test_pieces_without_lines_are_checked_too() -> None:
     """A journal that is moved from database to database is held to the same."""
-    without = [piece for piece in JOURNAL if not (isinstance(piece, Entry) and piece.seq == 2)]
+    without = [
+        piece for piece in JOURNAL if not (isinstance(piece, JournalEntry) and piece.seq == 2)
+    ]
     with pytest.raises(UserError, match="entry 2 is missing"):
         list(check_pieces(without))
     with pytest.raises(UserError, match="entry 3 is missing"):

@@ -7,7 +7,7 @@ from tests.estates import estate, integration, managed, staged
 from tidegate.cli.look.pace import ASSUMED, usual_pace
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.journal.brake_state import PARTITION as BRAKES
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked, Mode
 from tidegate.kinds.integrations.app.preview.schedule import Scheduler
 from tidegate.kinds.integrations.core.sharding.model import Override
@@ -19,7 +19,7 @@ from tidegate.kinds.integrations.core.waves.outset import (
 )
 from tidegate.kinds.integrations.core.waves.rules import DryRunRule, ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import Estate
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
+from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetsObserved
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.simulated.forecast import forecast
@@ -86,11 +86,11 @@ def _journal(move: Move, rollout: Rollout, *reports: Target) -> Store:
     state = outset_of(move)
     assert state is not None
     assert state.declared is not None
-    observed = Observed(reports=reports or tuple(state.reports.values()))
+    observed = TargetsObserved(reports=reports or tuple(state.reports.values()))
     decided = Decided(now=NOW, mode=Mode.ACT, summary=Summary.PROGRESSING, rollout=rollout)
     store = open_store("memory:")
     facts = state.declared, observed, decided
-    store.append(move.place.partition, [Note(NOW, "test", each) for each in facts])
+    store.append(move.place.partition, [JournalNote(NOW, "test", each) for each in facts])
     return store
 
 
@@ -152,7 +152,9 @@ def test_what_starts_of_the_one_that_goes_first_is_no_date_of_ours() -> None:
     (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
     store = _journal(under_way, Rollout(revision="bbbbbbb", last_good="aaaaaaa"), *UNDER_WAY)
     block = {"revision": "ccccccc", "owner": "ops", "reason": "loses volumes"}
-    store.append(BRAKES, [Note(NOW, "test", Braked(brake="block", name="c", document=block))])
+    store.append(
+        BRAKES, [JournalNote(NOW, "test", Braked(brake="block", name="c", document=block))]
+    )
     (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
     (stage,) = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True).stages
     assert (stage.starts_at, stage.done_at) == (None, None)
@@ -185,7 +187,7 @@ def test_one_that_is_held_leaves_its_group_without_an_end() -> None:
     hold = {"name": "inc", "owner": "ops", "reason": "r", "scope": {"targets": ["tf/two"]}}
     store = open_store("memory:")
     braked = Braked(brake="hold", name="inc", document=hold)
-    store.append(BRAKES, [Note(NOW, "test", braked)])
+    store.append(BRAKES, [JournalNote(NOW, "test", braked)])
     (stage,) = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True).stages
     assert (stage.starts_at, stage.done_at) == (NOW, None)
     assert stage.held_by == "hold inc: r (ops)"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.stage import DEMO, PARTITION, VirtualClock
 from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.simulated.fleet_server import FleetServer
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import DEFAULT_START, read_scenario
@@ -39,9 +39,9 @@ def with_fleet(ask: Callable[[SimulatedFleet, RemoteFleet], Awaitable[T]]) -> T:
     return asyncio.run(main())
 
 
-def task(target: str = "a") -> Task:
+def task(target: str = "a") -> RolloutTask:
     """The first task of a rollout."""
-    return Task(f"{PARTITION}#3/{target}", target, Change(ChangeKind.APPLY, "v2"))
+    return RolloutTask(f"{PARTITION}#3/{target}", target, Change(ChangeKind.APPLY, "v2"))
 
 
 def test_a_reading_is_the_same_over_a_connection() -> None:

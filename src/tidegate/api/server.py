@@ -34,7 +34,7 @@ def address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class Server(uvicorn.Server):
+class ApiServer(uvicorn.Server):
     """A server that stops when it is told to, and not by a signal of its own."""
 
     def __init__(self, app: Starlette) -> None:

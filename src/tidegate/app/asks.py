@@ -7,7 +7,7 @@ import msgspec
 
 from tidegate.app.journals import Decision, Journals
 from tidegate.explain.view import PartitionView
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
 from tidegate.model.document import Document
 from tidegate.model.errors import NotFoundError, UserError
@@ -17,7 +17,7 @@ from tidegate.model.time import Instant, format_instant
 _ANSWERS = (Verb.APPROVE, Verb.REJECT, Verb.REVOKE)
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class OperatorRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a person asks for."""
 
     verb: Verb
@@ -53,7 +53,7 @@ class Prepared(msgspec.Struct, frozen=True):
     view: PartitionView
 
 
-def prepare(journals: Journals, name: str, asked: Request) -> Prepared:
+def prepare(journals: Journals, name: str, asked: OperatorRequest) -> Prepared:
     """What a request reaches; UserError if it cannot mean anything."""
     one = journals.find(name)
     view = one.view
@@ -85,12 +85,12 @@ def prepare(journals: Journals, name: str, asked: Request) -> Prepared:
 
 def record(journals: Journals, prepared: Prepared, actor: str) -> AskReport:
     """Record a request; the worker that leads the partition notices within a second."""
-    note = Note(journals.now, actor, prepared.fact)
+    note = JournalNote(journals.now, actor, prepared.fact)
     journals.store.append(prepared.partition, [note])
     return prepared.report
 
 
-def _check(asked: Request, view: PartitionView, one: Decision) -> None:
+def _check(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:
     if asked.verb in _ANSWERS and not (asked.groups or asked.gates):
         names = ", ".join(f"--group {each.key}" for each in view.groups)
         gates = ", ".join(f"--gate {each}" for each in view.gates)
@@ -117,7 +117,7 @@ def _check(asked: Request, view: PartitionView, one: Decision) -> None:
             raise NotFoundError("approval gate", gate, hint, f"over {one.partition}")
 
 
-def _reach(asked: Request, view: PartitionView) -> int:
+def _reach(asked: OperatorRequest, view: PartitionView) -> int:
     """How many targets a request is about."""
     if asked.groups and not asked.gates:
         return sum(each.size for each in view.groups if each.key in asked.groups)

@@ -7,7 +7,7 @@ from tidegate.gates.brakes import Brakes, Coverages
 from tidegate.gates.scope import kind_of
 
 
-class Reach(msgspec.Struct):
+class PartitionReach(msgspec.Struct):
     """The targets of one partition that a brake covers."""
 
     partition: str
@@ -25,9 +25,11 @@ class Reach(msgspec.Struct):
         return len(self.waiting) + len(self.moving) + self.others
 
 
-def reach_of(journals: Journals, field: str, brakes: Brakes) -> tuple[list[Reach], set[str]]:
+def reach_of(
+    journals: Journals, field: str, brakes: Brakes
+) -> tuple[list[PartitionReach], set[str]]:
     """The targets that a brake covers, or may cover; and the names of all targets there are."""
-    found: list[Reach] = []
+    found: list[PartitionReach] = []
     names: set[str] = set()
     for one in journals.all():
         reach, mine = _reach(one, field, brakes)
@@ -37,11 +39,11 @@ def reach_of(journals: Journals, field: str, brakes: Brakes) -> tuple[list[Reach
     return found, names
 
 
-def _reach(one: Decision, field: str, brakes: Brakes) -> tuple[Reach, set[str]]:
+def _reach(one: Decision, field: str, brakes: Brakes) -> tuple[PartitionReach, set[str]]:
     brakes = msgspec.structs.replace(brakes, kind=kind_of(one.partition))
     coverages = Coverages(brakes, one.rules.labels(one.state))
     view = one.view
-    reach = Reach(one.partition, view.revision or None)
+    reach = PartitionReach(one.partition, view.revision or None)
     for row in view.targets:
         coverage = coverages.of(row.name)
         if not getattr(coverage.surely, field) and not getattr(coverage.perhaps, field):

@@ -15,7 +15,7 @@ from tidegate.app.documents import (
 )
 from tidegate.app.journals import Decision, Journals, target_of
 from tidegate.explain.view import PartitionView
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import UnknownFactError
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest
@@ -122,7 +122,7 @@ def details_of(journals: Journals, one: Decision, *, history: int = 0) -> Rollou
     )
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: JournalEntry) -> str:
     try:
         return entry.fact().line()
     except UnknownFactError as error:

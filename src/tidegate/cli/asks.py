@@ -9,7 +9,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from tidegate.app.asks import Request, prepare, record
+from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
@@ -30,7 +30,9 @@ def _whom(command: Any) -> Any:
 
     @functools.wraps(command)
     def with_whom(groups: tuple[str, ...], gates: tuple[str, ...], **rest: Any) -> Any:
-        return command(request=Request(verb=Verb.APPROVE, groups=groups, gates=gates), **rest)
+        return command(
+            request=OperatorRequest(verb=Verb.APPROVE, groups=groups, gates=gates), **rest
+        )
 
     with_whom = click.option("--gate", "gates", multiple=True, help="An approval gate.")(with_whom)
     return click.option("--group", "groups", multiple=True, help="A group; repeatable.")(with_whom)
@@ -51,7 +53,7 @@ def _whom(command: Any) -> Any:
 @_options
 def approve(
     name: str,
-    request: Request,
+    request: OperatorRequest,
     standing: bool,
     expires: str | None,
     database: str,
@@ -71,7 +73,7 @@ def approve(
 @click.argument("name")
 @_whom
 @_options
-def reject(name: str, request: Request, database: str, yes: bool, reason: str) -> None:
+def reject(name: str, request: OperatorRequest, database: str, yes: bool, reason: str) -> None:
     """Reject the current revision: one rejection at a gate stops it, regardless of approvals."""
     _answer(name, replace(request, verb=Verb.REJECT, reason=reason), database, yes)
 
@@ -86,12 +88,12 @@ def reject(name: str, request: Request, database: str, yes: bool, reason: str) -
 @click.argument("name")
 @_whom
 @_options
-def revoke(name: str, request: Request, database: str, yes: bool, reason: str) -> None:
+def revoke(name: str, request: OperatorRequest, database: str, yes: bool, reason: str) -> None:
     """Withdraw your approvals: nothing new starts, targets in progress finish."""
     _answer(name, replace(request, verb=Verb.REVOKE, reason=reason), database, yes)
 
 
-def _answer(name: str, asked: Request, database: str, yes: bool) -> None:
+def _answer(name: str, asked: OperatorRequest, database: str, yes: bool) -> None:
     """Show what an answer reaches, and record it for the revision under way."""
     with opened(database, writes=True) as store:
         known = journals(store)
@@ -109,7 +111,7 @@ def _answer(name: str, asked: Request, database: str, yes: bool) -> None:
 _DONE = {Verb.APPROVE: "approved", Verb.REJECT: "rejected", Verb.REVOKE: "revoked"}
 
 
-def _simple(name: str, database: str, yes: bool, asked: Request, word: str) -> None:
+def _simple(name: str, database: str, yes: bool, asked: OperatorRequest, word: str) -> None:
     with opened(database, writes=True) as store:
         known = journals(store)
         prepared = prepare(known, name, asked)
@@ -126,7 +128,7 @@ def _simple(name: str, database: str, yes: bool, asked: Request, word: str) -> N
 @_options
 def pause(name: str, database: str, yes: bool, reason: str) -> None:
     """Start no more targets of a rollout until it is resumed; targets in progress finish."""
-    _simple(name, database, yes, Request(verb=Verb.PAUSE, reason=reason), "paused")
+    _simple(name, database, yes, OperatorRequest(verb=Verb.PAUSE, reason=reason), "paused")
 
 
 @click.command(cls=Command, examples="tidegate resume simulated/demo")
@@ -134,7 +136,7 @@ def pause(name: str, database: str, yes: bool, reason: str) -> None:
 @_options
 def resume(name: str, database: str, yes: bool, reason: str) -> None:
     """Continue a paused rollout."""
-    _simple(name, database, yes, Request(verb=Verb.RESUME, reason=reason), "resumed")
+    _simple(name, database, yes, OperatorRequest(verb=Verb.RESUME, reason=reason), "resumed")
 
 
 @click.command(cls=Command, examples="tidegate abort simulated/demo")
@@ -142,7 +144,7 @@ def resume(name: str, database: str, yes: bool, reason: str) -> None:
 @_options
 def abort(name: str, database: str, yes: bool, reason: str) -> None:
     """End a rollout; with `onFailure: rollback`, changed targets return."""
-    _simple(name, database, yes, Request(verb=Verb.ABORT, reason=reason), "aborted")
+    _simple(name, database, yes, OperatorRequest(verb=Verb.ABORT, reason=reason), "aborted")
 
 
 @click.command(
@@ -158,4 +160,4 @@ def abort(name: str, database: str, yes: bool, reason: str) -> None:
 def retry(name: str, failed: bool, database: str, yes: bool, reason: str) -> None:
     """Retry a rollout."""
     verb = Verb.RETRY_FAILED if failed else Verb.RETRY
-    _simple(name, database, yes, Request(verb=verb, reason=reason), "to be retried:")
+    _simple(name, database, yes, OperatorRequest(verb=verb, reason=reason), "to be retried:")

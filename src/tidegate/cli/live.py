@@ -8,7 +8,7 @@ import click
 
 from tidegate.app.journals import Journals
 from tidegate.cli.prompt import FREE, asked_about
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.kind_table import rules_of
 from tidegate.model.time import Instant
@@ -31,9 +31,9 @@ def journals(store: Store, now: Instant | None = None) -> Journals:
     return Journals(store, rules_of, clock().now() if now is None else now)
 
 
-def signed(fact: Fact, now: Instant) -> Note:
+def signed(fact: Fact, now: Instant) -> JournalNote:
     """A fact in the name of the person who runs the command."""
-    return Note(now, actor(), fact)
+    return JournalNote(now, actor(), fact)
 
 
 def actor() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tidegate.settings.setting_forms import Form, Setting
+from tidegate.settings.setting_forms import Setting, SettingForm
 from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Merged, load
 
@@ -15,10 +15,10 @@ Function = Callable[..., Any]
 
 _CONFIG = "config_file"
 _METAVARS = {
-    Form.PATHS: "FILE",
-    Form.WHOLE: "NUMBER",
-    Form.DURATION: "DURATION",
-    Form.ADDRESS: "HOST:PORT",
+    SettingForm.PATHS: "FILE",
+    SettingForm.WHOLE: "NUMBER",
+    SettingForm.DURATION: "DURATION",
+    SettingForm.ADDRESS: "HOST:PORT",
 }
 
 

@@ -24,7 +24,7 @@ from tidegate.documents.probe import PrometheusProbe, read_probe
 from tidegate.documents.reader import DURATION_REMEDY, INSTANT_REMEDY, Reader
 from tidegate.documents.scope_doc import read_scope
 from tidegate.gates.approval import ApprovalGate, Response
-from tidegate.gates.health import Alert, Evidence, HealthGate, Run
+from tidegate.gates.health import Alert, Evidence, HealthGate, HealthRun
 from tidegate.model.time import Duration, Instant
 
 # The probe of each health gate, by its name.
@@ -101,11 +101,11 @@ def _evidence(reader: Reader) -> Evidence:
     return evidence
 
 
-def _run(reader: Reader) -> Run:
+def _run(reader: Reader) -> HealthRun:
     at = reader.instant("at")
     _wanted(reader, "at", INSTANT_REMEDY)
     _wanted(reader, "clean", "write true or false")
-    run = Run(at if at is not None else Instant(0), reader.flag("clean"))
+    run = HealthRun(at if at is not None else Instant(0), reader.flag("clean"))
     reader.close()
     return run
 

@@ -16,8 +16,8 @@ from tidegate.engine.batch import Batcher
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.kind import ActRefusedError, Task
 from tidegate.explain.sentence import sentence
-from tidegate.journal.chain import Note
-from tidegate.journal.facts import Outcome
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.facts import TaskOutcome
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration
 
@@ -43,7 +43,7 @@ class Limits(msgspec.Struct, frozen=True):
 class _Attempt(msgspec.Struct, frozen=True):
     """The outcome of one task."""
 
-    outcome: Outcome
+    outcome: TaskOutcome
     detail: str
     refused: bool = False
 
@@ -62,7 +62,7 @@ class Executor:
 
     async def carry_out(
         self, round_: "Round", stages: Sequence[Sequence[Task]]
-    ) -> list[tuple[Task, Outcome]]:
+    ) -> list[tuple[Task, TaskOutcome]]:
         """Carry out all tasks, stage after stage; the outcome of each that was tried."""
         tasks = [task for stage in stages for task in stage]
         rules, state = round_.part.rules, round_.part.state
@@ -73,7 +73,7 @@ class Executor:
             notes = [self._note(round_, task, _failed(put_off[task.key])) for task in held]
             await _write(round_, notes)
         wave = _Wave(self, round_)
-        found: list[tuple[Task, Outcome]] = []
+        found: list[tuple[Task, TaskOutcome]] = []
         for stage in stages:
             kept = [task for task in stage if task.key not in put_off]
             # All of them end before the round does, even if one fails: none acts unseen.
@@ -104,9 +104,9 @@ class Executor:
         """How long an action may take."""
         return self._limits.timeout_s
 
-    def _note(self, round_: "Round", task: Task, done: _Attempt) -> Note:
+    def _note(self, round_: "Round", task: Task, done: _Attempt) -> JournalNote:
         fact = round_.part.rules.acted(task, done.outcome, done.detail, done.refused)
-        return Note(round_.clock.now(), ACTOR, fact)
+        return JournalNote(round_.clock.now(), ACTOR, fact)
 
 
 class _Wave:
@@ -120,9 +120,9 @@ class _Wave:
         system = round_.kind.system_of(round_.part.partition)
         self._breaker = executor.breaker(word, system)
         self._check: Batcher[Task, str] = Batcher(self._refusals)
-        self._write: Batcher[Note, None] = Batcher(self._written)
+        self._write: Batcher[JournalNote, None] = Batcher(self._written)
 
-    async def one(self, task: Task) -> Outcome | None:
+    async def one(self, task: Task) -> TaskOutcome | None:
         """Carry one task out; None: it was not tried, and is found again by the next round."""
         clock, lease = self._round.clock, self._round.lease
         async with self._slots, self._rate:
@@ -132,7 +132,7 @@ class _Wave:
             left = Duration(lease.until - clock.now())
             if left <= 0:
                 return None  # the answer took so long that another worker may lead by now
-            done = _Attempt(Outcome.DROPPED, why) if why else await self._try(task, left)
+            done = _Attempt(TaskOutcome.DROPPED, why) if why else await self._try(task, left)
             await self._write(self._executor._note(self._round, task, done))
             return done.outcome
 
@@ -141,12 +141,14 @@ class _Wave:
         clock, part = self._round.clock, self._round.part
         if self._breaker.shut_until(clock.now()) is not None:
             # A task that was not tried must not pass for one that may have been carried out.
-            return _failed(RESTING) if part.rules.retries else _Attempt(Outcome.DROPPED, RESTING)
+            return (
+                _failed(RESTING) if part.rules.retries else _Attempt(TaskOutcome.DROPPED, RESTING)
+            )
         try:
             async with asyncio.timeout(min(self._executor.timeout_s, left / SECOND)):
                 detail = await self._round.kind.act(part.partition, part.state, task)
         except StaleError as error:
-            return _Attempt(Outcome.DROPPED, str(error))
+            return _Attempt(TaskOutcome.DROPPED, str(error))
         except ActRefusedError as error:  # it answered, so it is well
             self._breaker.succeeded()
             return _failed(str(error), refused=True)
@@ -154,7 +156,7 @@ class _Wave:
             self._breaker.failed(clock.now())
             return _failed(str(error) or "no answer in time")
         self._breaker.succeeded()
-        return _Attempt(Outcome.DONE, detail)
+        return _Attempt(TaskOutcome.DONE, detail)
 
     async def _refusals(self, tasks: list[Task]) -> Sequence[str]:
         """Why each task is not carried out after all; empty: it is.
@@ -175,16 +177,16 @@ class _Wave:
             found.append(why or ("" if shut is None else sentence(shut)))
         return found
 
-    async def _written(self, notes: list[Note]) -> Sequence[None]:
+    async def _written(self, notes: list[JournalNote]) -> Sequence[None]:
         await _write(self._round, notes)
         return [None] * len(notes)
 
 
 def _failed(detail: str, *, refused: bool = False) -> _Attempt:
-    return _Attempt(Outcome.FAILED, detail, refused)
+    return _Attempt(TaskOutcome.FAILED, detail, refused)
 
 
-async def _write(round_: "Round", notes: Sequence[Note]) -> None:
+async def _write(round_: "Round", notes: Sequence[JournalNote]) -> None:
     """Append outcomes, with those of other partitions, and fold them in."""
     request: Any = round_.part.request(notes, token=round_.lease.token)
     head = await round_.desk.journal.append(request)

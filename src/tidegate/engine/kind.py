@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
-from tidegate.explain.notice import Due
+from tidegate.explain.notice import DueNotices
 from tidegate.explain.view import Counts, PartitionView
 from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import SHARED_FACTS, Acted, Asked, Bound, Outcome
+from tidegate.journal.facts import SHARED_FACTS, Acted, Asked, Bound, TaskOutcome
 from tidegate.journal.replay import Replayed
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
@@ -183,7 +183,7 @@ class Rules(Generic[S, W, P]):
         """The brake that keeps a task from being carried out now; None: there is none."""
         return None
 
-    def acted(self, task: Task, outcome: Outcome, detail: str, refused: bool) -> Acted:
+    def acted(self, task: Task, outcome: TaskOutcome, detail: str, refused: bool) -> Acted:
         """The fact of a task's outcome."""
         return Acted(
             key=task.key, target=task.name, outcome=outcome, detail=detail, refused=refused
@@ -200,9 +200,9 @@ class Rules(Generic[S, W, P]):
         world: W,  # noqa: ARG002
         plan: P,  # noqa: ARG002
         now: Instant,  # noqa: ARG002
-    ) -> Due:
+    ) -> DueNotices:
         """What people are to be notified of now."""
-        return Due()
+        return DueNotices()
 
     def view(self, partition: str, state: S, world: W, plan: P, now: Instant) -> PartitionView:
         """What status, get, show, why, metrics and the API show of a plan."""
@@ -216,7 +216,7 @@ class Rules(Generic[S, W, P]):
         """Why a request of a person cannot mean anything here, and what to use; empty: it can."""
         return ""
 
-    def stopped_by(self, entries: Iterable[Entry], plan: P) -> str:  # noqa: ARG002
+    def stopped_by(self, entries: Iterable[JournalEntry], plan: P) -> str:  # noqa: ARG002
         """What ended a partition, as its journal has it; empty: nothing did."""
         return ""
 
@@ -224,7 +224,9 @@ class Rules(Generic[S, W, P]):
         """Why `when` has no dates for a partition of this kind, and what to use instead."""
         return f"`when` does not apply to {self.word}: nothing of it waits for a clock; use `why`"
 
-    def replay(self, entries: Iterable[Entry], others_then: "OthersThen") -> Iterable[Replayed]:
+    def replay(
+        self, entries: Iterable[JournalEntry], others_then: "OthersThen"
+    ) -> Iterable[Replayed]:
         """Every recorded decision, decided again by today's rules."""
         raise NotImplementedError
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 from tidegate.engine.execute import ACTOR
 from tidegate.engine.round import Round, RoundResult
-from tidegate.explain.notice import Happening, Notice
-from tidegate.journal.chain import Note
+from tidegate.explain.notice import Notice, NoticeKind
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Mode
 from tidegate.journal.facts import Told
 from tidegate.model.errors import OutsideError
@@ -33,7 +33,7 @@ class NoticeQueue:
     def __init__(
         self,
         notifier: Notifier,
-        wanted: frozenset[Happening],
+        wanted: frozenset[NoticeKind],
         queue_max: int,
         on_result: OnResult,
         rest_s: float = REST_S,
@@ -78,7 +78,7 @@ class NoticeQueue:
         }
         keys = tuple(sorted(key for key in sent | silent if key not in told))
         if keys or due.retired:
-            note = Note(now, ACTOR, Told(keys=keys, retired=due.retired))
+            note = JournalNote(now, ACTOR, Told(keys=keys, retired=due.retired))
             await asyncio.to_thread(part.write, [note], token=round_.lease.token)
         self._sent.pop(name, None)
         for notice in due.notices:

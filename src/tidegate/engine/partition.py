@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from tidegate.engine.kind import Rules
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.store.port import Append, Claim, Head, Store
 
 # A projection is kept every so many entries: a restart folds at most that many again.
@@ -41,18 +41,18 @@ class PartitionState(Generic[S]):
         self.state = self.rules.decode(kept[1]) if kept is not None else self.rules.empty()
         self._seq = self._projected = kept[0] if kept is not None else 0
         self._hash = b""
-        self._staged: list[Note] = []
+        self._staged: list[JournalNote] = []
 
     @property
     def next_seq(self) -> int:
         """The number the next entry gets."""
         return self._seq + len(self._staged) + 1
 
-    def _fold(self, notes: Sequence[Note]) -> None:
+    def _fold(self, notes: Sequence[JournalNote]) -> None:
         for note in notes:
             self.state = self.rules.fold(self.state, note.at, note.fact, note.actor)
 
-    def stage(self, notes: Sequence[Note]) -> None:
+    def stage(self, notes: Sequence[JournalNote]) -> None:
         """Fold facts in that are written together with the next ones, in one transaction.
 
         The next call writes, behind the end of the chain that was caught up with (`after`).
@@ -86,7 +86,7 @@ class PartitionState(Generic[S]):
 
     def request(
         self,
-        notes: Sequence[Note],
+        notes: Sequence[JournalNote],
         *,
         after: Head | None = None,
         token: int | None = None,
@@ -127,7 +127,7 @@ class PartitionState(Generic[S]):
 
     def write(
         self,
-        notes: Sequence[Note],
+        notes: Sequence[JournalNote],
         *,
         after: Head | None = None,
         token: int | None = None,

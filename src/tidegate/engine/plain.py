@@ -24,12 +24,12 @@ from tidegate.engine.plain_state import (
     take_request,
     tried_at,
 )
-from tidegate.explain.notice import Due, Happening, Notice
+from tidegate.explain.notice import DueNotices, Notice, NoticeKind
 from tidegate.explain.table import first_shut
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
 from tidegate.gates.ask import Ask, Purpose, say, shut_now
 from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import (
     SHARED_FACTS,
@@ -40,7 +40,7 @@ from tidegate.journal.facts import (
     Told,
 )
 from tidegate.journal.keys import task_key
-from tidegate.journal.replay import Difference, Replayed
+from tidegate.journal.replay import DecisionDifference, Replayed
 from tidegate.model.plan import Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Gate
@@ -224,18 +224,20 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
         """The keys of notices that were sent."""
         return state.told
 
-    def notices(self, partition: str, state: S, world: PlainWorld, plan: Plan, now: Instant) -> Due:
+    def notices(
+        self, partition: str, state: S, world: PlainWorld, plan: Plan, now: Instant
+    ) -> DueNotices:
         """Approvals that are missing, and a pause."""
         view = self.view(partition, state, world, plan, now)
         present = {f"approvalNeeded/{gate}": gate for gate in view.needs.approvals}
         if state.paused:
             present["stop/paused"] = "paused"
         notices = tuple(
-            Notice(partition, Happening(key.partition("/")[0]), "", (name,), name, (key,))
+            Notice(partition, NoticeKind(key.partition("/")[0]), "", (name,), name, (key,))
             for key, name in present.items()
             if key not in state.told
         )
-        return Due(notices, tuple(key for key in state.told if key not in present))
+        return DueNotices(notices, tuple(key for key in state.told if key not in present))
 
     def view(
         self, partition: str, state: S, world: PlainWorld, plan: Plan, now: Instant
@@ -265,7 +267,9 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
             gates=tuple(each.name for each in world.brakes.approvals),
         )
 
-    def replay(self, entries: Iterable[Entry], others_then: OthersThen) -> Iterator[Replayed]:
+    def replay(
+        self, entries: Iterable[JournalEntry], others_then: OthersThen
+    ) -> Iterator[Replayed]:
         """Every recorded plan, decided again."""
         state, begun = self.empty(), False
         for entry in entries:
@@ -302,7 +306,9 @@ def digest_of(stands: Iterable[PlainStand], tasks: Iterable[PlainTask]) -> str:
     return blake2b("\n".join(said).encode(), digest_size=16).hexdigest()
 
 
-def _differs(state: PlainState, world: PlainWorld, plan: Plan, fact: PlanMade) -> Difference | None:
+def _differs(
+    state: PlainState, world: PlainWorld, plan: Plan, fact: PlanMade
+) -> DecisionDifference | None:
     stands = stands_of(world, plan)
     if digest_of(stands, fact.tasks) == fact.digest:
         return None
@@ -311,8 +317,8 @@ def _differs(state: PlainState, world: PlainWorld, plan: Plan, fact: PlanMade) -
         known = then.get(each.target)
         if known != each:
             was = () if known is None else tuple(map(str, known.verdicts))
-            return Difference(each.target, was, tuple(map(str, each.verdicts)))
-    return Difference("the plan", tuple(task.target for task in fact.tasks), ())
+            return DecisionDifference(each.target, was, tuple(map(str, each.verdicts)))
+    return DecisionDifference("the plan", tuple(task.target for task in fact.tasks), ())
 
 
 def _lists(brakes: Brakes) -> Iterator[object]:

@@ -6,7 +6,7 @@ from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact, Mode, moment_text, register, some_names
-from tidegate.journal.facts import Acted, Asked, Outcome, Verb
+from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb
 from tidegate.model.time import SECOND, Duration, Instant
 
 # A task that failed is tried again after this long, then twice as long, up to the limit.
@@ -103,7 +103,7 @@ def take_outcome(state: PlainState, at: Instant, fact: Acted) -> None:
     known = state.pending.get(fact.target)
     if known is None or known.task.key != fact.key:
         return
-    if fact.outcome is Outcome.FAILED:
+    if fact.outcome is TaskOutcome.FAILED:
         state.pending[fact.target] = PlainPending(known.task, known.at, known.tries + 1, at)
     else:
         del state.pending[fact.target]

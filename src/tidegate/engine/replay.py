@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tidegate.engine.kind import Rules
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.replay import Replayed
 from tidegate.store.port import Store
 
@@ -22,7 +22,7 @@ class StatesThen:
     def __init__(self, store: Store, rules: Rules[Any, Any, Any]) -> None:
         self._store = store
         self._rules = rules
-        self._read: dict[str, tuple[Iterator[Entry], list[Entry], Any]] = {}
+        self._read: dict[str, tuple[Iterator[JournalEntry], list[JournalEntry], Any]] = {}
 
     def __call__(self, keys: tuple[str, ...], now: Any) -> dict[str, Any]:
         """Each by its name without the kind."""

@@ -20,9 +20,9 @@ from tidegate.engine.kind import Kind, Others, PlanRecord, Task
 from tidegate.engine.partition import PartitionState
 from tidegate.explain.view import Counts
 from tidegate.gates.brakes import Brakes
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import Outcome
+from tidegate.journal.facts import TaskOutcome
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Append, Head, Lease, LostClaimError
@@ -45,7 +45,7 @@ class RoundResult(msgspec.Struct, frozen=True, kw_only=True):
     # False: nothing had changed, and the last plan stands.
     is_new: bool = True
     mode: Mode = Mode.OBSERVE
-    outcomes: tuple[tuple[Any, Outcome], ...] = ()
+    outcomes: tuple[tuple[Any, TaskOutcome], ...] = ()
     # Why something could not be read or sent, by what it is.
     troubles: Mapping[str, str] = {}
     took_s: float = 0.0
@@ -62,12 +62,12 @@ class RoundResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def done(self) -> int:
         """How many tasks were carried out."""
-        return sum(outcome is Outcome.DONE for _, outcome in self.outcomes)
+        return sum(outcome is TaskOutcome.DONE for _, outcome in self.outcomes)
 
     @property
     def failed(self) -> int:
         """How many tasks failed."""
-        return sum(outcome is Outcome.FAILED for _, outcome in self.outcomes)
+        return sum(outcome is TaskOutcome.FAILED for _, outcome in self.outcomes)
 
 
 class Desk(msgspec.Struct, frozen=True):
@@ -133,7 +133,7 @@ class Round:
         self.made: _Made | None = None
         # Whether this round acts: only on a fresh reading.
         self.acting = Mode.OBSERVE
-        self.outcomes: tuple[tuple[Any, Outcome], ...] = ()
+        self.outcomes: tuple[tuple[Any, TaskOutcome], ...] = ()
 
     @property
     def clock(self) -> Clock:
@@ -192,11 +192,13 @@ class Round:
         """
         part = self.part
         head = part.catch_up()
-        facts = [Note(at, ACTOR, fact) for at, fact in self.kind.news(part.state, self.seen, now)]
+        facts = [
+            JournalNote(at, ACTOR, fact) for at, fact in self.kind.news(part.state, self.seen, now)
+        ]
         late = part.rules.overdue(part.state, now)
         why = "not tried for too long; decided again"
-        drops = (part.rules.acted(task, Outcome.DROPPED, why, False) for task in late)
-        facts += [Note(now, ACTOR, fact) for fact in drops]
+        drops = (part.rules.acted(task, TaskOutcome.DROPPED, why, False) for task in late)
+        facts += [JournalNote(now, ACTOR, fact) for fact in drops]
         brakes = self.desk.book.read(now)
         basis: _Basis | None = part.basis
         if basis is not None and not facts and basis.holds(brakes, head.seq, self._mode(now), now):
@@ -253,11 +255,11 @@ class Round:
         bound = rules.bound(part.state, world)
         seq = part.next_seq + (bound is not None)
         record = rules.record(part.partition, seq, part.state, world, plan, now, mode)
-        notes: list[Note] = []
+        notes: list[JournalNote] = []
         if record.is_news:
-            notes = [Note(now, ACTOR, record.fact)]
+            notes = [JournalNote(now, ACTOR, record.fact)]
             if bound is not None:
-                notes.insert(0, Note(now, ACTOR, bound))
+                notes.insert(0, JournalNote(now, ACTOR, bound))
         acts = mode is Mode.ACT
         frees = record.frees if acts else ()
         append = None
@@ -271,7 +273,7 @@ class Round:
             )
         return _Made(world, plan, record, append, every)
 
-    async def _execute(self, now: Instant) -> list[tuple[Task, Outcome]]:
+    async def _execute(self, now: Instant) -> list[tuple[Task, TaskOutcome]]:
         stages = self.part.rules.due(self.part.state, now)
         if not any(stages):
             return []

@@ -10,7 +10,7 @@ from tidegate.gates.scope import kind_word
 SUBJECTS_MAX = 5
 
 
-class Happening(enum.Enum):
+class NoticeKind(enum.Enum):
     """What people are told of."""
 
     START = "start"
@@ -24,7 +24,7 @@ class Notice(msgspec.Struct, frozen=True):
     """One thing to tell."""
 
     rollout: str
-    happening: Happening
+    happening: NoticeKind
     revision: str
     # What it is about: targets, a group, how it stopped; empty where it is the rollout itself.
     subjects: tuple[str, ...]
@@ -51,16 +51,16 @@ def words(notice: Notice) -> dict[str, str]:
 
 
 _WHAT = {
-    Happening.START: "started",
-    Happening.STOP: "stopped",
-    Happening.FAILURE: "has failures",
-    Happening.APPROVAL: "needs an approval",
-    Happening.DONE: "is done",
+    NoticeKind.START: "started",
+    NoticeKind.STOP: "stopped",
+    NoticeKind.FAILURE: "has failures",
+    NoticeKind.APPROVAL: "needs an approval",
+    NoticeKind.DONE: "is done",
 }
 WORDS = ("rollout", "kind", "name", "revision", "event", "what", "subjects", "why", "key")
 
 
-class Due(msgspec.Struct, frozen=True):
+class DueNotices(msgspec.Struct, frozen=True):
     """What people are notified of now, and the keys that may be sent again."""
 
     notices: tuple[Notice, ...] = ()

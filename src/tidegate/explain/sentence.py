@@ -6,7 +6,7 @@ dozen verdicts, and each becomes text once.
 
 from collections.abc import Callable
 
-from tidegate.model.reason import Kind, Outcome
+from tidegate.model.reason import FactFormat, Outcome
 from tidegate.model.time import Instant, format_age, format_duration, format_second
 from tidegate.model.verdict import FactValue, Verdict
 
@@ -38,15 +38,15 @@ def facts(verdict: Verdict) -> dict[str, int | str | tuple[str, ...]]:
     return {name: _plain(kind, value) for (name, kind), value in named}
 
 
-def _plain(kind: Kind, value: FactValue) -> FactValue:
+def _plain(kind: FactFormat, value: FactValue) -> FactValue:
     if isinstance(value, int):
         return _PLAIN.get(kind, int)(value)
     return value
 
 
-_PLAIN: dict[Kind, Callable[[int], FactValue]] = {
-    Kind.DURATION: format_duration,
-    Kind.INSTANT: format_second,
+_PLAIN: dict[FactFormat, Callable[[int], FactValue]] = {
+    FactFormat.DURATION: format_duration,
+    FactFormat.INSTANT: format_second,
 }
 
 
@@ -55,7 +55,7 @@ def _words(verdict: Verdict) -> dict[str, object]:
     return {name: _word(kind, value) for (name, kind), value in named}
 
 
-def _word(kind: Kind, value: FactValue) -> object:
+def _word(kind: FactFormat, value: FactValue) -> object:
     if isinstance(value, tuple):
         return ", ".join(value)
     if isinstance(value, int):
@@ -63,9 +63,9 @@ def _word(kind: Kind, value: FactValue) -> object:
     return value
 
 
-_SPOKEN: dict[Kind, Callable[[int], object]] = {
-    Kind.DURATION: format_age,
-    Kind.INSTANT: format_second,
+_SPOKEN: dict[FactFormat, Callable[[int], object]] = {
+    FactFormat.DURATION: format_age,
+    FactFormat.INSTANT: format_second,
 }
 
 

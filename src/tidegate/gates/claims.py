@@ -30,7 +30,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     place: int = 0
 
 
-class Holder(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimHolder(msgspec.Struct, frozen=True, kw_only=True):
     """Who has a place."""
 
     target: str
@@ -48,7 +48,7 @@ class Pot:
     def __init__(self, name: str, limit: int, claims: Iterable[Claim], partition: str) -> None:
         self.name = name
         self.limit = limit
-        self.holders: list[Holder] = []
+        self.holders: list[ClaimHolder] = []
         self.started: list[str] = []
         self.wanted: list[Claim] = []
         self.taken = 0  # how often something was given out: what was said before is old then
@@ -64,9 +64,9 @@ class Pot:
             if own or not partition:  # where nobody says whose claims are ours, any may be
                 self._known[claim.target] = len(self.holders)
             by = claim.partition or "another rollout"
-            self.holders.append(Holder(target=claim.target, by=by, since=claim.since))
+            self.holders.append(ClaimHolder(target=claim.target, by=by, since=claim.since))
 
-    def expose(self, holder: Holder) -> None:
+    def expose(self, holder: ClaimHolder) -> None:
         """A target of this rollout is changed and not yet soaked: it has a place, if unclaimed."""
         at = self._known.get(holder.target)
         if at is None:

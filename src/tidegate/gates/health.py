@@ -22,7 +22,7 @@ NAMES_MAX = 3
 _NO_NAME = "a revision without a name"
 
 
-class Run(msgspec.Struct, frozen=True, gc=False):
+class HealthRun(msgspec.Struct, frozen=True, gc=False):
     """One run of whatever has the change, and whether it was clean."""
 
     at: Instant
@@ -45,7 +45,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     revision: str | None = None
     # When the change began; None: everything that was seen counts.
     since: Instant | None = None
-    runs: tuple[Run, ...] = ()
+    runs: tuple[HealthRun, ...] = ()
     alerts: tuple[Alert, ...] = ()
 
 
@@ -113,7 +113,7 @@ def _weigh(gate: HealthGate, evidence: Evidence, seen: Instant, now: Instant) ->
     return verdict(BrakeReason.HealthGood, gate.name, len(runs), len(alerts), seen, until=stale_at)
 
 
-def _last_runs(evidence: Evidence, seen: Instant, wanted: int) -> list[Run]:
+def _last_runs(evidence: Evidence, seen: Instant, wanted: int) -> list[HealthRun]:
     """The last runs that count; of two at one instant, the failed one is the later."""
     since = evidence.since
     mine = [run for run in evidence.runs if (since is None or run.at >= since) and run.at <= seen]

@@ -6,7 +6,7 @@ keeps it, and says so. The verdict names the holder, since when, and what would 
 
 import msgspec
 
-from tidegate.gates.claims import Holder, Pot
+from tidegate.gates.claims import ClaimHolder, Pot
 from tidegate.gates.scope import Scope
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.verdict import Verdict, verdict
@@ -36,7 +36,7 @@ def mutex_verdict(mutex: Mutex, pot: Pot, target: str) -> Verdict:
     return verdict(BrakeReason.MutexFree, mutex.name)
 
 
-def _held(mutex: Mutex, holder: Holder) -> Verdict:
+def _held(mutex: Mutex, holder: ClaimHolder) -> Verdict:
     if holder.failed:
         return verdict(BrakeReason.MutexStuck, mutex.name, holder.target, holder.by)
     until, said = holder.frees_at, (mutex.name, holder.target, holder.by)
@@ -46,6 +46,6 @@ def _held(mutex: Mutex, holder: Holder) -> Verdict:
     return verdict(BrakeReason.MutexHeld, *said, holder.since, until=until, estimate=estimate)
 
 
-def _longest(holders: list[Holder]) -> Holder:
+def _longest(holders: list[ClaimHolder]) -> ClaimHolder:
     """Of several, which there should not be, the one that has it longest speaks."""
     return min(holders, key=lambda each: (each.since is None, each.since or 0, each.target))

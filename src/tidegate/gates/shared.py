@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from tidegate.gates.brakes import Brakes, Coverage
 from tidegate.gates.budget import Budget, budget_claim, budget_label, budget_verdict
-from tidegate.gates.claims import Claim, Holder, Pot
+from tidegate.gates.claims import Claim, ClaimHolder, Pot
 from tidegate.gates.mutex import Mutex, mutex_claim, mutex_verdict
 from tidegate.model.verdict import Verdict
 
@@ -29,14 +29,14 @@ class Share:
         return said
 
 
-class Ledger:
+class ShareLedger:
     """All that is shared, while one plan is made."""
 
     def __init__(
         self,
         brakes: Brakes,
         everybody: Iterable[Coverage],
-        exposed: Iterable[tuple[Holder, Coverage]],
+        exposed: Iterable[tuple[ClaimHolder, Coverage]],
     ) -> None:
         self._partition = brakes.partition
         self._claims: dict[str, list[Claim]] = defaultdict(list)
@@ -103,11 +103,11 @@ def _count(brakes: Brakes, everybody: Iterable[Coverage]) -> Counter[str]:
 
 
 def _sort(
-    exposed: Iterable[tuple[Holder, Coverage]],
-) -> tuple[dict[str, list[Holder]], dict[str, list[Holder]]]:
+    exposed: Iterable[tuple[ClaimHolder, Coverage]],
+) -> tuple[dict[str, list[ClaimHolder]], dict[str, list[ClaimHolder]]]:
     """Who has a place of what; and who may, for all we know, and so has one of each."""
-    surely: dict[str, list[Holder]] = defaultdict(list)
-    unsure: dict[str, list[Holder]] = defaultdict(list)
+    surely: dict[str, list[ClaimHolder]] = defaultdict(list)
+    unsure: dict[str, list[ClaimHolder]] = defaultdict(list)
     for holder, coverage in exposed:
         for budget, value in coverage.surely.budgets:
             surely[budget_claim(budget, value)].append(holder)

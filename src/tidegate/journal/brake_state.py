@@ -25,7 +25,7 @@ FIELDS = {
 }
 
 
-class Brake(msgspec.Struct, frozen=True):
+class BrakeRecord(msgspec.Struct, frozen=True):
     """One brake as it was set: what, when, by whom."""
 
     kind: str  # hold, freeze, block, pin, expedite
@@ -38,7 +38,7 @@ class Brake(msgspec.Struct, frozen=True):
 class BrakeState(msgspec.Struct):
     """All brakes that are on, by kind and name, and the names of those that were."""
 
-    on: dict[tuple[str, str], Brake] = {}
+    on: dict[tuple[str, str], BrakeRecord] = {}
     lifted: set[tuple[str, str]] = set()
 
 
@@ -46,7 +46,7 @@ def fold_brake(state: BrakeState, at: Instant, fact: Fact, actor: str) -> BrakeS
     """Take one fact into account; facts that are not about brakes change nothing."""
     if isinstance(fact, Braked):
         key = (fact.brake, fact.name)
-        state.on[key] = Brake(fact.brake, fact.name, fact.document, at, actor)
+        state.on[key] = BrakeRecord(fact.brake, fact.name, fact.document, at, actor)
         state.lifted.discard(key)
     elif isinstance(fact, Lifted):
         state.on.pop((fact.brake, fact.name), None)

@@ -25,7 +25,7 @@ _FRESH = blake2b(digest_size=HASH_BYTES)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class JournalEntry(msgspec.Struct, frozen=True, gc=False):
     """One fact in its place in a partition's chain."""
 
     seq: int
@@ -41,7 +41,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return decode(self.kind, self.body)
 
 
-class Note(msgspec.Struct, frozen=True, gc=False):
+class JournalNote(msgspec.Struct, frozen=True, gc=False):
     """A fact to be written down: when, by whom."""
 
     at: Instant
@@ -62,14 +62,14 @@ def seal(prev: bytes, seq: int, at: int, actor: str, kind: str, target: str, bod
     return total.digest()
 
 
-def link(prev: bytes, first_seq: int, notes: Iterable[Note]) -> Iterator[Entry]:
+def link(prev: bytes, first_seq: int, notes: Iterable[JournalNote]) -> Iterator[JournalEntry]:
     """Put notes into the chain, behind what stands there."""
     for seq, note in enumerate(notes, start=first_seq):
         body = _encode(note.fact)
         kind = tag_of(note.fact)
         target = getattr(note.fact, "target", "") or ""
         prev = seal(prev, seq, note.at, note.actor, kind, target, body)
-        yield Entry(seq, note.at, note.actor, kind, target, body, prev)
+        yield JournalEntry(seq, note.at, note.actor, kind, target, body, prev)
 
 
 class Break(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class Break(msgspec.Struct, frozen=True):
     what: str
 
 
-def verify(prev: bytes, first_seq: int, entries: Iterable[Entry]) -> Break | None:
+def verify(prev: bytes, first_seq: int, entries: Iterable[JournalEntry]) -> Break | None:
     """The first place where the chain does not hold; None if it does."""
     expected = first_seq
     for entry in entries:

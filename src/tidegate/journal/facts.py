@@ -78,7 +78,7 @@ class Bound(Fact, frozen=True, tag="bound", kw_only=True, omit_defaults=True):
         return f"bound by {some_names(names) or 'nothing'}"
 
 
-class Outcome(enum.Enum):
+class TaskOutcome(enum.Enum):
     """What came of an action."""
 
     DONE = "done"
@@ -91,7 +91,7 @@ class Acted(Fact, frozen=True, tag="acted", kw_only=True, omit_defaults=True):
 
     key: str
     target: str
-    outcome: Outcome
+    outcome: TaskOutcome
     detail: str = ""
     # Whether it was refused for good, and not only unanswered: asking again at once is no use.
     refused: bool = False

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.journal.chain import HASH_BYTES, Entry
-from tidegate.journal.pieces import Chain, Claimed, Course, Piece
+from tidegate.journal.chain import HASH_BYTES, JournalEntry
+from tidegate.journal.pieces import Chain, Claimed, JournalCursor, Piece
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import format_instant, parse_instant
@@ -76,13 +76,13 @@ def write_lines(pieces: Iterable[Piece]) -> Iterator[bytes]:
     yield _encode(_Journal(VERSION)) + b"\n"
     for piece in pieces:
         partitions += isinstance(piece, Chain)
-        entries += isinstance(piece, Entry)
+        entries += isinstance(piece, JournalEntry)
         yield _encode(_line(piece)) + b"\n"
     yield _encode(_End(partitions, entries)) + b"\n"
 
 
 def _line(piece: Piece) -> _AnyLine:
-    if isinstance(piece, Entry):
+    if isinstance(piece, JournalEntry):
         e = piece
         moment, fact = format_instant(e.at), msgspec.Raw(e.body)
         return _Entry(e.seq, moment, e.actor, e.kind, e.target, e.hash.hex(), fact)
@@ -116,7 +116,7 @@ class _Reader:
     """Which line may come next."""
 
     def __init__(self) -> None:
-        self._course = Course()
+        self._course = JournalCursor()
         self._begun = False
         self.ended = False
 
@@ -153,7 +153,9 @@ class _Reader:
 def _piece(line: _Partition | _Entry | _Claim) -> Piece:
     if isinstance(line, _Entry):
         at, body = parse_instant(line.at), bytes(line.fact)
-        return Entry(line.seq, at, line.actor, line.kind, line.target, body, _hash(line.hash))
+        return JournalEntry(
+            line.seq, at, line.actor, line.kind, line.target, body, _hash(line.hash)
+        )
     if isinstance(line, _Partition):
         base, head = _hash(line.base_hash), _hash(line.hash)
         return Chain(line.name, line.base_seq, base, line.seq, head, line.token)

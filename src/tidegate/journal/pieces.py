@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.journal.chain import Entry, genesis, verify
+from tidegate.journal.chain import JournalEntry, genesis, verify
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant
@@ -42,12 +42,12 @@ class Claimed(msgspec.Struct, frozen=True):
     at: Instant
 
 
-Piece = Chain | Entry | Claimed
+Piece = Chain | JournalEntry | Claimed
 
 
 def check_pieces(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The same pieces, as long as they hold; UserError at the first that does not."""
-    course = Course()
+    course = JournalCursor()
     try:
         for piece in pieces:
             course.take(piece)
@@ -57,7 +57,7 @@ def check_pieces(pieces: Iterable[Piece]) -> Iterator[Piece]:
         raise UserError((Problem("", str(error), "nothing was imported"),)) from None
 
 
-class Course:
+class JournalCursor:
     """Where in a journal we are, and what has to come next."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Course:
 
     def take(self, piece: Piece) -> None:
         """Hold a piece against what came before; ValueError says what is wrong with it."""
-        if isinstance(piece, Entry):
+        if isinstance(piece, JournalEntry):
             self._follow(piece)
             return
         self.close()
@@ -85,7 +85,7 @@ class Course:
         self.partitions.add(name)
         self._chain, self._seq, self._hash = chain, chain.base_seq, chain.base_hash
 
-    def _follow(self, entry: Entry) -> None:
+    def _follow(self, entry: JournalEntry) -> None:
         if self._chain is None:
             raise ValueError("an entry without a partition before it")
         broken = verify(self._hash, self._seq + 1, (entry,))

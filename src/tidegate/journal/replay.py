@@ -9,10 +9,10 @@ class Replayed(msgspec.Struct, frozen=True):
     seq: int
     targets: int
     # None: it decides and explains the same.
-    difference: "Difference | None" = None
+    difference: "DecisionDifference | None" = None
 
 
-class Difference(msgspec.Struct, frozen=True):
+class DecisionDifference(msgspec.Struct, frozen=True):
     """The first target that fares differently, as it was then and as it is now."""
 
     target: str

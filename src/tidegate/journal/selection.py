@@ -6,12 +6,12 @@ inside a fact (a plan speaks of many targets), so the fact is read, if its bytes
 
 import msgspec
 
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import UnknownFactError
 from tidegate.model.time import Instant
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class EntryFilter(msgspec.Struct, frozen=True):
     """What an entry must have to be shown; what is left empty does not matter."""
 
     kinds: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Wanted(msgspec.Struct, frozen=True):
     until: Instant | None = None
 
 
-def matches(wanted: Wanted, entry: Entry) -> bool:
+def matches(wanted: EntryFilter, entry: JournalEntry) -> bool:
     """Whether an entry is wanted."""
     if wanted.kinds and entry.kind not in wanted.kinds:
         return False
@@ -37,7 +37,7 @@ def matches(wanted: Wanted, entry: Entry) -> bool:
     return matches_inside(wanted, entry)
 
 
-def matches_inside(wanted: Wanted, entry: Entry) -> bool:
+def matches_inside(wanted: EntryFilter, entry: JournalEntry) -> bool:
     """Whether an entry speaks of the target and the gate that are wanted."""
     if not (wanted.target or wanted.gate):
         return True

@@ -4,9 +4,15 @@ mutex, approval, health.
 Who put a brake on and what for is part of the sentence: whoever is held at night knows whom to ask.
 """
 
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 
-_C, _N, _NS, _D, _I = Kind.COUNT, Kind.NAME, Kind.NAMES, Kind.DURATION, Kind.INSTANT
+_C, _N, _NS, _D, _I = (
+    FactFormat.COUNT,
+    FactFormat.NAME,
+    FactFormat.NAMES,
+    FactFormat.DURATION,
+    FactFormat.INSTANT,
+)
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
 

@@ -1,8 +1,8 @@
 """The reasons that every kind shares: progress of a target, and the state of its partition."""
 
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 
-_C, _N, _NS, _D = Kind.COUNT, Kind.NAME, Kind.NAMES, Kind.DURATION
+_C, _N, _NS, _D = FactFormat.COUNT, FactFormat.NAME, FactFormat.NAMES, FactFormat.DURATION
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
 

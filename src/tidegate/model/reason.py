@@ -49,7 +49,7 @@ class Gate(enum.Enum):
     REMOVAL = "removal"  # what is declared no more may be removed
 
 
-class Kind(enum.Enum):
+class FactFormat(enum.Enum):
     """How a fact is shown."""
 
     COUNT = "count"
@@ -66,7 +66,7 @@ class Entry(msgspec.Struct, frozen=True):
     outcome: Outcome
     # Filled with the facts by name; `{failed:target}` also writes the noun in its number.
     sentence: str
-    facts: tuple[tuple[str, Kind], ...] = ()
+    facts: tuple[tuple[str, FactFormat], ...] = ()
     # What would open the gate; empty where it is open or nothing needs to.
     opens: str = ""
 

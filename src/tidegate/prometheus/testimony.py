@@ -15,7 +15,7 @@ from itertools import pairwise
 import msgspec
 
 from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusProbe
-from tidegate.gates.health import Alert, Evidence, Run
+from tidegate.gates.health import Alert, Evidence, HealthRun
 from tidegate.model.problem import shorten, shown
 from tidegate.model.time import SECOND, Duration, Instant, format_age, format_duration
 from tidegate.prometheus.answer import (
@@ -56,7 +56,7 @@ class _Frame(msgspec.Struct, frozen=True):
 class _Row(msgspec.Struct):
     """The runs of one thing, and until when it was seen."""
 
-    runs: list[Run]
+    runs: list[HealthRun]
     seen_at: Instant
 
 
@@ -65,7 +65,7 @@ class _Found(msgspec.Struct):
 
     doubts: list[str]
     seen_at: Instant
-    runs: tuple[Run, ...] = ()
+    runs: tuple[HealthRun, ...] = ()
     alerts: tuple[Alert, ...] = ()
 
 
@@ -86,7 +86,9 @@ def weigh(
     if seen_at < since:
         doubts.append("nothing was seen since the change began")
     seen_at = now if doubts else seen_at
-    runs = tuple(Run(_between(since, r.at, seen_at), r.clean) for each in found for r in each.runs)
+    runs = tuple(
+        HealthRun(_between(since, r.at, seen_at), r.clean) for each in found for r in each.runs
+    )
     alerts = tuple(alert for each in found for alert in each.alerts)
     if doubts:
         runs = tuple(run for run in runs if not run.clean)
@@ -137,15 +139,15 @@ def _runs(
     return _Found(doubts, Instant(seen - frame.ahead), runs=runs)
 
 
-def _together(rows: Sequence[list[Run]], wanted: int) -> tuple[Run, ...]:
+def _together(rows: Sequence[list[HealthRun]], wanted: int) -> tuple[HealthRun, ...]:
     """The last runs of all things as one row."""
     newest = [sorted(row, key=lambda run: (run.at, not run.clean), reverse=True) for row in rows]
-    found: list[Run] = []
+    found: list[HealthRun] = []
     for j in range(wanted):
         these = [row[j] for row in newest if j < len(row)]
         failed = any(not run.clean for run in these)
         if failed or (these and len(these) == len(newest)):
-            found.append(Run(max(run.at for run in these), not failed))
+            found.append(HealthRun(max(run.at for run in these), not failed))
     return tuple(reversed(found))
 
 
@@ -180,18 +182,20 @@ def _count(
     return rows
 
 
-def _clean_runs(series: MetricSeries, frame: _Frame, most: int) -> list[Run]:
+def _clean_runs(series: MetricSeries, frame: _Frame, most: int) -> list[HealthRun]:
     """What a counter surely grew by behind the change; after a reset it begins anew."""
     begin = frame.since + frame.ahead
     return [
-        Run(b.at, True)
+        HealthRun(b.at, True)
         for a, b in pairwise(series.samples)
         if a.at >= begin
         for _ in range(min(most, max(0, math.floor(b.value) - math.floor(a.value))))
     ]
 
 
-def _failed_runs(series: MetricSeries, frame: _Frame, known_from: Instant, most: int) -> list[Run]:
+def _failed_runs(
+    series: MetricSeries, frame: _Frame, known_from: Instant, most: int
+) -> list[HealthRun]:
     """What a counter may have grown by behind the change; a new counter began at 0."""
     begin = frame.since - frame.behind
     first = series.samples[0]
@@ -199,7 +203,7 @@ def _failed_runs(series: MetricSeries, frame: _Frame, known_from: Instant, most:
     for a, b in pairwise(series.samples):
         grown.append((b.at, b.value - a.value if b.value >= a.value else b.value))
     return [
-        Run(at, False)
+        HealthRun(at, False)
         for at, more in grown
         if at >= begin
         for _ in range(min(most, math.ceil(more)))
@@ -232,7 +236,7 @@ def _check(
         last = max(looks)
         row = _Row([], last)
         while last in looks and last >= begin:
-            row.runs.append(Run(last, looks[last]))
+            row.runs.append(HealthRun(last, looks[last]))
             last = Instant(last - checks.every)
         rows[thing] = row
     return rows

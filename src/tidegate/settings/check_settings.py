@@ -1,12 +1,12 @@
 """The settings of `check`: who runs things, how many at once, how long, and where logs go."""
 
-from tidegate.settings.setting_forms import Form, Setting
+from tidegate.settings.setting_forms import Setting, SettingForm
 
 CHECK = (
     Setting(
         name="check.runner",
         flag="--runner",
-        form=Form.CHOICE,
+        form=SettingForm.CHOICE,
         choices=("auto", "command", "podman", "docker", "job"),
         default="auto",
         help="Who runs integrations; auto: the command if one is written, podman, or docker.",
@@ -14,21 +14,21 @@ CHECK = (
     Setting(
         name="check.command",
         flag="--command",
-        form=Form.TEXT,
+        form=SettingForm.TEXT,
         default="",
         help="Of the runner `command`: its words, with {integration}, {image}, {arguments}, ….",
     ),
     Setting(
         name="check.containerArguments",
         flag="--container-argument",
-        form=Form.TEXTS,
+        form=SettingForm.TEXTS,
         default=(),
         help="For `podman run` and `docker run`, a word each: --volume=/etc/it:/config:ro.",
     ),
     Setting(
         name="check.parallel",
         flag="--parallel",
-        form=Form.WHOLE,
+        form=SettingForm.WHOLE,
         default=4,
         least="1",
         help="How many runs are under way at once.",
@@ -36,7 +36,7 @@ CHECK = (
     Setting(
         name="check.timeLimit",
         flag="--time-limit",
-        form=Form.DURATION,
+        form=SettingForm.DURATION,
         default="10m",
         least="1ms",
         help="How long one run may take.",
@@ -44,7 +44,7 @@ CHECK = (
     Setting(
         name="check.retries",
         flag="--retries",
-        form=Form.WHOLE,
+        form=SettingForm.WHOLE,
         default=1,
         least="0",
         help="How often a run that failed is tried again; one that works then is a flake.",
@@ -52,7 +52,7 @@ CHECK = (
     Setting(
         name="check.logs",
         flag="--logs",
-        form=Form.PATH,
+        form=SettingForm.PATH,
         default="check-logs",
         help="The directory for logs: reconcile-INTEGRATION_IMAGE.txt.",
     ),

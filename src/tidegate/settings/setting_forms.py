@@ -8,7 +8,7 @@ import msgspec
 Written = str | int | tuple[str, ...]
 
 
-class Form(enum.Enum):
+class SettingForm(enum.Enum):
     """How a setting is written."""
 
     TEXT = "a text"
@@ -29,7 +29,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """One setting."""
 
     name: str  # where it stands in a file: `log.format`
-    form: Form
+    form: SettingForm
     default: Written
     help: str
     flag: str
@@ -50,4 +50,4 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_list(self) -> bool:
         """Whether it has several values; its flag may be repeated, its variable has commas."""
-        return self.form in (Form.TEXTS, Form.PATHS)
+        return self.form in (SettingForm.TEXTS, SettingForm.PATHS)

@@ -9,20 +9,20 @@ from tidegate.documents.reader import Reader
 from tidegate.explain.notice import WORDS
 from tidegate.model.problem import Problem, Problems, nearest, shown
 from tidegate.model.time import format_duration, parse_duration
-from tidegate.settings.setting_forms import Form, Setting, Written
+from tidegate.settings.setting_forms import Setting, SettingForm, Written
 from tidegate.settings.setting_table import TABLE
 
 PORT_MAX = 65535
 
 
-class Read(msgspec.Struct, frozen=True):
+class SettingsReading(msgspec.Struct, frozen=True):
     """What a document says, and what is wrong with it."""
 
     values: Mapping[str, Written]
     problems: tuple[Problem, ...]
 
 
-def read_settings(data: object, problems: Problems) -> Read:
+def read_settings(data: object, problems: Problems) -> SettingsReading:
     """Every setting a document names; a field nobody knows is a problem with the nearest name."""
     root = Reader(data, "", problems)
     sections = {"": root}
@@ -39,7 +39,7 @@ def read_settings(data: object, problems: Problems) -> Read:
             values[setting.name] = value
     for reader in sections.values():
         reader.close()
-    return Read(values, tuple(problems.errors))
+    return SettingsReading(values, tuple(problems.errors))
 
 
 def named(path: str) -> Setting | None:
@@ -49,26 +49,26 @@ def named(path: str) -> Setting | None:
 
 def _read(reader: Reader, key: str, setting: Setting) -> Written | None:
     match setting.form:
-        case Form.TEXTS | Form.PATHS:
+        case SettingForm.TEXTS | SettingForm.PATHS:
             return _texts(reader, key, setting)
-        case Form.WHOLE:
+        case SettingForm.WHOLE:
             return _at_least(reader, key, setting, reader.whole(key))
-        case Form.DURATION:
+        case SettingForm.DURATION:
             duration = _at_least(reader, key, setting, reader.duration(key))
             return format_duration(duration) if duration is not None else None
-        case Form.CHOICE:
+        case SettingForm.CHOICE:
             return _choice(reader, key, setting, reader.text(key))
-        case Form.ADDRESS:
+        case SettingForm.ADDRESS:
             return _address(reader, key, reader.text(key))
-        case Form.SECRET:
+        case SettingForm.SECRET:
             return _secret(reader, key, reader.text(key))
-        case Form.TOKEN:
+        case SettingForm.TOKEN:
             return _token(reader, key, reader.text(key))
-        case Form.BEARER:
+        case SettingForm.BEARER:
             return _bearer(reader, key, reader.text(key))
-        case Form.TEMPLATE:
+        case SettingForm.TEMPLATE:
             return _template(reader, key, reader.text(key))
-        case Form.TEXT | Form.PATH:
+        case SettingForm.TEXT | SettingForm.PATH:
             return _filled(reader, key, setting, reader.text(key))
 
 
@@ -84,7 +84,7 @@ def _texts(reader: Reader, key: str, setting: Setting) -> tuple[str, ...]:
 
 
 def _at_least(reader: Reader, key: str, setting: Setting, value: int | None) -> int | None:
-    whole = setting.form is Form.WHOLE
+    whole = setting.form is SettingForm.WHOLE
     least = int(setting.least) if whole else parse_duration(setting.least)
     if value is not None and value < least:
         written = shown(reader.raw(key))

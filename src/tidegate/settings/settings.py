@@ -16,8 +16,8 @@ import msgspec
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, nearest
 from tidegate.model.time import Duration, parse_duration
-from tidegate.settings.setting_forms import Form, Setting, Written
-from tidegate.settings.setting_reader import Read, named, read_settings
+from tidegate.settings.setting_forms import Setting, SettingForm, Written
+from tidegate.settings.setting_reader import SettingsReading, named, read_settings
 from tidegate.settings.setting_table import TABLE
 
 PROJECT_FILE = "tidegate.yaml"
@@ -26,7 +26,7 @@ CONFIG_VARIABLE = "TIDEGATE_CONFIG"
 # Variables of ours that are no settings.
 _OTHERS = (CONFIG_VARIABLE, "TIDEGATE_DEBUG", "TIDEGATE_REWRITE")
 # Nobody is shown what these are set to.
-_HIDDEN = (Form.SECRET, Form.TOKEN, Form.BEARER)
+_HIDDEN = (SettingForm.SECRET, SettingForm.TOKEN, SettingForm.BEARER)
 # Variables that a cluster gives to whoever runs beside a Service called tidegate.
 _OF_SERVICES = re.compile(r"_SERVICE_(HOST|PORT)|_PORT(_\d+_(TCP|UDP)(_\w+)?)?$")
 
@@ -105,7 +105,7 @@ class Origin(msgspec.Struct, frozen=True):
         return f"{self.place} {self.where}".rstrip()
 
 
-class Place(msgspec.Struct, frozen=True):
+class SettingSource(msgspec.Struct, frozen=True):
     """One place settings are written in."""
 
     name: str
@@ -126,7 +126,7 @@ class Merged(msgspec.Struct, frozen=True):
         return msgspec.convert(typed, Settings)
 
 
-def merge(places: list[Place], warnings: tuple[str, ...] = ()) -> Merged:
+def merge(places: list[SettingSource], warnings: tuple[str, ...] = ()) -> Merged:
     """For every setting the value of the first place that names it."""
     values: dict[str, Written] = {}
     origins: dict[str, Origin] = {}
@@ -196,7 +196,7 @@ def _is_reference(secret: str) -> bool:
 
 
 def _typed(name: str, value: Written) -> object:
-    if TABLE[name].form is Form.DURATION:
+    if TABLE[name].form is SettingForm.DURATION:
         return parse_duration(str(value))
     return value
 
@@ -206,14 +206,14 @@ def _place(
     data: dict[str, object],
     spell: Callable[[Setting], str],
     problems: list[Problem],
-) -> Place:
+) -> SettingSource:
     """A place in which settings have names of their own: flags, variables."""
     found = read_settings(data, Problems())
     for problem in found.problems:
         setting = named(problem.path)
         spelt = spell(setting) if setting is not None else problem.path
         problems.append(Problem(spelt, problem.message, problem.remedy))
-    return Place(name, found.values, lambda each: spell(TABLE[each]))
+    return SettingSource(name, found.values, lambda each: spell(TABLE[each]))
 
 
 def _of_flags(flags: Mapping[str, object]) -> dict[str, object]:
@@ -237,7 +237,7 @@ def _unquoted(setting: Setting, value: object) -> object:
     """What a shell can only give as a text."""
     if isinstance(value, tuple):
         return list(value)
-    if setting.form is Form.WHOLE and isinstance(value, str) and value.isascii():
+    if setting.form is SettingForm.WHOLE and isinstance(value, str) and value.isascii():
         return int(value) if value.isdigit() else value
     return value
 
@@ -257,10 +257,10 @@ def _user_file(env: Mapping[str, str]) -> Path | None:
     return Path(folder) / USER_FILE if folder else None
 
 
-def _file(name: str, path: Path, problems: list[Problem]) -> Place:
+def _file(name: str, path: Path, problems: list[Problem]) -> SettingSource:
     from tidegate.documents.strict_yaml import read_yaml  # most people have no such file
 
-    read = Read({}, ())
+    read = SettingsReading({}, ())
     where: Callable[[str], str] = str
     try:
         document = read_yaml(str(path), path.read_text(encoding="utf-8"))
@@ -277,16 +277,16 @@ def _file(name: str, path: Path, problems: list[Problem]) -> Place:
         at = f"{where(problem.path)}: {problem.path}" if problem.path else where("")
         problems.append(Problem(at, problem.message, problem.remedy))
     values = {key: _seen_from(path.parent, TABLE[key], value) for key, value in read.values.items()}
-    return Place(name, values, where)
+    return SettingSource(name, values, where)
 
 
 def _seen_from(folder: Path, setting: Setting, value: Written) -> Written:
     """Paths stand as they are seen from their file; addresses are no paths."""
-    if setting.form is Form.PATHS and isinstance(value, tuple):
+    if setting.form is SettingForm.PATHS and isinstance(value, tuple):
         return tuple(str(folder / each) for each in value)
     if setting.form in _HIDDEN and str(value).startswith("file:"):
         return f"file:{folder / str(value).removeprefix('file:')}"
-    is_path = setting.form is Form.PATH and isinstance(value, str) and value != ""
+    is_path = setting.form is SettingForm.PATH and isinstance(value, str) and value != ""
     if is_path and "://" not in str(value) and not str(value).startswith("memory:"):
         return str(folder / str(value))
     return value

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tidegate.journal.chain import Entry, Note
+from tidegate.journal.chain import JournalEntry, JournalNote
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Append, Claim, Head, Lease, Store, append_each
 
 
-class Fault(enum.Enum):
+class CallFault(enum.Enum):
     """What can go wrong with one call."""
 
     # Of a fleet
@@ -41,13 +41,25 @@ class Fault(enum.Enum):
 
 
 OF_ACTING = (
-    *(Fault.LOST_WRITE, Fault.LOST_ANSWER, Fault.NO_ANSWER, Fault.TWICE, Fault.SLOW),
-    *(Fault.CONFLICT, Fault.OUTAGE),
+    *(
+        CallFault.LOST_WRITE,
+        CallFault.LOST_ANSWER,
+        CallFault.NO_ANSWER,
+        CallFault.TWICE,
+        CallFault.SLOW,
+    ),
+    *(CallFault.CONFLICT, CallFault.OUTAGE),
 )
-OF_READING = (Fault.LOST_WRITE, Fault.SLOW, Fault.STALE, Fault.PARTIAL, Fault.FLAPPING)
-OF_STORE_READING = (Fault.GONE_BEFORE, Fault.SLOW)
-OF_STORE_WRITING = (*OF_STORE_READING, Fault.GONE_AFTER, Fault.FULL)
-OF_APPENDING = (*OF_STORE_WRITING, Fault.OVERTAKEN)
+OF_READING = (
+    CallFault.LOST_WRITE,
+    CallFault.SLOW,
+    CallFault.STALE,
+    CallFault.PARTIAL,
+    CallFault.FLAPPING,
+)
+OF_STORE_READING = (CallFault.GONE_BEFORE, CallFault.SLOW)
+OF_STORE_WRITING = (*OF_STORE_READING, CallFault.GONE_AFTER, CallFault.FULL)
+OF_APPENDING = (*OF_STORE_WRITING, CallFault.OVERTAKEN)
 
 
 class Faults:
@@ -57,7 +69,7 @@ class Faults:
         self,
         seed: int,
         clock: Clock,
-        permille: Mapping[Fault, int],
+        permille: Mapping[CallFault, int],
         until: Instant | None = None,
     ) -> None:
         self.random = random.Random(f"faults/{seed}")
@@ -66,11 +78,11 @@ class Faults:
         # None: they never end.
         self._until = until
         self._ends: dict[str, Instant] = {}
-        self.met: Counter[Fault] = Counter()
+        self.met: Counter[CallFault] = Counter()
         # Keys the fleet was told, by whomever.
         self.told: set[str] = set()
 
-    def draw(self, among: Sequence[Fault]) -> Fault | None:
+    def draw(self, among: Sequence[CallFault]) -> CallFault | None:
         """The fault a call meets; None: it is well."""
         if self._until is not None and self.clock.now() >= self._until:
             return None
@@ -111,31 +123,31 @@ class FaultyStore:
         self._sleep = sleep
 
     @contextmanager
-    def _call(self, among: Sequence[Fault]) -> Iterator[None]:
+    def _call(self, among: Sequence[CallFault]) -> Iterator[None]:
         """One call: it may fail before it is made, or after."""
-        if Fault.FULL in among and self._faults.lasts("disk"):
+        if CallFault.FULL in among and self._faults.lasts("disk"):
             raise OutsideError("the disk is full")
         fault = self._faults.draw(among)
         match fault:
-            case Fault.FULL:
+            case CallFault.FULL:
                 self._faults.start("disk", self._faults.seconds(1.0, 60.0))
                 raise OutsideError("the disk is full")
-            case Fault.GONE_BEFORE:
+            case CallFault.GONE_BEFORE:
                 raise OutsideError("the database is gone")
-            case Fault.OVERTAKEN:
+            case CallFault.OVERTAKEN:
                 raise StaleError("somebody else wrote first")
-            case Fault.SLOW:
+            case CallFault.SLOW:
                 self._sleep(self._faults.seconds(*SLOW_S))
             case _:
                 pass
         yield
-        if fault is Fault.GONE_AFTER:
+        if fault is CallFault.GONE_AFTER:
             raise OutsideError("the database went away, and may have committed")
 
     def append(
         self,
         partition: str,
-        notes: Sequence[Note],
+        notes: Sequence[JournalNote],
         *,
         after: Head | None = None,
         token: int | None = None,
@@ -152,7 +164,9 @@ class FaultyStore:
         """Several appends, one after the other; each is written or refused by itself."""
         return append_each(self, appends)
 
-    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def read(
+        self, partition: str, *, after: int = 0, limit: int | None = None
+    ) -> Iterator[JournalEntry]:
         """Read entries; the connection may break in the middle."""
         with self._call(OF_STORE_READING):
             yield from self._store.read(partition, after=after, limit=limit)
@@ -200,7 +214,7 @@ class FaultyStore:
     def compact(
         self,
         partition: str,
-        note: Note,
+        note: JournalNote,
         *,
         keep_after: int,
         after: Head | None = None,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from tidegate.journal.chain import Break, Entry
+from tidegate.journal.chain import Break, JournalEntry
 from tidegate.journal.pieces import Chain, Piece
-from tidegate.journal.selection import Wanted
+from tidegate.journal.selection import EntryFilter
 from tidegate.store.port import Store
 
 # Called with how much of a long task is done.
@@ -24,7 +24,9 @@ class Archive(Store, Protocol):
         """Every chain from its first kept entry to its last, by name."""
         ...
 
-    def find(self, partition: str, wanted: Wanted, *, after: int = 0) -> Iterator[Entry]:
+    def find(
+        self, partition: str, wanted: EntryFilter, *, after: int = 0
+    ) -> Iterator[JournalEntry]:
         """The entries behind a number that are wanted, in order, without judging the chain."""
         ...
 

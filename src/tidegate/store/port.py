@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from tidegate.journal.chain import Entry, Note
+from tidegate.journal.chain import JournalEntry, JournalNote
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Duration, Instant
 
@@ -56,7 +56,7 @@ class Append(msgspec.Struct, frozen=True):
     """One append of many, as `Store.append` has it."""
 
     partition: str
-    notes: tuple[Note, ...]
+    notes: tuple[JournalNote, ...]
     after: Head | None = None
     token: int | None = None
     claims: tuple[Claim, ...] = ()
@@ -69,7 +69,7 @@ class Store(Protocol):
     def append(
         self,
         partition: str,
-        notes: Sequence[Note],
+        notes: Sequence[JournalNote],
         *,
         after: Head | None = None,
         token: int | None = None,
@@ -92,7 +92,9 @@ class Store(Protocol):
         """
         ...
 
-    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def read(
+        self, partition: str, *, after: int = 0, limit: int | None = None
+    ) -> Iterator[JournalEntry]:
         """The entries of a partition behind a number, in order."""
         ...
 
@@ -135,7 +137,7 @@ class Store(Protocol):
     def compact(
         self,
         partition: str,
-        note: Note,
+        note: JournalNote,
         *,
         keep_after: int,
         after: Head | None = None,
@@ -156,7 +158,7 @@ class Appends(Protocol):
     def append(
         self,
         partition: str,
-        notes: Sequence[Note],
+        notes: Sequence[JournalNote],
         *,
         after: Head | None = None,
         token: int | None = None,

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tidegate.journal.facts import Acted, Outcome
+from tidegate.journal.facts import Acted, TaskOutcome
 from tidegate.model.time import Instant
 from tidegate.telemetry.log import Record
 
-_LEVELS = {Outcome.DONE: "info", Outcome.DROPPED: "info", Outcome.FAILED: "warning"}
+_LEVELS = {TaskOutcome.DONE: "info", TaskOutcome.DROPPED: "info", TaskOutcome.FAILED: "warning"}
 
 
 def acted_record(rollout: str, at: Instant, fact: Acted) -> Record:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.model.errors import StaleError
 from tidegate.store.port import Append, Head, Store
@@ -22,7 +22,7 @@ class _Overheard:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def append(self, partition: str, notes: Sequence[Note], **how: Any) -> Head:
+    def append(self, partition: str, notes: Sequence[JournalNote], **how: Any) -> Head:
         """Write facts, then tell of them."""
         head = self._store.append(partition, notes, **how)
         for note in notes:

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from tidegate.engine.worker import Worker
-from tidegate.journal.chain import Entry, Note
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.journal.chain import JournalEntry, JournalNote
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.fleet import Fleet, Observation
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop
@@ -120,7 +120,9 @@ class Life:
 class MortalFleet:
     """A fleet as one life sees it."""
 
-    def __init__(self, life: Life, fleet: Fleet, called: Callable[[Life, str, Task], None]) -> None:
+    def __init__(
+        self, life: Life, fleet: Fleet, called: Callable[[Life, str, RolloutTask], None]
+    ) -> None:
         self._life = life
         self._fleet = fleet
         # Told of every task before it is carried out.
@@ -143,7 +145,7 @@ class MortalFleet:
         self._life.seen[partition] = seen
         return seen
 
-    async def act(self, partition: str, task: Task) -> str:
+    async def act(self, partition: str, task: RolloutTask) -> str:
         """Pass on; the witness is told who calls.
 
         A process that freezes right here, having asked whether it still leads, acts on the answer
@@ -170,7 +172,7 @@ class MortalStore:
         self._life = life
         self._store = store
 
-    def append(self, partition: str, notes: Sequence[Note], **rest: Any) -> Head:
+    def append(self, partition: str, notes: Sequence[JournalNote], **rest: Any) -> Head:
         """Pass on; what was acknowledged is the witness's to remember."""
         life = self._life
         life.step()
@@ -181,7 +183,9 @@ class MortalStore:
         life.witness.acknowledged(life, partition, head)
         return head
 
-    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def read(
+        self, partition: str, *, after: int = 0, limit: int | None = None
+    ) -> Iterator[JournalEntry]:
         """Pass on; the chain of brakes is polled."""
         (self._life.step if self._life.witness.is_watched(partition) else self._life.call)()
         yield from self._store.read(partition, after=after, limit=limit)

@@ -13,16 +13,16 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Settings, Worker
 from tidegate.journal.brake_state import PARTITION as BRAKES
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.core.strategy import Strategy
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.faulty_fleet import FaultyFleet
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, Temper
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.simulation.faults import SLOW_S, Fault, Faults, FaultyStore
+from tidegate.simulation.faults import SLOW_S, CallFault, Faults, FaultyStore
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
 from tidegate.store.port import Store
 
@@ -42,7 +42,13 @@ HOLD = {"name": "alarm", "scope": {"everything": True}, "owner": "sre", "reason"
 
 
 OF_ACTING_ALONE = {
-    *(Fault.LOST_ANSWER, Fault.NO_ANSWER, Fault.TWICE, Fault.CONFLICT, Fault.OUTAGE),
+    *(
+        CallFault.LOST_ANSWER,
+        CallFault.NO_ANSWER,
+        CallFault.TWICE,
+        CallFault.CONFLICT,
+        CallFault.OUTAGE,
+    ),
 }
 
 
@@ -51,7 +57,7 @@ class WatchedFleet(SimulatedFleet):
 
     witness: Witness
 
-    def _apply(self, partition: str, task: Task) -> None:
+    def _apply(self, partition: str, task: RolloutTask) -> None:
         self.witness.carry_out(partition, task)
         super()._apply(partition, task)
 
@@ -89,13 +95,13 @@ class Scene:
     def _faults(self, clock: VirtualClock) -> Faults:
         rng = self.rng
         mood = rng.choice(MOODS)
-        some = [fault for fault in Fault if rng.random() < 0.6]
+        some = [fault for fault in CallFault if rng.random() < 0.6]
         permille = dict.fromkeys(some, mood)
         for fault in permille.keys() & OF_ACTING_ALONE:  # there are far fewer acts than readings
             permille[fault] *= 4
-        if Fault.FULL in permille:
-            permille[Fault.FULL] = mood // 8
-        if permille.get(Fault.SLOW):
+        if CallFault.FULL in permille:
+            permille[CallFault.FULL] = mood // 8
+        if permille.get(CallFault.SLOW):
             self.witness.answers_within = Duration(2 * round(SLOW_S[1] * SECOND))
         until = Instant(START + round(self.trouble_s * SECOND))
         return Faults(self.seed, clock, permille, until)
@@ -217,21 +223,21 @@ class Scene:
         """Somebody asks for something, and is told that it is written down."""
         fact = Asked(verb=verb, **rest)  # type: ignore[arg-type]
         self.tell(f"{partition}: {verb.value} {rest or ''}")
-        head = self.store.append(partition, [Note(self.loop.now(), "user:ada", fact)])
+        head = self.store.append(partition, [JournalNote(self.loop.now(), "user:ada", fact)])
         self.witness.acknowledged(None, partition, head)
 
     def hold(self, partition: str) -> None:
         """Somebody holds everything, whatever rollout it was that alarmed them."""
         self.tell(f"{partition}: everything is held")
         fact = Braked(brake="hold", name="alarm", document=HOLD)
-        self.store.append(BRAKES, [Note(self.loop.now(), "user:ada", fact)])
+        self.store.append(BRAKES, [JournalNote(self.loop.now(), "user:ada", fact)])
         self.witness.held_at = self.witness.held_at or self.loop.now()
 
     def lift(self, partition: str) -> None:
         """Nothing is held any more."""
         self.tell(f"{partition}: nothing is held")
         fact = Lifted(brake="hold", name="alarm")
-        self.store.append(BRAKES, [Note(self.loop.now(), "user:ada", fact)])
+        self.store.append(BRAKES, [JournalNote(self.loop.now(), "user:ada", fact)])
         self.witness.held_at = None
 
     def approve(self, partition: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.loop.story import counted, live_through
-from tidegate.simulation.faults import Fault
+from tidegate.simulation.faults import CallFault
 from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
@@ -29,8 +29,8 @@ def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
         seed += 1
     assert seen["carried out"], "nothing is ever carried out: the stories have become dull"
     if IN_CI:
-        missing = [one.value for one in Fault if not seen[f"fault: {one.value}"]]
-        assert len(missing) <= len(Fault) // 3, f"these faults are not met any more: {missing}"
+        missing = [one.value for one in CallFault if not seen[f"fault: {one.value}"]]
+        assert len(missing) <= len(CallFault) // 3, f"these faults are not met any more: {missing}"
 
 
 @pytest.mark.parametrize("seed", [3, 10])

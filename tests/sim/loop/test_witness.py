@@ -13,7 +13,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.kinds.rollouts import news
 from tidegate.kinds.rollouts.core import decide as deciding
 from tidegate.kinds.rollouts.core import gates
-from tidegate.kinds.rollouts.core.budget import Budget
+from tidegate.kinds.rollouts.core.budget import FailureBudget
 from tidegate.kinds.rollouts.core.journal import pending_tasks as pending
 from tidegate.kinds.rollouts.core.journal import state as rollout_state
 from tidegate.kinds.rollouts.core.journal.state import world_of
@@ -29,9 +29,9 @@ def never_asks(*args: Any) -> list[str]:
     return ["" for _ in args[-1]]
 
 
-def no_budget(world: Any, *_: Any) -> Budget:
+def no_budget(world: Any, *_: Any) -> FailureBudget:
     """Failures stop nothing."""
-    return Budget([None] * len(world.phases), frozenset())
+    return FailureBudget([None] * len(world.phases), frozenset())
 
 
 def no_order(_: Any) -> Any:

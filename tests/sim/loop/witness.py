@@ -13,14 +13,14 @@ from tests.sim.invariants import takes_part
 from tests.sim.loop.lives import Life
 from tidegate.engine.round import RoundResult
 from tidegate.journal.facts import Asked, Mode, Verb
-from tidegate.kinds.rollouts.core.course import Mode as CourseMode
+from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Task
+from tidegate.kinds.rollouts.core.journal.facts import Decided, RolloutTask
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.strategy import Retry
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Observation
-from tidegate.kinds.rollouts.simulated.fleet import Cluster
+from tidegate.kinds.rollouts.simulated.fleet import FleetCluster
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.model.plan import ChangeKind, Event
 from tidegate.model.target import State, Status
@@ -77,7 +77,7 @@ class Witness:
         self.partitions: dict[str, Partition] = {}
         self.steps = self.rounds = self.deaths = self.errors = 0
         self.acks: list[tuple[str, Head]] = []
-        self.carried: list[tuple[Instant, str, Task]] = []
+        self.carried: list[tuple[Instant, str, RolloutTask]] = []
         self.broken: list[str] = []
         # Since when somebody holds everything; None: nobody does.
         self.held_at: Instant | None = None
@@ -111,7 +111,7 @@ class Witness:
         if life is not None and known < len(here.decisions):
             self._check_budget(here, life.seen.get(partition), here.decisions[-1])
 
-    def called(self, life: Life, partition: str, task: Task) -> None:
+    def called(self, life: Life, partition: str, task: RolloutTask) -> None:
         """A life is about to have a task carried out: it must have asked, and nobody said no."""
         self.catch_up(partition)
         here = self.partitions[partition]
@@ -175,7 +175,7 @@ class Witness:
             here.by_key[task.key] = decision
         self._check_order(here, decision)
 
-    def carry_out(self, partition: str, task: Task) -> None:
+    def carry_out(self, partition: str, task: RolloutTask) -> None:
         """The fleet is about to carry a task out for the first time."""
         self.catch_up(partition)
         here, now = self.partitions[partition], self.loop.now()
@@ -194,14 +194,14 @@ class Witness:
 
     # The truth about clusters
 
-    def is_changing(self, one: Cluster, world: RolloutWorld) -> bool:
+    def is_changing(self, one: FleetCluster, world: RolloutWorld) -> bool:
         """Whether a cluster is in a change and may answer in time, whatever clock is asked."""
         deadline = world.strategy.deadline
         if one.status is not Status.Progressing or one.since is None:
             return False
         return deadline is None or self.loop.now() < one.since + deadline - self.off_max
 
-    def is_soaking(self, one: Cluster, world: RolloutWorld, retried_at: Instant) -> bool:
+    def is_soaking(self, one: FleetCluster, world: RolloutWorld, retried_at: Instant) -> bool:
         """Whether a cluster has the change and is not yet trusted with it."""
         if one.status is not Status.Succeeded or one.since is None or one.since <= retried_at:
             return False
@@ -238,7 +238,7 @@ class Witness:
             one, decision.world, here.retried_at
         )
 
-    def _check_ceiling(self, here: Partition, decision: Decision, task: Task) -> None:
+    def _check_ceiling(self, here: Partition, decision: Decision, task: RolloutTask) -> None:
         """In flight and soaking, as the fleet sees it, with whoever begins now."""
         limit = decision.world.strategy.max_concurrency
         clusters = self.fleet.fleets[here.name].clusters
@@ -271,7 +271,7 @@ class Witness:
             self.claim(len(moving) <= ceiling, what)
 
     def _scopes(
-        self, here: Partition, decision: Decision, task: Task
+        self, here: Partition, decision: Decision, task: RolloutTask
     ) -> Iterator[tuple[int, set[str]]]:
         """Whom one ceiling bounds, and the highest it has been since the task was decided."""
         world, limit = decision.world, decision.world.strategy.max_concurrency

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.sim.upgrades.record import Cluster
 from tidegate.journal.brake_state import PARTITION as BRAKES
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked, Lifted
 from tidegate.model.time import Instant, format_instant
 from tidegate.store.port import Store
@@ -77,13 +77,13 @@ class Board:
         fact = Braked(
             brake=brake.kind, name=brake.name, document=brake.document(), reason="a story"
         )
-        self.store.append(BRAKES, [Note(brake.set_at, "user:ada", fact)])
+        self.store.append(BRAKES, [JournalNote(brake.set_at, "user:ada", fact)])
 
     def lift(self, brake: Brake, at: Instant) -> None:
         """Somebody lifts it."""
         brake.lifted_at = at
         fact = Lifted(brake=brake.kind, name=brake.name)
-        self.store.append(BRAKES, [Note(at, "user:ada", fact)])
+        self.store.append(BRAKES, [JournalNote(at, "user:ada", fact)])
 
     def on(self, kind: str, at: int, within: int = 0) -> list[Brake]:
         """Those of a kind that are on."""

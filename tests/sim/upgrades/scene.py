@@ -24,7 +24,7 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Duration, Instant, format_instant
-from tidegate.simulation.faults import Fault, Faults, FaultyStore
+from tidegate.simulation.faults import CallFault, Faults, FaultyStore
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
 from tidegate.store.port import Store
 
@@ -41,7 +41,13 @@ OFF_MAX_S = 8
 APART_S = 7800
 # How many of a thousand calls of the journal meet each fault.
 MOODS = (0, 2, 6)
-STORE_FAULTS = (Fault.GONE_BEFORE, Fault.GONE_AFTER, Fault.OVERTAKEN, Fault.SLOW, Fault.FULL)
+STORE_FAULTS = (
+    CallFault.GONE_BEFORE,
+    CallFault.GONE_AFTER,
+    CallFault.OVERTAKEN,
+    CallFault.SLOW,
+    CallFault.FULL,
+)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tidegate.app.reach import Reach
+from tidegate.app.reach import PartitionReach
 from tidegate.cli.brakes.recorder import (
     add,
     common,
@@ -73,7 +73,7 @@ def add_hold(name: str, reason: str, owner: str | None, expires: str | None, **r
         add(store, "hold", document, now, replace=rest["replace"], yes=rest["yes"], tell=_held)
 
 
-def _held(reached: list[Reach]) -> Iterator[str]:
+def _held(reached: list[PartitionReach]) -> Iterator[str]:
     # Where nothing waits and nothing moves, there is nothing to say.
     for each in (each for each in reached if each.waiting or each.moving):
         under_way = counted(len(each.moving), "target")
@@ -160,7 +160,7 @@ def _times(document: dict[str, Any]) -> Iterator[str]:
         yield "all its times are past: it freezes nothing"
 
 
-def _frozen(reached: list[Reach]) -> Iterator[str]:
+def _frozen(reached: list[PartitionReach]) -> Iterator[str]:
     for each in reached:
         waiting, moving = len(each.waiting), len(each.moving)
         if waiting or moving:
@@ -241,7 +241,7 @@ def add_block(
     document = common(name or revision, scope, reason, owner, expires, now)
     document["revision"] = revision
 
-    def tell(reached: list[Reach]) -> Iterator[str]:
+    def tell(reached: list[PartitionReach]) -> Iterator[str]:
         for each in reached:
             goes_out = each.revision
             if goes_out is not None and is_like(goes_out, revision):

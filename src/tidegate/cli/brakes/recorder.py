@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from tidegate.app.reach import Reach, reach_of
+from tidegate.app.reach import PartitionReach, reach_of
 from tidegate.cli.live import confirmed, journals, signed, whoami
 from tidegate.cli.moment import ahead
 from tidegate.documents.brake_doc import read_brakes
@@ -14,7 +14,7 @@ from tidegate.documents.reader import Reader
 from tidegate.documents.selector_text import parse_selector
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.gates.brakes import Brakes
-from tidegate.journal.brake_state import FIELDS, PARTITION, Brake
+from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeRecord
 from tidegate.journal.facts import Braked, Lifted
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, nearest, nearest_or_all
@@ -115,7 +115,7 @@ def add(
     *,
     replace: bool,
     yes: bool,
-    tell: Callable[[list[Reach]], Iterator[str]],
+    tell: Callable[[list[PartitionReach]], Iterator[str]],
 ) -> None:
     """Show what a brake reaches, ask if it is much, and write it down."""
     brakes = read_one(kind, document, now)
@@ -131,7 +131,7 @@ def add(
 
 def known_as(
     store: Store, kind: str, document: dict[str, Any], now: Instant, *, replace: bool
-) -> Brake | None:
+) -> BrakeRecord | None:
     """The brake of that kind and name that is on; UsageError unless it may be set anew."""
     name = str(document["name"])
     known = BrakeBook(store).state().on.get((kind, name))
@@ -169,7 +169,7 @@ def lift(store: Store, kind: str, names: tuple[str, ...], reason: str, now: Inst
         click.echo(f"{kind} {brake.name} is lifted; it was on for {_age(brake, now)}")
 
 
-def find_brakes(store: Store, kind: str, names: Iterable[str]) -> list[Brake]:
+def find_brakes(store: Store, kind: str, names: Iterable[str]) -> list[BrakeRecord]:
     """Brakes of the journal by name; a misspelt one gets the nearest."""
     on = BrakeBook(store).state().on
     there = sorted(name for known, name in on if known == kind)
@@ -179,11 +179,11 @@ def find_brakes(store: Store, kind: str, names: Iterable[str]) -> list[Brake]:
     return [on[kind, name] for name in names]
 
 
-def _said(brake: Brake, now: Instant) -> str:
+def _said(brake: BrakeRecord, now: Instant) -> str:
     return f"{brake.by.removeprefix('user:')}, {_age(brake, now)} ago: {brake.document['reason']}"
 
 
-def _age(brake: Brake, now: Instant) -> str:
+def _age(brake: BrakeRecord, now: Instant) -> str:
     return format_age(now - brake.at)
 
 

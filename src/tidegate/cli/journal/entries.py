@@ -9,13 +9,13 @@ import click
 import msgspec
 
 from tidegate.cli.output import FORMATS, emit, terminal_width
-from tidegate.journal.chain import Entry
-from tidegate.journal.selection import Wanted
+from tidegate.journal.chain import JournalEntry
+from tidegate.journal.selection import EntryFilter
 from tidegate.model.time import format_instant, format_second
 
 __all__ = ("FORMATS", "Row", "Writer", "make_writer")
 
-Row = tuple[str, Entry]
+Row = tuple[str, JournalEntry]
 
 _HEAD = ("AT", "PARTITION", "SEQ", "ACTOR", "KIND", "TARGET", "WHAT")
 # Rows that are laid out together; later ones only ever widen a column.
@@ -38,7 +38,7 @@ class Writer(Protocol):
         ...
 
 
-def make_writer(output: str, watch: bool, wanted: Wanted) -> Writer:
+def make_writer(output: str, watch: bool, wanted: EntryFilter) -> Writer:
     """The writer for a format; of what somebody looks for in particular, it says more."""
     if output == "table":
         return _Table(wanted)
@@ -48,7 +48,7 @@ def make_writer(output: str, watch: bool, wanted: Wanted) -> Writer:
 class _Table:
     """A table, some rows at a time."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: EntryFilter) -> None:
         self._wanted = wanted
         self._sizes = [len(cell) for cell in _HEAD[:-1]]
         self._head = [_HEAD]
@@ -83,7 +83,7 @@ class _Table:
 class _List:
     """All entries in one document."""
 
-    def __init__(self, output: str, wanted: Wanted) -> None:
+    def __init__(self, output: str, wanted: EntryFilter) -> None:
         self._output, self._wanted = output, wanted
         self._items: list[dict[str, Any]] = []
 
@@ -102,7 +102,7 @@ class _List:
 class _Stream:
     """A document an entry, as it comes: a line of JSON, or a YAML document."""
 
-    def __init__(self, output: str, wanted: Wanted) -> None:
+    def __init__(self, output: str, wanted: EntryFilter) -> None:
         self._output, self._wanted = output, wanted
 
     def write(self, rows: Iterable[Row]) -> None:
@@ -123,14 +123,14 @@ class _Stream:
         """Nothing is open."""
 
 
-def _cells(partition: str, entry: Entry, wanted: Wanted) -> tuple[str, ...]:
+def _cells(partition: str, entry: JournalEntry, wanted: EntryFilter) -> tuple[str, ...]:
     # People compare seconds; data has every nanosecond.
     moment = format_second(entry.at)
     who = (entry.actor, entry.kind, entry.target or "-")
     return (moment, partition, str(entry.seq), *who, _what(entry, wanted))
 
 
-def _document(partition: str, entry: Entry, wanted: Wanted) -> dict[str, Any]:
+def _document(partition: str, entry: JournalEntry, wanted: EntryFilter) -> dict[str, Any]:
     return {
         "partition": partition,
         "seq": entry.seq,
@@ -144,7 +144,7 @@ def _document(partition: str, entry: Entry, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _what(entry: Entry, wanted: Wanted) -> str:
+def _what(entry: JournalEntry, wanted: EntryFilter) -> str:
     try:
         return entry.fact().line_of(wanted.target, wanted.gate)
     except msgspec.MsgspecError:

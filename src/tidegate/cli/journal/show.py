@@ -12,7 +12,7 @@ from tidegate.cli.journal.entries import FORMATS, Row, Writer, make_writer
 from tidegate.cli.moment import moment
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.journal.selection import Wanted
+from tidegate.journal.selection import EntryFilter
 from tidegate.kind_table import fact_tags
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.reason import Gate
@@ -67,7 +67,7 @@ def show(
     begin = moment("--since", since, now) if since is not None else None
     end = moment("--until", until, now) if until is not None else None
     _check_gate(gate)
-    wanted = Wanted(kinds, actor, target, gate, begin, end)
+    wanted = EntryFilter(kinds, actor, target, gate, begin, end)
     with opened(database) as archive:
         names = tuple(known_partition(archive, name) for name in partitions)
         writer = make_writer(output, watch, wanted)
@@ -87,13 +87,13 @@ def _check_gate(name: str) -> None:
         raise click.UsageError(f'no gate "{name}"; {hint}')
 
 
-def _merged(archive: Archive, names: Iterable[str], wanted: Wanted) -> Iterator[Row]:
+def _merged(archive: Archive, names: Iterable[str], wanted: EntryFilter) -> Iterator[Row]:
     """The entries of several partitions, by time."""
     streams = [_named(archive, name, wanted) for name in names]
     return heapq.merge(*streams, key=lambda row: (row[1].at, row[0], row[1].seq))
 
 
-def _named(archive: Archive, name: str, wanted: Wanted, after: int = 0) -> Iterator[Row]:
+def _named(archive: Archive, name: str, wanted: EntryFilter, after: int = 0) -> Iterator[Row]:
     return ((name, entry) for entry in archive.find(name, wanted, after=after))
 
 
@@ -104,7 +104,7 @@ def _until(rows: Iterable[Row], heads: dict[str, int]) -> Iterator[Row]:
 def _follow(
     archive: Archive,
     names: tuple[str, ...],
-    wanted: Wanted,
+    wanted: EntryFilter,
     known: dict[str, int],
     writer: Writer,
 ) -> None:

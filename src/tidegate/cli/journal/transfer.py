@@ -13,7 +13,7 @@ from tidegate.cli.journal import opened
 from tidegate.cli.render.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.lines import read_lines, write_lines
 from tidegate.journal.pieces import Chain, Piece, check_pieces
 from tidegate.wiring import is_database
@@ -64,7 +64,7 @@ def import_(file: str, dry_run: bool, database: str) -> None:
                 pass
         else:
             stack.enter_context(opened(database, writes=True)).adopt(pieces)
-    chains, entries = counts[Chain], counts[Entry]
+    chains, entries = counts[Chain], counts[JournalEntry]
     claims = counts.total() - chains - entries
     did = "could import" if dry_run else "imported"
     click.echo(f"{did} {chains} partitions, {entries} entries, {claims} claims", err=True)
@@ -82,7 +82,7 @@ def _pieces(file: str, stack: ExitStack) -> Iterable[Piece]:
 
 def _counted(pieces: Iterable[Piece], progress: Progress) -> Iterator[Piece]:
     for piece in pieces:
-        progress.tell(isinstance(piece, Entry))
+        progress.tell(isinstance(piece, JournalEntry))
         yield piece
 
 

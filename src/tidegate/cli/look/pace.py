@@ -2,8 +2,8 @@
 
 import click
 
-from tidegate.journal.facts import Acted, Outcome
-from tidegate.kinds.rollouts.core.journal.facts import Observed
+from tidegate.journal.facts import Acted, TaskOutcome
+from tidegate.kinds.rollouts.core.journal.facts import TargetsObserved
 from tidegate.kinds.rollouts.simulated.forecast import usual_time
 from tidegate.model.target import Status
 from tidegate.model.time import SECOND, Duration, Instant, parse_duration
@@ -30,9 +30,9 @@ def _durations(store: Store, partition: str) -> list[Duration]:
     found: list[Duration] = []
     for entry in store.read(partition):
         fact = entry.fact()
-        if isinstance(fact, Acted) and fact.outcome is Outcome.DONE:
+        if isinstance(fact, Acted) and fact.outcome is TaskOutcome.DONE:
             began[fact.target] = entry.at
-        elif isinstance(fact, Observed):
+        elif isinstance(fact, TargetsObserved):
             for report in fact.reports:
                 if report.status is not Status.Succeeded or report.name not in began:
                     continue

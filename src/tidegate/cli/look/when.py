@@ -13,7 +13,7 @@ from tidegate.cli.shape import Command
 from tidegate.documents.files import is_file, read_document
 from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.simulated.forecast import Expected, forecast
+from tidegate.kinds.rollouts.simulated.forecast import TargetForecast, forecast
 from tidegate.kinds.upgrades.cli.look.flags import SETTINGS, Asked, ground_flags, is_world
 from tidegate.kinds.upgrades.cli.look.names import looked_for
 from tidegate.model.errors import UserError
@@ -119,13 +119,13 @@ def _show_rollout(database: str, name: str, apply_time: str | None, output: str)
         click.echo(line)
 
 
-def _row(one: Expected) -> tuple[str, ...]:
+def _row(one: TargetForecast) -> tuple[str, ...]:
     starts = format_second(one.starts_at) if one.starts_at is not None else ""
     done = format_second(one.done_at) if one.done_at is not None else "no date"
     return (one.group, one.target, starts, done, one.held_by or ", ".join(one.depends_on))
 
 
-def _date(one: Expected) -> TargetDates:
+def _date(one: TargetForecast) -> TargetDates:
     return TargetDates(
         target=one.target,
         group=one.group,

@@ -29,7 +29,7 @@ from tidegate.kinds.rollouts.core.explain.tree import find_target as position_of
 from tidegate.kinds.rollouts.core.explain.tree import target_tree
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
-from tidegate.kinds.rollouts.wire.rollout_doc import Reading, read_rollout
+from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading, read_rollout
 from tidegate.kinds.upgrades.cli.look.flags import (
     SETTINGS,
     Asked,
@@ -114,7 +114,7 @@ def why(
             raise
 
 
-def _show_reading(reading: Reading, target: str | None, output: str, colour: bool) -> None:
+def _show_reading(reading: RolloutReading, target: str | None, output: str, colour: bool) -> None:
     """A rollout document in a file."""
     plan = decide(reading.world, reading.now)
     for warning in sorted({each.text() for each in reading.warnings}):
@@ -208,7 +208,7 @@ def _moment(at: str) -> Instant | None:
         raise click.UsageError(f'--now "{at}": {error}; like 2026-01-31T12:00:00Z') from None
 
 
-def _read(file: str, document: Document, at: str) -> Reading:
+def _read(file: str, document: Document, at: str) -> RolloutReading:
     moment = _moment(at)
     data = document.data
     if moment is not None and isinstance(data, dict):
@@ -219,11 +219,11 @@ def _read(file: str, document: Document, at: str) -> Reading:
         raise located(document, error) from None
 
 
-def _answer(reading: Reading, plan: RolloutPlan) -> dict[str, object]:
+def _answer(reading: RolloutReading, plan: RolloutPlan) -> dict[str, object]:
     return answer_rollout(reading.id, reading.world, plan, reading.now, reading.warnings)
 
 
-def _show_all(reading: Reading, plan: RolloutPlan, colour: bool) -> None:
+def _show_all(reading: RolloutReading, plan: RolloutPlan, colour: bool) -> None:
     world, width = reading.world, terminal_width()
     lines = [headline(world, plan), ""]
     lines += [*layout(GROUP_HEAD, group_rows(world, plan), width), ""]
@@ -234,7 +234,9 @@ def _show_all(reading: Reading, plan: RolloutPlan, colour: bool) -> None:
         say(line, colour)
 
 
-def _show_one(reading: Reading, plan: RolloutPlan, target: str, output: str, colour: bool) -> None:
+def _show_one(
+    reading: RolloutReading, plan: RolloutPlan, target: str, output: str, colour: bool
+) -> None:
     world = reading.world
     name = bare(target)
     position = position_of(world, name)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tidegate import __version__
 from tidegate.api.app import Probes, make_app
-from tidegate.api.server import Server, address, bind
+from tidegate.api.server import ApiServer, address, bind
 from tidegate.cli.live import opened
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
@@ -28,7 +28,7 @@ from tidegate.engine.execute import Executor
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
 from tidegate.engine.worker import Worker
-from tidegate.explain.notice import Happening
+from tidegate.explain.notice import NoticeKind
 from tidegate.kind_table import start_kinds
 from tidegate.model.time import SECOND
 from tidegate.settings.setting_reader import split_address
@@ -149,7 +149,7 @@ async def _serve(
         version={"version": __version__, "python": platform.python_version()},
     )
     routes = [route for each in kinds for route in each.routes(store)]
-    server = Server(make_app(probes, routes))
+    server = ApiServer(make_app(probes, routes))
 
     def stop(name: str) -> None:
         observer.stopping = True
@@ -181,11 +181,13 @@ def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
     notifier = webhook(
         settings.notify_webhook, settings.notify_template, settings.notify_time / SECOND
     )
-    wanted = frozenset(Happening(each) for each in settings.notify_on)
+    wanted = frozenset(NoticeKind(each) for each in settings.notify_on)
     return NoticeQueue(notifier, wanted, settings.notify_queue, observer.on_notice)
 
 
-async def _together(worker: Worker, server: Server, ear: socket.socket, observer: Observer) -> None:
+async def _together(
+    worker: Worker, server: ApiServer, ear: socket.socket, observer: Observer
+) -> None:
     """Until the worker ends; if either ends by an error, so does everything."""
     beating = asyncio.create_task(observer.beat())
     answering = asyncio.create_task(server.serve([ear]))

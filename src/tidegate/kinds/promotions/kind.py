@@ -14,7 +14,7 @@ from tidegate.engine.execute import ACTOR
 from tidegate.engine.kind import ActRefusedError, Kind
 from tidegate.forge.port import Forge
 from tidegate.gates.brakes import Brakes
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.app.observation import (
     offer,
@@ -164,7 +164,7 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         """Record what was offered or refused."""
         made = self._made.pop(round_.part.partition, [])
         if made:
-            notes = [Note(round_.clock.now(), ACTOR, fact) for fact in made]
+            notes = [JournalNote(round_.clock.now(), ACTOR, fact) for fact in made]
             await asyncio.to_thread(round_.part.write, notes, token=round_.lease.token)
         return {}
 

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, UnderWay
 from tidegate.engine.kind import Task as AnyTask
-from tidegate.explain.notice import Due
+from tidegate.explain.notice import DueNotices
 from tidegate.explain.view import PartitionView
 from tidegate.gates.ask import Ask, Purpose, shut_now
 from tidegate.gates.brakes import Brakes, Coverages
 from tidegate.git.history import SHORT
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Bound
 from tidegate.journal.keys import task_key
@@ -151,7 +151,7 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
         world: PromotionWorld,
         plan: PromotionDecision,
         now: Instant,
-    ) -> Due:
+    ) -> DueNotices:
         """Offers, failures, missing approvals, a stop, and the end."""
         return promotion_notices(partition, world, plan, known.told, now)
 
@@ -166,7 +166,9 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
         """The rows of a promotion."""
         return promotion_view(partition, world, plan, now)
 
-    def replay(self, entries: Iterable[Entry], _others_then: OthersThen) -> Iterable[Replayed]:
+    def replay(
+        self, entries: Iterable[JournalEntry], _others_then: OthersThen
+    ) -> Iterable[Replayed]:
         """Every recorded decision, decided again."""
         return replay.replay(entries)
 

@@ -5,14 +5,14 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
 from tidegate.model.target import Target
 
 
 class Observation(msgspec.Struct, frozen=True):
     """One consistent reading of a partition's part of the fleet."""
 
-    declared: Declared
+    declared: RolloutDeclared
     reports: tuple[Target, ...]
     # False: some reports may be missing; nothing is concluded from absence.
     complete: bool = True
@@ -35,7 +35,7 @@ class Fleet(Protocol):
         """
         ...
 
-    async def act(self, partition: str, task: Task) -> str:
+    async def act(self, partition: str, task: RolloutTask) -> str:
         """Carry a task out, once a key however often it is called; what to note about it.
 
         StaleError if the target is no longer as the task supposes.

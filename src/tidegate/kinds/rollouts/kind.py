@@ -6,7 +6,7 @@ from typing import Any
 from tidegate.engine.kind import Kind
 from tidegate.journal.fact import Fact
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Fleet, ManySystems, Observation, SimulatedEnds
@@ -54,5 +54,5 @@ class RolloutKind(Kind[RolloutState, RolloutWorld, RolloutPlan, Observation]):
 
     async def act(self, partition: str, _state: RolloutState, task: Any) -> str:
         """Have the fleet carry a task out."""
-        assert isinstance(task, Task)
+        assert isinstance(task, RolloutTask)
         return await self.fleet.act(partition, task)

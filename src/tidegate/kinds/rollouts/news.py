@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.journal.facts import Declared, Observed
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, TargetsObserved
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, is_void
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.model.target import Status, Target
@@ -14,7 +14,9 @@ from tidegate.model.time import SECOND, Duration, Instant
 LAG_MAX = Duration(30 * SECOND)
 
 
-def news_of(state: RolloutState, seen: Observation, now: Instant) -> Iterator[Declared | Observed]:
+def news_of(
+    state: RolloutState, seen: Observation, now: Instant
+) -> Iterator[RolloutDeclared | TargetsObserved]:
     """The facts in which a reading differs from what is known."""
     declared = _declared(state, seen.declared)
     if declared != state.declared:
@@ -31,10 +33,10 @@ def news_of(state: RolloutState, seen: Observation, now: Instant) -> Iterator[De
         silent -= {name for group in seen.declared.groups for name in group.clusters}
     gone = tuple(sorted(silent - state.pending.keys()))
     if reports or gone or seen.complete != state.complete:
-        yield Observed(reports=reports, gone=gone, complete=seen.complete)
+        yield TargetsObserved(reports=reports, gone=gone, complete=seen.complete)
 
 
-def _declared(state: RolloutState, seen: Declared) -> Declared:
+def _declared(state: RolloutState, seen: RolloutDeclared) -> RolloutDeclared:
     """What was good before a revision stays so, however many have left it since."""
     known = state.declared
     if known is None or known.last_good is None or known.revision != seen.revision:

@@ -7,11 +7,11 @@ import msgspec
 
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, UnderWay
 from tidegate.engine.kind import Task as AnyTask
-from tidegate.explain.notice import Due
+from tidegate.explain.notice import DueNotices
 from tidegate.explain.view import Counts, PartitionView
 from tidegate.gates.ask import Ask, shut_now
 from tidegate.gates.brakes import LISTS, Brakes, Coverages
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Bound
 from tidegate.journal.replay import Replayed
@@ -20,7 +20,12 @@ from tidegate.kinds.rollouts.core.explain.counts import count
 from tidegate.kinds.rollouts.core.explain.notices import due
 from tidegate.kinds.rollouts.core.explain.view import rollout_view
 from tidegate.kinds.rollouts.core.journal import pending_tasks, record, replay, state
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Task
+from tidegate.kinds.rollouts.core.journal.facts import (
+    Decided,
+    RolloutDeclared,
+    RolloutTask,
+    TargetsObserved,
+)
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.journal.stop import stopped_by
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -38,7 +43,12 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
     word: ClassVar[str] = "rollouts"
     retries: ClassVar[bool] = True
     noun: ClassVar[str] = "rollout"
-    facts: ClassVar[tuple[type[Fact], ...]] = (Declared, Observed, Decided, *SHARED_FACTS)
+    facts: ClassVar[tuple[type[Fact], ...]] = (
+        RolloutDeclared,
+        TargetsObserved,
+        Decided,
+        *SHARED_FACTS,
+    )
 
     def empty(self) -> RolloutState:
         """Nothing is declared."""
@@ -123,12 +133,12 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         self, known: RolloutState, tasks: Sequence[AnyTask], allow_mass_removal: bool
     ) -> Mapping[str, str]:
         """Removals of too many targets at once."""
-        mine = [task for task in tasks if isinstance(task, Task)]
+        mine = [task for task in tasks if isinstance(task, RolloutTask)]
         return pending_tasks.withheld_removals(known, mine, allow_mass_removal)
 
     def unwanted(self, known: RolloutState, task: AnyTask) -> str:
         """Why a task is no longer wanted."""
-        assert isinstance(task, Task)
+        assert isinstance(task, RolloutTask)
         return pending_tasks.unwanted(known, task)
 
     def labels(self, known: RolloutState) -> Mapping[str, Mapping[str, str]]:
@@ -139,7 +149,7 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         self, _known: RolloutState, task: AnyTask, coverages: Coverages, now: Instant
     ) -> Verdict | None:
         """The brake that covers a task; whether it ends before a freeze was decided before."""
-        assert isinstance(task, Task)
+        assert isinstance(task, RolloutTask)
         ask = Ask(purpose=task.purpose, now=now, revision=task.change.revision, need=Duration(0))
         return shut_now(coverages.of(task.target), ask)
 
@@ -154,7 +164,7 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         world: RolloutWorld,
         plan: RolloutPlan,
         _now: Instant,
-    ) -> Due:
+    ) -> DueNotices:
         """Start, stop, failures, approvals that are missing, and the end."""
         return due(partition, known.rollout, world, plan, known.told)
 
@@ -181,11 +191,13 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         """A rollout in numbers; rows are not made for it."""
         return count(world, plan)
 
-    def stopped_by(self, entries: Iterable[Entry], plan: RolloutPlan) -> str:
+    def stopped_by(self, entries: Iterable[JournalEntry], plan: RolloutPlan) -> str:
         """The failures or the person that ended it."""
         return stopped_by(entries) if plan.summary is Summary.ABORTED else ""
 
-    def replay(self, entries: Iterable[Entry], _others_then: OthersThen) -> Iterable[Replayed]:
+    def replay(
+        self, entries: Iterable[JournalEntry], _others_then: OthersThen
+    ) -> Iterable[Replayed]:
         """Every recorded decision, decided again."""
         return replay.replay(entries)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.engine.kind import Kind
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import Outcome
+from tidegate.journal.facts import TaskOutcome
 from tidegate.kinds.upgrades.app.news import news_of
 from tidegate.kinds.upgrades.app.requests import request
 from tidegate.kinds.upgrades.app.service_log import write_log
@@ -98,7 +98,7 @@ class UpgradeKind(Kind[UpgradeState, OrganisationWorld, OrganisationPlan, Organi
         done = [
             (task.target, task.change)
             for task, outcome in round_.outcomes
-            if outcome is Outcome.DONE
+            if outcome is TaskOutcome.DONE
         ]
         return (*found, *upcoming(made.plan, done, round_.clock.now()))
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, UnderWay
 from tidegate.engine.kind import Task as AnyTask
-from tidegate.explain.notice import Due
+from tidegate.explain.notice import DueNotices
 from tidegate.explain.view import PartitionView
 from tidegate.gates.ask import Ask, Purpose, shut_now
 from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Asked, Bound, Verb
 from tidegate.journal.replay import Replayed
@@ -159,7 +159,7 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         _world: OrganisationWorld,
         made: OrganisationPlan,
         now: Instant,
-    ) -> Due:
+    ) -> DueNotices:
         """Upgrades that start, fail and end, approvals that are missing, a pause."""
         return organisation_notices(partition, made, known.told, now, known.paused)
 
@@ -180,7 +180,9 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         """An upgrade that has started cannot be stopped."""
         return _ABORT if fact.verb is Verb.ABORT else ""
 
-    def replay(self, entries: Iterable[Entry], others_then: OthersThen) -> Iterable[Replayed]:
+    def replay(
+        self, entries: Iterable[JournalEntry], others_then: OthersThen
+    ) -> Iterable[Replayed]:
         """Every recorded decision, decided again."""
         return replay.replay(entries, others_then)
 

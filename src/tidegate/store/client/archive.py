@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tidegate.journal.chain import Break, Entry
+from tidegate.journal.chain import Break, JournalEntry
 from tidegate.journal.pieces import Chain, Piece
-from tidegate.journal.selection import Wanted, matches_inside
+from tidegate.journal.selection import EntryFilter, matches_inside
 from tidegate.store.archive_port import Tell
 from tidegate.store.client import transfer
 from tidegate.store.client.backup import copy_file
@@ -29,14 +29,16 @@ class SqlArchive(SqlStore):
         with self._database.reading() as connection:
             return [found.chain() for found in find_all(connection)]
 
-    def find(self, partition: str, wanted: Wanted, *, after: int = 0) -> Iterator[Entry]:
+    def find(
+        self, partition: str, wanted: EntryFilter, *, after: int = 0
+    ) -> Iterator[JournalEntry]:
         """The entries behind a number that are wanted, in order, without judging the chain."""
         with self._database.reading() as connection:
             found = find(connection, partition)
         while found is not None:
             statement = _wanted(found.id, wanted, after)
             with self._database.reading() as connection:
-                page = [Entry(*row) for row in connection.execute(statement)]
+                page = [JournalEntry(*row) for row in connection.execute(statement)]
             yield from (entry for entry in page if matches_inside(wanted, entry))
             if len(page) < PAGE_ENTRIES_MAX:
                 return
@@ -75,7 +77,7 @@ class SqlArchive(SqlStore):
         copy_file(self._database, path, tell)
 
 
-def _wanted(partition_id: int, wanted: Wanted, after: int) -> sa.Select[Any]:
+def _wanted(partition_id: int, wanted: EntryFilter, after: int) -> sa.Select[Any]:
     """The next entries whose columns are as wanted."""
     e = entries.c
     conditions = [e.partition_id == partition_id, e.seq > after]

@@ -8,9 +8,9 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import RLock
 
-from tidegate.journal.chain import Break, Entry, Note, genesis, link, verify
+from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link, verify
 from tidegate.journal.pieces import Chain, Claimed, Piece
-from tidegate.journal.selection import Wanted, matches
+from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -26,7 +26,7 @@ class _Partition:
 
     def __init__(self, name: str, base: Head | None = None, token: int = 0) -> None:
         self.base = base or Head(0, genesis(name))
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self.lease = Lease(name, "", token, Instant(0))
         self.projection: tuple[int, bytes] | None = None
 
@@ -55,7 +55,7 @@ class MemoryStore:
     def append(
         self,
         partition: str,
-        notes: Sequence[Note],
+        notes: Sequence[JournalNote],
         *,
         after: Head | None = None,
         token: int | None = None,
@@ -81,7 +81,9 @@ class MemoryStore:
         """Several appends, one after the other; each is written or refused by itself."""
         return append_each(self, appends)
 
-    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def read(
+        self, partition: str, *, after: int = 0, limit: int | None = None
+    ) -> Iterator[JournalEntry]:
         """The entries of a partition behind a number, in order, up to its present end."""
         with self._lock:
             found = self._partitions.get(partition)
@@ -145,7 +147,7 @@ class MemoryStore:
     def compact(
         self,
         partition: str,
-        note: Note,
+        note: JournalNote,
         *,
         keep_after: int,
         after: Head | None = None,
@@ -170,7 +172,9 @@ class MemoryStore:
         with self._lock:
             return [self._partitions[name].chain(name) for name in self.partitions()]
 
-    def find(self, partition: str, wanted: Wanted, *, after: int = 0) -> Iterator[Entry]:
+    def find(
+        self, partition: str, wanted: EntryFilter, *, after: int = 0
+    ) -> Iterator[JournalEntry]:
         """The entries behind a number that are wanted, in order."""
         return (entry for entry in self.read(partition, after=after) if matches(wanted, entry))
 
@@ -203,7 +207,7 @@ class MemoryStore:
                 if isinstance(piece, Chain):
                     name = piece.partition
                     chains[name] = self._adopt_chain(piece)
-                elif isinstance(piece, Entry):
+                elif isinstance(piece, JournalEntry):
                     chains[name].entries.append(piece)
                 else:
                     claim = TakenPlace(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tidegate.journal.chain import HASH_BYTES, SEALED, Break, Entry, verify
+from tidegate.journal.chain import HASH_BYTES, SEALED, Break, JournalEntry, verify
 
 # Entries and bytes fetched at once: a transaction of milliseconds, and never all the memory.
 PAGE_ENTRIES_MAX, PAGE_BYTES = 2_048, 4_000_000
@@ -35,7 +35,9 @@ _SELECT = "FROM journal_entries WHERE partition_id = {0} AND seq > {0} AND seq <
 _FRESH = blake2b(digest_size=HASH_BYTES)
 
 
-def insert_entries(connection: sa.Connection, partition_id: int, entries: Sequence[Entry]) -> None:
+def insert_entries(
+    connection: sa.Connection, partition_id: int, entries: Sequence[JournalEntry]
+) -> None:
     """Write entries behind a chain's end."""
     if not entries:
         return
@@ -60,14 +62,14 @@ def insert_entries(connection: sa.Connection, partition_id: int, entries: Sequen
 
 def select_entries(
     connection: sa.Connection, partition_id: int, after: int, up_to: int
-) -> list[Entry]:
+) -> list[JournalEntry]:
     """The entries behind one number and up to another."""
     statement, values = f"SELECT {_COLUMNS} {_SELECT}", (partition_id, after, up_to)
     driver: Any = connection.connection.driver_connection
     if connection.dialect.name == "sqlite":
-        return [Entry(*row) for row in driver.execute(statement.format("?"), values)]
+        return [JournalEntry(*row) for row in driver.execute(statement.format("?"), values)]
     with driver.cursor(binary=True) as cursor:
-        return [Entry(*row) for row in cursor.execute(statement.format("%s"), values)]
+        return [JournalEntry(*row) for row in cursor.execute(statement.format("%s"), values)]
 
 
 class Pages:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
@@ -27,7 +27,7 @@ def check_claims(claims: Sequence[TakenPlace], frees: Sequence[str]) -> None:
     check_names(*frees)
 
 
-def check_notes(notes: Sequence[Note]) -> None:
+def check_notes(notes: Sequence[JournalNote]) -> None:
     """A value that is stored in a column has to fit into it."""
     for note in notes:
         target = getattr(note.fact, "target", "")
@@ -64,7 +64,7 @@ def check_projection(partition: str, head_seq: int, seq: int) -> None:
         raise ValueError(f"{partition}: a state after entry {seq}")
 
 
-def check_compaction(partition: str, note: Note, head_seq: int, keep_after: int) -> None:
+def check_compaction(partition: str, note: JournalNote, head_seq: int, keep_after: int) -> None:
     """What is dropped has to be in the state that takes its place."""
     if not isinstance(note.fact, Folded):
         raise ValueError(f"{partition}: only a Folded fact can stand for what is dropped")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import sqlalchemy as sa
 
-from tidegate.journal.chain import Entry, Note, genesis, link
+from tidegate.journal.chain import JournalEntry, JournalNote, genesis, link
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
@@ -42,7 +42,7 @@ class SqlStore:
     def append(
         self,
         partition: str,
-        notes: Sequence[Note],
+        notes: Sequence[JournalNote],
         *,
         after: Head | None = None,
         token: int | None = None,
@@ -101,7 +101,9 @@ class SqlStore:
         except StaleError as error:
             return error
 
-    def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def read(
+        self, partition: str, *, after: int = 0, limit: int | None = None
+    ) -> Iterator[JournalEntry]:
         """The entries of a partition behind a number, in order, up to its present end."""
         found = self._find(partition)
         if found is None:
@@ -197,7 +199,7 @@ class SqlStore:
     def compact(
         self,
         partition: str,
-        note: Note,
+        note: JournalNote,
         *,
         keep_after: int,
         after: Head | None = None,
@@ -240,7 +242,7 @@ def _append(connection: sa.Connection, one: Append) -> Head | StaleError:
     return _write(connection, found, one.notes)
 
 
-def _write(connection: sa.Connection, found: Partition, notes: Sequence[Note]) -> Head:
+def _write(connection: sa.Connection, found: Partition, notes: Sequence[JournalNote]) -> Head:
     """Put notes behind a partition's end, and move its row on."""
     if not notes:
         return found.head

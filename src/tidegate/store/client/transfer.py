@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import sqlalchemy as sa
 
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.store.client import rules
 from tidegate.store.client.partition import find_all, lock
@@ -48,12 +48,12 @@ def adopt(connection: sa.Connection, pieces: Iterable[Piece]) -> None:
             insert_entries(connection, partition_id, group)
 
 
-def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[Entry]]:
+def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[JournalEntry]]:
     """The same pieces, with entries that follow each other in lists."""
-    batch: list[Entry] = []
+    batch: list[JournalEntry] = []
     weight = 0
     for piece in pieces:
-        if isinstance(piece, Entry):
+        if isinstance(piece, JournalEntry):
             batch.append(piece)
             weight += len(piece.body)
             if len(batch) < PAGE_ENTRIES_MAX and weight < PAGE_BYTES:
@@ -61,7 +61,7 @@ def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[Entry]]
         if batch:
             yield batch
         batch, weight = [], 0
-        if not isinstance(piece, Entry):
+        if not isinstance(piece, JournalEntry):
             yield piece
     if batch:
         yield batch

@@ -31,7 +31,7 @@ from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
 from tidegate.kinds.integrations.fleet.runs import PodRuns
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.kind import RolloutKind
-from tidegate.kinds.rollouts.simulated.run import Step
+from tidegate.kinds.rollouts.simulated.run import SimulatedStep
 from tidegate.kinds.rollouts.simulated.story import on_the_way_back, states_of
 from tidegate.kinds.rollouts.wire.scenario_doc import (
     DEFAULT_START,
@@ -68,7 +68,7 @@ async def rehearse(
     behaviour: Behaviour | None,
     store: Archive,
     on_error: Callable[[Exception], None] = lambda _: None,
-) -> tuple[Scenario, list[Step]]:
+) -> tuple[Scenario, list[SimulatedStep]]:
     """What becomes of an image, step by step; the store is empty, and used for this only."""
     rules = place.managed.rollout
     assert rules is not None, "only a place with a rollout is rehearsed"
@@ -145,12 +145,12 @@ class _Rehearsal:
         self._api.namespaces.add(namespace.name)
         self._nodes = Nodes(self._api, self._clock, behaviour)
         self._cluster = SimulatedCluster(self._api)
-        self._steps: list[Step] = []
+        self._steps: list[SimulatedStep] = []
         self._said: dict[str, str] = {}
         self._asking: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
 
-    async def live(self) -> tuple[Scenario, list[Step]]:
+    async def live(self) -> tuple[Scenario, list[SimulatedStep]]:
         """From the old image to wherever the new one gets."""
         nodes = asyncio.create_task(self._nodes.run())
         for piece in pieces_of(self._old):
@@ -186,7 +186,7 @@ class _Rehearsal:
             self._on_error(outcome)
         if not isinstance(outcome, RoundResult) or outcome.plan is None or outcome.world is None:
             return
-        step = Step(self._clock.now(), outcome.world, outcome.plan, (), {})
+        step = SimulatedStep(self._clock.now(), outcome.world, outcome.plan, (), {})
         before = self._steps[-1] if self._steps else None
         if before is None or _is_news(before, step):
             self._steps.append(step)
@@ -194,7 +194,7 @@ class _Rehearsal:
         if _is_over(step):
             self._over.set()
 
-    def _listen_to(self, step: Step) -> None:
+    def _listen_to(self, step: SimulatedStep) -> None:
         """Keep what failing ones said last, while their pods are there."""
         for target, state in zip(step.world.targets, step.plan.states, strict=True):
             if state is State.SOAKING:
@@ -230,7 +230,7 @@ class _Rehearsal:
                 return errors[0].partition(_ERROR)[2].strip()
         return ""
 
-    def _stated(self) -> list[Step]:
+    def _stated(self) -> list[SimulatedStep]:
         said = {name: text.removeprefix("!") for name, text in self._said.items()}
         return [msgspec.structs.replace(step, said=said) for step in self._steps]
 
@@ -254,14 +254,14 @@ class _Rehearsal:
         )
 
 
-def _is_news(before: Step, step: Step) -> bool:
+def _is_news(before: SimulatedStep, step: SimulatedStep) -> bool:
     """Whether anything a story tells of has changed."""
     same = (before.plan.breached, states_of(before)) == (step.plan.breached, states_of(step))
     news = not same or bool(step.plan.events)
     return news or on_the_way_back(before) != on_the_way_back(step)
 
 
-def _is_over(step: Step) -> bool:
+def _is_over(step: SimulatedStep) -> bool:
     summary = step.plan.summary
     if summary is Summary.SUCCEEDED:
         return True

@@ -17,7 +17,7 @@ from tidegate.kinds.integrations.fleet.snapshot import (
     where_of,
 )
 from tidegate.kinds.integrations.runs_port import Runs
-from tidegate.kinds.rollouts.core.journal.facts import Declared
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 from tidegate.kubernetes.port import Cluster
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError, OutsideError
@@ -194,7 +194,7 @@ def pasts_in(store: Store, partitions: Iterable[str]) -> dict[str, Past]:
         revisions: list[tuple[str, Instant]] = []
         for entry in store.read(partition):
             fact = entry.fact() if entry.kind == "declared" else None
-            if isinstance(fact, Declared) and fact.revision is not None:
+            if isinstance(fact, RolloutDeclared) and fact.revision is not None:
                 if not revisions or revisions[-1][0] != fact.revision:
                     revisions.append((fact.revision, entry.at))
         known[partition] = Past(tuple(revisions))

@@ -8,7 +8,7 @@ import click
 from tidegate import wiring
 
 if TYPE_CHECKING:
-    from tidegate.kinds.rollouts.simulated.run import Step
+    from tidegate.kinds.rollouts.simulated.run import SimulatedStep
     from tidegate.kinds.rollouts.wire.scenario_doc import Scenario
     from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
 

@@ -1,8 +1,8 @@
 """The reasons of integrations: what becomes of each object of a cluster, and why."""
 
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 
-_C, _N = Kind.COUNT, Kind.NAME
+_C, _N = FactFormat.COUNT, FactFormat.NAME
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
 

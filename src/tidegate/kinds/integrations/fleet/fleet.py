@@ -40,7 +40,7 @@ from tidegate.kinds.integrations.fleet.snapshot import (
 from tidegate.kinds.integrations.fleet.trials import Trials
 from tidegate.kinds.integrations.fleet.units import give
 from tidegate.kinds.integrations.runs_port import Runs
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kubernetes.port import (
     DEPLOYMENT,
@@ -160,7 +160,7 @@ class IntegrationsFleet:
             return found
         return msgspec.structs.replace(found, since=max(started))
 
-    async def act(self, partition: str, task: Task) -> str:
+    async def act(self, partition: str, task: RolloutTask) -> str:
         """Give a unit its workloads with an image, or take those of one that is gone away."""
         reshape = self._resharding.of(partition)
         if reshape is not None:

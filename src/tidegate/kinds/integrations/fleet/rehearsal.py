@@ -20,7 +20,7 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshots
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kubernetes.port import JOB, POD, Cluster, Object, Take
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.plan import ChangeKind
@@ -78,7 +78,9 @@ class Rehearsing:
         self._shown[place.name, old, place.revision] = code, compare(before, after)
         return Status.Succeeded, ""
 
-    async def act(self, place: ManagedPlace, rules: ImageRules, task: Task, old: str | None) -> str:
+    async def act(
+        self, place: ManagedPlace, rules: ImageRules, task: RolloutTask, old: str | None
+    ) -> str:
         """Begin the two jobs, anew if there were any; of a return there is nothing to do."""
         if task.change.kind is not ChangeKind.APPLY or old is None:
             self._returned.add((place.name, place.revision))

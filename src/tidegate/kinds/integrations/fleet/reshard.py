@@ -24,7 +24,7 @@ from tidegate.kinds.integrations.fleet.snapshot import (
     where_of,
 )
 from tidegate.kinds.integrations.fleet.units import give
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
@@ -98,7 +98,7 @@ class Resharding:
             self._over_at.setdefault(reshape.partition, self._clock.now())
         return Observation(declared_of(reshape), tuple(reports), snapshot.complete, dated=False)
 
-    async def act(self, estate: Estate, reshape: Reshape, task: Task) -> str:
+    async def act(self, estate: Estate, reshape: Reshape, task: RolloutTask) -> str:
         """End a workload of the old set, or begin a unit of the new one."""
         if task.change.kind is ChangeKind.REMOVE:
             return "nothing to remove"
@@ -126,7 +126,7 @@ class Resharding:
         return "deleted"
 
     async def _start(
-        self, estate: Estate, reshape: Reshape, task: Task, left: dict[str, str]
+        self, estate: Estate, reshape: Reshape, task: RolloutTask, left: dict[str, str]
     ) -> str:
         # Decided on what was seen then; two sets at once must not be, whatever was decided.
         if left:

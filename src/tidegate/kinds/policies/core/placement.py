@@ -40,7 +40,7 @@ class DeclaredGroup(msgspec.Struct, frozen=True):
     labels: Selector = EVERYTHING
     claims: Selector = EVERYTHING
 
-    def takes(self, cluster: "Cluster") -> bool:
+    def takes(self, cluster: "PlacementCluster") -> bool:
         """Whether the cluster satisfies both selectors."""
         return self.labels.matches(cluster.labels) and self.claims.matches(cluster.claims)
 
@@ -56,7 +56,7 @@ class Placement(msgspec.Struct, frozen=True):
     clusters_max: int | None = None
 
 
-class Cluster(msgspec.Struct, frozen=True, gc=False):
+class PlacementCluster(msgspec.Struct, frozen=True, gc=False):
     """A cluster that the placement may select. Names are unique."""
 
     name: str
@@ -64,7 +64,7 @@ class Cluster(msgspec.Struct, frozen=True, gc=False):
     claims: Mapping[str, str] = {}
 
 
-class Group(msgspec.Struct, frozen=True, gc=False):
+class PlacementGroup(msgspec.Struct, frozen=True, gc=False):
     """Clusters that go together, by name. Indexes are dense from 0."""
 
     name: str
@@ -72,15 +72,17 @@ class Group(msgspec.Struct, frozen=True, gc=False):
     clusters: tuple[str, ...] = ()
 
 
-class Decision(msgspec.Struct, frozen=True, gc=False):
+class PlacementDecision(msgspec.Struct, frozen=True, gc=False):
     """One PlacementDecision: a part of a group that the API can hold."""
 
     name: str
-    group: Group
+    group: PlacementGroup
     clusters: tuple[str, ...]
 
 
-def scheduler_groups(placement: Placement, clusters: Collection[Cluster]) -> list[Group]:
+def scheduler_groups(
+    placement: Placement, clusters: Collection[PlacementCluster]
+) -> list[PlacementGroup]:
     """The groups that the placement scheduler forms."""
     selected = _selected(placement, clusters)
     size = chunk_size(placement.per_group, len(selected))
@@ -97,8 +99,10 @@ def scheduler_groups(placement: Placement, clusters: Collection[Cluster]) -> lis
 
 
 def stable_groups(
-    placement: Placement, clusters: Collection[Cluster], previous: Iterable[Group] = ()
-) -> list[Group]:
+    placement: Placement,
+    clusters: Collection[PlacementCluster],
+    previous: Iterable[PlacementGroup] = (),
+) -> list[PlacementGroup]:
     """The groups as they were, without who left, and with who joined in a free or a new place.
 
     Asked without previous groups, it lays out what the scheduler would, and a group for every name.
@@ -123,7 +127,7 @@ def chunk_size(limit: Limit, total: int) -> int:
     return wanted if 0 < wanted <= total else total
 
 
-def decisions(placement: Placement, groups: Iterable[Group]) -> list[Decision]:
+def decisions(placement: Placement, groups: Iterable[PlacementGroup]) -> list[PlacementDecision]:
     """The groups as PlacementDecisions, numbered from 1 over all groups; an empty group has one."""
     parts = [
         (group, chunk)
@@ -131,7 +135,7 @@ def decisions(placement: Placement, groups: Iterable[Group]) -> list[Decision]:
         for chunk in _chunks(group.clusters, DECISION_CLUSTERS_MAX) or [()]
     ]
     return [
-        Decision(f"{placement.name}-decision-{number}", group, tuple(chunk))
+        PlacementDecision(f"{placement.name}-decision-{number}", group, tuple(chunk))
         for number, (group, chunk) in enumerate(parts, start=1)
     ]
 
@@ -143,7 +147,7 @@ class _Row(msgspec.Struct):
     clusters: list[str]
 
 
-def _in_order(previous: Iterable[Group]) -> list[Group]:
+def _in_order(previous: Iterable[PlacementGroup]) -> list[PlacementGroup]:
     """The previous groups by index; ValueError if these are no groups that were formed here."""
     groups = sorted(previous, key=lambda group: group.index)
     if [group.index for group in groups] != list(range(len(groups))):
@@ -154,14 +158,14 @@ def _in_order(previous: Iterable[Group]) -> list[Group]:
 
 
 def _selected(
-    placement: Placement, clusters: Collection[Cluster], first: Collection[str] = ()
-) -> list[Cluster]:
+    placement: Placement, clusters: Collection[PlacementCluster], first: Collection[str] = ()
+) -> list[PlacementCluster]:
     """By name, cut to what the placement asks for; `first` are cut last, so that they can stay."""
     ranked = sorted(clusters, key=lambda cluster: (cluster.name not in first, cluster.name))
     return ranked[: placement.clusters_max]
 
 
-def _first_match(placement: Placement, cluster: Cluster) -> int:
+def _first_match(placement: Placement, cluster: PlacementCluster) -> int:
     """The position of the declared group that takes the cluster; past the last if none does."""
     takers = (i for i, group in enumerate(placement.declared) if group.takes(cluster))
     return next(takers, len(placement.declared))
@@ -171,10 +175,10 @@ def _chunks(members: Sequence[str], size: int) -> list[Sequence[str]]:
     return [members[start : start + size] for start in range(0, len(members), size or 1)]
 
 
-def _numbered(chunks: Sequence[tuple[str, Sequence[str]]]) -> list[Group]:
+def _numbered(chunks: Sequence[tuple[str, Sequence[str]]]) -> list[PlacementGroup]:
     """Groups by their place; where there is none at all, the scheduler writes an empty one."""
     return [
-        Group(name, index, tuple(members))
+        PlacementGroup(name, index, tuple(members))
         for index, (name, members) in enumerate(chunks or [(UNNAMED, ())])
     ]
 

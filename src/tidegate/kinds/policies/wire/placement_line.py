@@ -17,11 +17,11 @@ from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
 from tidegate.documents.selector_doc import read_selector
 from tidegate.kinds.policies.core.placement import (
-    Cluster,
-    Decision,
     DeclaredGroup,
-    Group,
     Placement,
+    PlacementCluster,
+    PlacementDecision,
+    PlacementGroup,
     decisions,
     scheduler_groups,
     stable_groups,
@@ -62,14 +62,14 @@ class PreviousIn(msgspec.Struct, frozen=True, gc=False):
     clusters: list[str] = []
 
 
-class Question(msgspec.Struct, frozen=True):
+class PlacementQuestion(msgspec.Struct, frozen=True):
     """A line that can be answered."""
 
     id: Any
     placement: Placement
-    clusters: list[Cluster]
+    clusters: list[PlacementCluster]
     grouping: Grouping
-    previous: list[Group]
+    previous: list[PlacementGroup]
     warnings: tuple[Problem, ...]
 
 
@@ -90,7 +90,7 @@ class GroupOut(msgspec.Struct, frozen=True, rename="camel"):
     cluster_count: int
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class PlacementAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The line out."""
 
     id: Any = msgspec.UNSET
@@ -99,7 +99,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
-def reply(raw: bytes | Mapping[str, Any]) -> Answer:
+def reply(raw: bytes | Mapping[str, Any]) -> PlacementAnswer:
     """The answer to one line."""
     question = decode(raw)
     if question.grouping is Grouping.STABLE:
@@ -109,7 +109,7 @@ def reply(raw: bytes | Mapping[str, Any]) -> Answer:
     return answer(question, groups)
 
 
-def decode(raw: bytes | Mapping[str, Any]) -> Question:
+def decode(raw: bytes | Mapping[str, Any]) -> PlacementQuestion:
     """Read a whole line; UserError lists everything that is wrong with it."""
     problems = Problems()
     reader = Reader(fields_of(raw), "", problems)
@@ -127,16 +127,18 @@ def decode(raw: bytes | Mapping[str, Any]) -> Question:
     reader.close(fatal=False)
     if problems.errors:
         raise UserError(tuple(problems.errors))
-    return Question(ident, placement, clusters, grouping, previous, tuple(problems.warnings))
+    return PlacementQuestion(
+        ident, placement, clusters, grouping, previous, tuple(problems.warnings)
+    )
 
 
-def answer(question: Question, groups: Sequence[Group]) -> Answer:
+def answer(question: PlacementQuestion, groups: Sequence[PlacementGroup]) -> PlacementAnswer:
     """The line out for the groups that were formed."""
     made = decisions(question.placement, groups)
     parts: dict[int, list[str]] = {group.index: [] for group in groups}
     for decision in made:
         parts[decision.group.index].append(decision.name)
-    return Answer(
+    return PlacementAnswer(
         id=msgspec.UNSET if question.id is None else question.id,
         decisions=[_decision(question.placement, decision) for decision in made],
         groups=[
@@ -215,15 +217,15 @@ def _per_group(reader: Reader) -> Limit:
     return Limit(100, percent=True)
 
 
-def _clusters(found: list[ClusterIn], problems: Problems) -> list[Cluster]:
+def _clusters(found: list[ClusterIn], problems: Problems) -> list[PlacementCluster]:
     for name in _twice(one.name for one in found):
         problems.add("clusters", f"{shown(name)} stands more than once", "list it once")
     if any(not one.name for one in found):
         problems.add("clusters", "a cluster without a name", "name it or drop it")
-    return [Cluster(one.name, one.labels or {}, one.claims or {}) for one in found]
+    return [PlacementCluster(one.name, one.labels or {}, one.claims or {}) for one in found]
 
 
-def _previous(found: list[PreviousIn], problems: Problems) -> list[Group]:
+def _previous(found: list[PreviousIn], problems: Problems) -> list[PlacementGroup]:
     for name in _twice(name for one in found for name in set(one.clusters)):
         problems.add("previous", f"{shown(name)} is in more than one group", "put it in one")
     indexes = sorted(one.index for one in found)
@@ -233,14 +235,16 @@ def _previous(found: list[PreviousIn], problems: Problems) -> list[Group]:
             f"the indexes are {shown(indexes)}, not 0, 1, 2 and so on",
             "give all groups of the last answer, the empty ones too",
         )
-    return [Group(one.name, one.index, tuple(dict.fromkeys(one.clusters))) for one in found]
+    return [
+        PlacementGroup(one.name, one.index, tuple(dict.fromkeys(one.clusters))) for one in found
+    ]
 
 
 def _twice(names: Iterable[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
-def _decision(placement: Placement, decision: Decision) -> DecisionOut:
+def _decision(placement: Placement, decision: PlacementDecision) -> DecisionOut:
     labels = {
         f"{_LABEL}decision-group-index": str(decision.group.index),
         f"{_LABEL}decision-group-name": decision.group.name,

@@ -12,9 +12,9 @@ import msgspec
 
 from tidegate.gates.ask import Ask, Purpose, moments, say
 from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.gates.claims import Claim, Holder
+from tidegate.gates.claims import Claim, ClaimHolder
 from tidegate.gates.scope import KindOfChange
-from tidegate.gates.shared import Ledger
+from tidegate.gates.shared import ShareLedger
 from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.kinds.promotions.core.rules import verdicts
@@ -135,11 +135,11 @@ class _Braking:
         )
         self._exposed = frozenset(name for name in names if is_under_way(world, name))
         holders = [
-            (Holder(target=name, by=self._brakes.partition or _BY), self._covers[name])
+            (ClaimHolder(target=name, by=self._brakes.partition or _BY), self._covers[name])
             for name in names
             if name in self._exposed
         ]
-        self._ledger = Ledger(self._brakes, self._covers.values(), holders)
+        self._ledger = ShareLedger(self._brakes, self._covers.values(), holders)
 
     def verdicts(self, name: str) -> tuple[Verdict, ...]:
         """What the brakes say of one environment, shared budgets and mutexes included."""

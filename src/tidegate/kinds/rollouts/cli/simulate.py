@@ -13,7 +13,7 @@ from tidegate.documents.files import files_beside, located, read_document
 from tidegate.kinds.rollouts.core.explain.tree import find_target, target_tree
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.simulated.grid import draw
-from tidegate.kinds.rollouts.simulated.run import Simulation, Step
+from tidegate.kinds.rollouts.simulated.run import SimulatedStep, Simulation
 from tidegate.kinds.rollouts.simulated.story import closing, opening, tell
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
 from tidegate.model.errors import UserError
@@ -122,7 +122,7 @@ def _read(file: str) -> Scenario:
 
 
 def _show(
-    scenario: Scenario, steps: list[Step], story: bool, pace: float | None, colour: bool
+    scenario: Scenario, steps: list[SimulatedStep], story: bool, pace: float | None, colour: bool
 ) -> None:
     click.echo(opening(scenario))
     if story:
@@ -132,7 +132,7 @@ def _show(
         say(line, colour)
 
 
-def _tell(scenario: Scenario, steps: list[Step], pace: float | None, colour: bool) -> None:
+def _tell(scenario: Scenario, steps: list[SimulatedStep], pace: float | None, colour: bool) -> None:
     """Line by line; at a pace only where somebody is watching."""
     shown_at = scenario.start
     for moment, line in tell(scenario, steps):
@@ -143,7 +143,7 @@ def _tell(scenario: Scenario, steps: list[Step], pace: float | None, colour: boo
             say(each, colour)
 
 
-def _explain(steps: list[Step], name: str, colour: bool) -> None:
+def _explain(steps: list[SimulatedStep], name: str, colour: bool) -> None:
     """The target at the step that stopped the rollout, or else at the end."""
     stopped = [step for step in steps if step.plan.breached]
     step = stopped[0] if stopped else steps[-1]

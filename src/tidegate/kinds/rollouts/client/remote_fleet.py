@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import aiohttp
 import msgspec
 
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.wire.remote_fleet import (
     ACT,
@@ -17,7 +17,7 @@ from tidegate.kinds.rollouts.wire.remote_fleet import (
     PARTITIONS,
     STALE,
     Carried,
-    Telling,
+    TaskDoc,
 )
 from tidegate.model.errors import OutsideError, StaleError
 
@@ -50,9 +50,9 @@ class RemoteFleet:
         query = {"partition": partition}
         return await self._call(_read_observation, "GET", OBSERVE, params=query)
 
-    async def act(self, partition: str, task: Task) -> str:
+    async def act(self, partition: str, task: RolloutTask) -> str:
         """Have a task carried out, once a key."""
-        body = msgspec.json.encode(Telling(partition, task))
+        body = msgspec.json.encode(TaskDoc(partition, task))
         return await self._call(_read_text, "POST", ACT, data=body)
 
     async def changes(self) -> AsyncIterator[str]:

@@ -5,11 +5,11 @@ A target that some brake holds takes no slot: it would keep others waiting while
 
 from collections.abc import Callable
 
-from tidegate.kinds.rollouts.core.brakes import Braking, Gates
+from tidegate.kinds.rollouts.core.brakes import Gates, RolloutBrakes
 from tidegate.kinds.rollouts.core.census import Census, Verdicts
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots
-from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.reason import Reason
 from tidegate.model.target import State
 from tidegate.model.verdict import Verdict, all_pass, verdict
@@ -18,10 +18,10 @@ from tidegate.model.verdict import Verdict, all_pass, verdict
 def admit(
     world: RolloutWorld,
     census: Census,
-    phase: Phase,
+    phase: RolloutPhase,
     lead: Verdicts,
     slots: Slots | None,
-    braking: Braking | None = None,
+    braking: RolloutBrakes | None = None,
 ) -> list[int]:
     """Let in those of a phase for whom everything passes and a slot is there."""
     own = census.own
@@ -96,7 +96,7 @@ class _Braked:
         census: Census,
         lead: Verdicts,
         slots: Slots | None,
-        braking: Braking,
+        braking: RolloutBrakes,
     ) -> None:
         self._world = world
         self._census = census

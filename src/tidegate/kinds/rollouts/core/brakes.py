@@ -12,10 +12,10 @@ import msgspec
 
 from tidegate.gates.ask import Ask, Purpose, Verdicts, moments, pins_of, say, spare
 from tidegate.gates.brakes import Brakes, Coverage, Coverages
-from tidegate.gates.claims import Claim, Holder
-from tidegate.gates.shared import Ledger, Share
+from tidegate.gates.claims import Claim, ClaimHolder
+from tidegate.gates.shared import Share, ShareLedger
 from tidegate.kinds.rollouts.core.census import Census
-from tidegate.kinds.rollouts.core.course import Course, Mode
+from tidegate.kinds.rollouts.core.course import Course, CourseMode
 from tidegate.kinds.rollouts.core.strategy import Retry
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Action
@@ -25,9 +25,9 @@ from tidegate.model.verdict import Verdict, all_pass
 
 # What a start is for, on each course.
 PURPOSES = {
-    Mode.FORWARD: Purpose.ROLL_OUT,
-    Mode.REVERT: Purpose.REVERT,
-    Mode.SETTLED: Purpose.JOIN,
+    CourseMode.FORWARD: Purpose.ROLL_OUT,
+    CourseMode.REVERT: Purpose.REVERT,
+    CourseMode.SETTLED: Purpose.JOIN,
 }
 _FAILED = frozenset((State.FAILED, State.TIMED_OUT))
 _UPDATING = frozenset((State.IN_FLIGHT, State.HOLDING))
@@ -52,7 +52,7 @@ class Gates(msgspec.Struct, frozen=True):
             share.pot.take(name)
 
 
-class Braking:
+class RolloutBrakes:
     """The brakes of one decision."""
 
     def __init__(self, world: RolloutWorld, brakes: Brakes, course: Course, now: Instant) -> None:
@@ -68,7 +68,7 @@ class Braking:
         self._spared: dict[int, Verdicts] = {}
         self._moments: set[Instant] = set()
         self._pins = self._pinned() if brakes.pins else {}
-        self._ledger: Ledger | None = None
+        self._ledger: ShareLedger | None = None
         self._changed: frozenset[str] = frozenset()  # names: changed and not yet soaked
         # Names of targets that may have places of what is shared already.
         self.owners: frozenset[str] = frozenset()
@@ -92,7 +92,7 @@ class Braking:
         self._changed = frozenset(holder.target for holder, _ in exposed)
         if shared:
             everybody = chain(self._by_target, self._elsewhere())
-            self._ledger = Ledger(self._brakes, everybody, exposed)
+            self._ledger = ShareLedger(self._brakes, everybody, exposed)
             self.owners = self._ledger.owners()
 
     def _tell_pinned(self, census: Census) -> None:
@@ -131,7 +131,7 @@ class Braking:
         here = {target.name for target in self.world.targets}
         return (self._coverages.of(name) for name in self.world.labels if name not in here)
 
-    def _exposed(self, census: Census) -> Iterator[tuple[Holder, Coverage]]:
+    def _exposed(self, census: Census) -> Iterator[tuple[ClaimHolder, Coverage]]:
         """Whoever is changed and not yet soaked, one that is to be tried again included."""
         by = self._brakes.partition or "this rollout"
         retried = self._course.retry is not Retry.NOTHING
@@ -139,7 +139,7 @@ class Braking:
             if not _EXPOSED[state] and not (retried and self._is_retried(target, state)):
                 continue
             own = census.own[i]
-            holder = Holder(
+            holder = ClaimHolder(
                 target=target.name,
                 by=by,
                 since=target.since if state in _UPDATING else None,
@@ -217,9 +217,9 @@ class Braking:
         )
 
 
-def brake(world: RolloutWorld, course: Course, now: Instant) -> Braking | None:
+def brake(world: RolloutWorld, course: Course, now: Instant) -> RolloutBrakes | None:
     """The brakes of one decision; None where there are none."""
-    return Braking(world, world.brakes, course, now) if world.brakes is not None else None
+    return RolloutBrakes(world, world.brakes, course, now) if world.brakes is not None else None
 
 
 def _asks(world: RolloutWorld, brakes: Brakes, course: Course, now: Instant) -> Iterator[Ask]:

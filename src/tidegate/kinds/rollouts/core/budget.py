@@ -8,9 +8,9 @@ above the size of its scope is capped to it: `maxFailures: 5` in a group of 3 to
 import msgspec
 
 from tidegate.kinds.rollouts.core.census import Census
-from tidegate.kinds.rollouts.core.course import Course, Mode
+from tidegate.kinds.rollouts.core.course import Course, CourseMode
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
-from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.target import State
 from tidegate.model.verdict import Verdict, verdict
 
@@ -19,7 +19,7 @@ NAMES_MAX = 3
 _FAILED = frozenset((State.FAILED, State.TIMED_OUT))
 
 
-class Budget(msgspec.Struct):
+class FailureBudget(msgspec.Struct):
     """The verdict for every phase, and which groups spent too much."""
 
     # One a phase; None where failures stop nothing.
@@ -27,15 +27,15 @@ class Budget(msgspec.Struct):
     breached: frozenset[int]
 
 
-def count_failures(world: RolloutWorld, census: Census, course: Course) -> Budget:
+def count_failures(world: RolloutWorld, census: Census, course: Course) -> FailureBudget:
     """Hold the failures of every scope against what it may have.
 
     Only a rollout forward is on trial: a revert must go on although some targets are broken, and
     what breaks after a rollout was completed does not open it again.
     """
     limit = world.strategy.max_failures
-    if limit is None or course.mode is not Mode.FORWARD:
-        return Budget([None] * len(world.phases), frozenset())
+    if limit is None or course.mode is not CourseMode.FORWARD:
+        return FailureBudget([None] * len(world.phases), frozenset())
     breached: dict[int, Verdict] = {}
     within: list[Verdict | None] = []
     total = sum(tally.counted for tally in census.tallies)
@@ -52,14 +52,14 @@ def count_failures(world: RolloutWorld, census: Census, course: Course) -> Budge
         breached = found | breached
         within.append(passing)
     if not breached:
-        return Budget(within, frozenset())
+        return FailureBudget(within, frozenset())
     # Whatever was breached first in group order speaks for the whole rollout.
     first = breached[min(breached)]
-    return Budget([first] * len(world.phases), frozenset(breached))
+    return FailureBudget([first] * len(world.phases), frozenset(breached))
 
 
 def _one_group(
-    world: RolloutWorld, census: Census, phase: Phase
+    world: RolloutWorld, census: Census, phase: RolloutPhase
 ) -> tuple[dict[int, Verdict], Verdict]:
     position = phase.groups[0]
     tally, group = census.tallies[position], world.groups[position]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.course import Course, Mode
+from tidegate.kinds.rollouts.core.course import Course, CourseMode
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Retry
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -130,7 +130,7 @@ _IN_FLIGHT: Judgement = (State.IN_FLIGHT, (_FLIGHT_VERDICT,), None)
 def _judge(world: RolloutWorld, course: Course, now: Instant) -> Callable[[Target], Judgement]:
     """The function that judges one target; what is the same for all is worked out once."""
     revision, vouched = course.revision, course.vouched
-    waiting = _JOIN if course.mode is Mode.SETTLED else _WAIT
+    waiting = _JOIN if course.mode is CourseMode.SETTLED else _WAIT
     table = _table(world, course, waiting)
     clocks = _Clocks(world, now, table)
 
@@ -162,14 +162,14 @@ def _table(world: RolloutWorld, course: Course, waiting: Judgement) -> list[Judg
     elif course.retry is Retry.FAILED:
         failed = gone = waiting
     # A revert is not on trial, and a completed rollout has stood its trial.
-    soaks = strategy.soak > 0 and course.mode is Mode.FORWARD
+    soaks = strategy.soak > 0 and course.mode is CourseMode.FORWARD
     table: list[Judgement | None] = [None] * len(Status)
     table[Status.ToApply] = waiting
     table[Status.Failed] = failed
     table[Status.TimeOut] = gone
     table[Status.Skip] = _SKIPPED
     # Joined after an earlier rollout was completed: it has that one, not this one.
-    table[Status.NewCluster] = _DONE if course.mode is Mode.SETTLED else waiting
+    table[Status.NewCluster] = _DONE if course.mode is CourseMode.SETTLED else waiting
     if not soaks or course.retry is Retry.EVERYTHING:
         table[Status.Succeeded] = done
     if strategy.deadline is None:

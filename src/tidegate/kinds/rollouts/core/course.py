@@ -17,7 +17,7 @@ from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 
 
-class Mode(enum.Enum):
+class CourseMode(enum.Enum):
     """Which rules bind."""
 
     FORWARD = "forward"
@@ -28,7 +28,7 @@ class Mode(enum.Enum):
 class Course(msgspec.Struct, frozen=True):
     """What goes out, and what of the past still counts."""
 
-    mode: Mode
+    mode: CourseMode
     revision: str | None
     # What approvals must be given for.
     version: str | None
@@ -48,7 +48,7 @@ def course_under_way(world: RolloutWorld) -> Course:
     version = rollout.version if is_declared and rollout.version is not None else revision
     retried = rollout.retry is not Retry.NOTHING
     settled = rollout.completed and not retried
-    mode = Mode.SETTLED if settled else _forward_or_revert(revision, rollout)
+    mode = CourseMode.SETTLED if settled else _forward_or_revert(revision, rollout)
     if settled and rollout.last_good is not None:
         revision = rollout.last_good
     return Course(
@@ -69,7 +69,7 @@ def course_of_newest(world: RolloutWorld) -> Course:
     """
     rollout = world.rollout
     return Course(
-        Mode.REVERT if _is_last_good(world.revision, rollout) else Mode.FORWARD,
+        CourseMode.REVERT if _is_last_good(world.revision, rollout) else CourseMode.FORWARD,
         world.revision,
         rollout.version if rollout.version is not None else world.revision,
         vouched=False,
@@ -77,12 +77,12 @@ def course_of_newest(world: RolloutWorld) -> Course:
     )
 
 
-def _forward_or_revert(revision: str | None, rollout: Rollout) -> Mode:
+def _forward_or_revert(revision: str | None, rollout: Rollout) -> CourseMode:
     # A retry of a completed rollout opens it again, in order: it is no revert.
     reopened = rollout.completed and rollout.retry is not Retry.NOTHING
     restarted = rollout.restarted or reopened or rollout.retry is Retry.EVERYTHING
     reverts = _is_last_good(revision, rollout) and not restarted
-    return Mode.REVERT if reverts else Mode.FORWARD
+    return CourseMode.REVERT if reverts else CourseMode.FORWARD
 
 
 def _is_last_good(revision: str | None, rollout: Rollout) -> bool:

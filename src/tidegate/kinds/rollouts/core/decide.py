@@ -15,10 +15,15 @@ import msgspec
 from tidegate.gates.claims import Claim
 from tidegate.kinds.rollouts.core import gates
 from tidegate.kinds.rollouts.core.admit import admit
-from tidegate.kinds.rollouts.core.brakes import Braking, brake
-from tidegate.kinds.rollouts.core.budget import Budget, count_failures
+from tidegate.kinds.rollouts.core.brakes import RolloutBrakes, brake
+from tidegate.kinds.rollouts.core.budget import FailureBudget, count_failures
 from tidegate.kinds.rollouts.core.census import Census, Verdicts, take_census
-from tidegate.kinds.rollouts.core.course import Course, Mode, course_of_newest, course_under_way
+from tidegate.kinds.rollouts.core.course import (
+    Course,
+    CourseMode,
+    course_of_newest,
+    course_under_way,
+)
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.rollback import can_return, plan_rollback
 from tidegate.kinds.rollouts.core.slots import Slots, count_slots
@@ -57,7 +62,7 @@ def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
     if under_way is None or world.revision is None or under_way == world.revision:
         return _steer(world, course_under_way(world), now)
     newest = course_of_newest(world)
-    if newest.mode is Mode.REVERT:  # a revert never waits for what it reverts
+    if newest.mode is CourseMode.REVERT:  # a revert never waits for what it reverts
         return _take_over(_steer(world, newest, now))
     current = _steer(world, course_under_way(world), now)
     goes_on = world.strategy.on_new_revision is OnNewRevision.FINISH and _is_live(current)
@@ -163,7 +168,7 @@ def _steer(world: RolloutWorld, course: Course, now: Instant) -> RolloutPlan:
     return plan if braking is None else _braked(plan, braking)
 
 
-def _braked(plan: RolloutPlan, braking: Braking) -> RolloutPlan:
+def _braked(plan: RolloutPlan, braking: RolloutBrakes) -> RolloutPlan:
     """The plan with what only brakes add to it."""
     return msgspec.structs.replace(
         plan,
@@ -175,7 +180,11 @@ def _braked(plan: RolloutPlan, braking: Braking) -> RolloutPlan:
 
 
 def _walk(
-    world: RolloutWorld, course: Course, census: Census, budget: Budget, braking: Braking | None
+    world: RolloutWorld,
+    course: Course,
+    census: Census,
+    budget: FailureBudget,
+    braking: RolloutBrakes | None,
 ) -> list[int]:
     """Give every waiting target its verdicts, phase by phase; the positions of those who start."""
     running = gates.running(course)
@@ -188,10 +197,10 @@ def _walk(
         if within is not None:
             lead.append(within)
         slots: Slots | None = None if phase.mandatory else shared_slots
-        if course.mode is Mode.SETTLED:
+        if course.mode is CourseMode.SETTLED:
             lead.insert(0, verdict(RolloutReason.JoinedLater))
             slots = None
-        elif course.mode is Mode.REVERT:
+        elif course.mode is CourseMode.REVERT:
             lead.insert(0, verdict(RolloutReason.Reverting))
         else:
             approved = None
@@ -214,7 +223,7 @@ def _complete(own: list[Verdicts | None]) -> list[Verdicts]:
     return own  # type: ignore[return-value]
 
 
-def _departures(world: RolloutWorld, braking: Braking | None) -> list[Option]:
+def _departures(world: RolloutWorld, braking: RolloutBrakes | None) -> list[Option]:
     """Targets in no group are removed, but only on a complete reading."""
     if not world.departed:
         return []
@@ -243,6 +252,11 @@ def _events(
         events.append(Event.ABORTED)
     received = any(tally.done for tally in census.tallies)
     quiet = not starts and not any(tally.ignored_waiting for tally in census.tallies)
-    if summary is Summary.SUCCEEDED and course.mode is not Mode.SETTLED and received and quiet:
+    if (
+        summary is Summary.SUCCEEDED
+        and course.mode is not CourseMode.SETTLED
+        and received
+        and quiet
+    ):
         events.append(Event.COMPLETED)
     return tuple(events)

@@ -5,7 +5,7 @@ from tidegate.kinds.rollouts.core.census import Census
 from tidegate.kinds.rollouts.core.course import Course
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import StrategyType
-from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Outcome
 from tidegate.model.target import Group, State
@@ -21,7 +21,7 @@ def running(course: Course) -> Verdict:
     return verdict(ProgressReason.Paused if course.paused else ProgressReason.Running)
 
 
-def reading(world: RolloutWorld, phase: Phase) -> Verdict:
+def reading(world: RolloutWorld, phase: RolloutPhase) -> Verdict:
     """Nothing starts where we might not see all who go together."""
     for position in phase.groups:
         group = world.groups[position]
@@ -68,7 +68,7 @@ class Order:
             return verdict(ProgressReason.FirstInOrder)
         return verdict(RolloutReason.EarlierGroupsDone, self._passed)
 
-    def pass_by(self, at: int, phase: Phase, approved: Verdict | None) -> None:
+    def pass_by(self, at: int, phase: RolloutPhase, approved: Verdict | None) -> None:
         """Take a phase into account for those behind it."""
         if self._blocked is not None:
             return

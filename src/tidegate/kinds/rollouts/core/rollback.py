@@ -11,7 +11,7 @@ import enum
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.brakes import Braking, Gates
+from tidegate.kinds.rollouts.core.brakes import Gates, RolloutBrakes
 from tidegate.kinds.rollouts.core.course import Course
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots, size_outside
@@ -25,7 +25,7 @@ from tidegate.model.verdict import Verdict, all_pass, verdict
 Verdicts = tuple[Verdict, ...]
 
 
-class Leg(enum.Enum):
+class ReturnLeg(enum.Enum):
     """Where a target stands on its way back."""
 
     DUE = "due"  # it has the failed revision
@@ -36,13 +36,13 @@ class Leg(enum.Enum):
     BROKEN = "broken"
 
 
-_DUE = (Leg.DUE, Leg.DUE_IN_FLIGHT)
+_DUE = (ReturnLeg.DUE, ReturnLeg.DUE_IN_FLIGHT)
 
 
-class Way(msgspec.Struct, frozen=True):
+class ReturnPath(msgspec.Struct, frozen=True):
     """A target's way back."""
 
-    leg: Leg
+    leg: ReturnLeg
     until: Instant | None = None
 
 
@@ -53,7 +53,7 @@ def can_return(world: RolloutWorld, course: Course) -> bool:
 
 
 def plan_rollback(
-    world: RolloutWorld, course: Course, states: list[State], braking: Braking | None = None
+    world: RolloutWorld, course: Course, states: list[State], braking: RolloutBrakes | None = None
 ) -> list[Option]:
     """Options back to the last good revision for the targets already touched."""
     last_good = world.rollout.last_good
@@ -77,7 +77,7 @@ def plan_rollback(
     )
     options: list[Option] = []
     for i, way in enumerate(ways):
-        if way is None or way.leg is Leg.ELSEWHERE:
+        if way is None or way.leg is ReturnLeg.ELSEWHERE:
             continue
         mine = None if exempt[i] else slots
         if way.leg not in _DUE:
@@ -90,20 +90,26 @@ def plan_rollback(
     return options
 
 
-def _way(world: RolloutWorld, course: Course, target: Target, state: State) -> Way | None:
+def _way(world: RolloutWorld, course: Course, target: Target, state: State) -> ReturnPath | None:
     """Where a target stands; None if the failed rollout never touched it, or it is back."""
     status, last_good = target.status, world.rollout.last_good
     if status in (Status.ToApply, Status.Skip, Status.NewCluster):
         return None
     if target.revision == course.revision or (target.revision is None and course.vouched):
         flying = state is State.IN_FLIGHT
-        return Way(Leg.DUE_IN_FLIGHT, _ends_at(world, target)) if flying else Way(Leg.DUE)
+        return (
+            ReturnPath(ReturnLeg.DUE_IN_FLIGHT, _ends_at(world, target))
+            if flying
+            else ReturnPath(ReturnLeg.DUE)
+        )
     if state is State.HOLDING:
         going = target.revision is not None and target.revision == last_good
-        return Way(Leg.GOING if going else Leg.ELSEWHERE, _ends_at(world, target))
+        return ReturnPath(
+            ReturnLeg.GOING if going else ReturnLeg.ELSEWHERE, _ends_at(world, target)
+        )
     if target.revision != last_good or status is Status.Succeeded:
         return None
-    return Way(Leg.SILENT if status is Status.Progressing else Leg.BROKEN)
+    return ReturnPath(ReturnLeg.SILENT if status is Status.Progressing else ReturnLeg.BROKEN)
 
 
 def _ends_at(world: RolloutWorld, target: Target) -> Instant | None:
@@ -114,27 +120,29 @@ def _ends_at(world: RolloutWorld, target: Target) -> Instant | None:
     return Instant(target.since + deadline)
 
 
-def _slots(world: RolloutWorld, ways: list[Way | None], exempt: list[bool]) -> Slots | None:
+def _slots(world: RolloutWorld, ways: list[ReturnPath | None], exempt: list[bool]) -> Slots | None:
     """Whoever is being updated holds a slot, wherever the way leads."""
     limit = world.strategy.max_concurrency
     if limit is None:
         return None
     mine = [way for way, free in zip(ways, exempt, strict=True) if way is not None and not free]
-    busy = [way for way in mine if way.leg in (Leg.GOING, Leg.ELSEWHERE)]
-    held = sum(way.leg is Leg.DUE_IN_FLIGHT for way in mine)
+    busy = [way for way in mine if way.leg in (ReturnLeg.GOING, ReturnLeg.ELSEWHERE)]
+    held = sum(way.leg is ReturnLeg.DUE_IN_FLIGHT for way in mine)
     moments = [way.until for way in mine if way.until is not None]
     frees_at = min(moments, default=None)
     return Slots(limit.of(size_outside(world)), len(busy), holding=held, frees_at=frees_at)
 
 
-def _due(lead: Verdicts, way: Way, slots: Slots | None) -> Verdicts:
+def _due(lead: Verdicts, way: ReturnPath, slots: Slots | None) -> Verdicts:
     if slots is None:
         return lead
-    taken = slots.take(State.HOLDING if way.leg is Leg.DUE_IN_FLIGHT else State.WAITING)
+    taken = slots.take(State.HOLDING if way.leg is ReturnLeg.DUE_IN_FLIGHT else State.WAITING)
     return (*lead, taken or slots.standing())
 
 
-def _braked(lead: Verdicts, way: Way, slots: Slots | None, gates: Gates, name: str) -> Verdicts:
+def _braked(
+    lead: Verdicts, way: ReturnPath, slots: Slots | None, gates: Gates, name: str
+) -> Verdicts:
     """The same under brakes: who is held takes no slot, and no place of what is shared."""
     said = (*lead, *gates.verdicts, *gates.shared(name))
     if not all_pass(said):
@@ -145,9 +153,9 @@ def _braked(lead: Verdicts, way: Way, slots: Slots | None, gates: Gates, name: s
     return verdicts
 
 
-def _on_the_way(world: RolloutWorld, way: Way, last_good: str) -> Verdict:
-    if way.leg is Leg.GOING:
+def _on_the_way(world: RolloutWorld, way: ReturnPath, last_good: str) -> Verdict:
+    if way.leg is ReturnLeg.GOING:
         return verdict(RolloutReason.Returning, last_good, until=way.until)
-    if way.leg is Leg.SILENT and world.strategy.deadline is not None:
+    if way.leg is ReturnLeg.SILENT and world.strategy.deadline is not None:
         return verdict(RolloutReason.ReturnTimedOut, last_good, world.strategy.deadline)
     return verdict(RolloutReason.ReturnFailed, last_good)

@@ -9,7 +9,7 @@ target stuck in flight on the previous revision → that one starts the new one,
 
 from tidegate.kinds.rollouts.core.census import Census
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
-from tidegate.kinds.rollouts.core.world import Phase, RolloutWorld
+from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.target import State
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -75,7 +75,9 @@ class Slots:
         )
 
 
-def count_slots(world: RolloutWorld, census: Census, phase: Phase | None = None) -> Slots | None:
+def count_slots(
+    world: RolloutWorld, census: Census, phase: RolloutPhase | None = None
+) -> Slots | None:
     """The slots of one phase, or of everything outside mandatory groups; None: no ceiling."""
     limit = world.strategy.max_concurrency
     if limit is None:

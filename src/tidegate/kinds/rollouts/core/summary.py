@@ -4,9 +4,9 @@ import enum
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.budget import Budget
+from tidegate.kinds.rollouts.core.budget import FailureBudget
 from tidegate.kinds.rollouts.core.census import Census, Tally
-from tidegate.kinds.rollouts.core.course import Course, Mode
+from tidegate.kinds.rollouts.core.course import Course, CourseMode
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 
 
@@ -30,7 +30,7 @@ class GroupReport(msgspec.Struct, frozen=True):
 
 
 def report_groups(
-    world: RolloutWorld, census: Census, course: Course, budget: Budget
+    world: RolloutWorld, census: Census, course: Course, budget: FailureBudget
 ) -> tuple[GroupReport, ...]:
     """How every group stands."""
     reports: list[GroupReport] = []
@@ -41,13 +41,15 @@ def report_groups(
     return tuple(reports)
 
 
-def summarise(world: RolloutWorld, census: Census, course: Course, budget: Budget) -> Summary:
+def summarise(
+    world: RolloutWorld, census: Census, course: Course, budget: FailureBudget
+) -> Summary:
     """How the whole rollout stands."""
     if course.aborted:
         return Summary.ABORTED
     if budget.breached:
         return Summary.FAILED
-    if course.mode is Mode.SETTLED:
+    if course.mode is CourseMode.SETTLED:
         return Summary.SUCCEEDED
     whole = Tally(
         waiting=sum(tally.waiting for tally in census.tallies),

@@ -30,7 +30,7 @@ class Membership(msgspec.Struct, frozen=True):
     count: int | None = None
 
 
-class Phase(msgspec.Struct, frozen=True):
+class RolloutPhase(msgspec.Struct, frozen=True):
     """What moves together: a group, or, for Progressive, all groups that are not mandatory."""
 
     groups: tuple[int, ...]
@@ -45,7 +45,7 @@ class RolloutWorld(msgspec.Struct, frozen=True):
     strategy: Strategy
     groups: tuple[Group, ...]
     targets: tuple[Target, ...]
-    phases: tuple[Phase, ...]
+    phases: tuple[RolloutPhase, ...]
     # Targets we have heard of that stand in no group.
     departed: tuple[Target, ...] = ()
     revision: str | None = None
@@ -80,7 +80,9 @@ def build_world(
         strategy, declared, rosters.ranked_members, heard, mandatory, labels, complete
     )
     phases = tuple(
-        Phase(group_positions, _positions(names, group_positions, groups, where), is_mandatory)
+        RolloutPhase(
+            group_positions, _positions(names, group_positions, groups, where), is_mandatory
+        )
         for group_positions, names, is_mandatory in rosters.phases
     )
     departed = tuple(heard[name] for name in sorted(heard.keys() - where.keys()))

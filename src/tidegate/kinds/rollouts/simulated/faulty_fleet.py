@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.fleet import Fleet, Observation
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.simulation.faults import OF_ACTING, OF_READING, SLOW_S, Fault, Faults
+from tidegate.simulation.faults import OF_ACTING, OF_READING, SLOW_S, CallFault, Faults
 
 # No reading is older than this. Whatever caches there are, they catch up.
 STALE_MAX = Duration(20 * SECOND)
@@ -30,7 +30,7 @@ class FaultyFleet:
 
     async def partitions(self) -> list[str]:
         """The rollouts there are."""
-        if self._faults.draw((Fault.LOST_WRITE,)) is not None:
+        if self._faults.draw((CallFault.LOST_WRITE,)) is not None:
             raise OutsideError("the fleet does not answer")
         return await self._fleet.partitions()
 
@@ -38,48 +38,48 @@ class FaultyFleet:
         """A reading: none, an old one, one that lacks some, one that flaps, or a good one."""
         self._check_outage(partition)
         fault = self._faults.draw(OF_READING)
-        if fault is Fault.LOST_WRITE:
+        if fault is CallFault.LOST_WRITE:
             raise OutsideError(f"{partition}: the fleet does not answer")
-        if fault is Fault.SLOW:
+        if fault is CallFault.SLOW:
             await asyncio.sleep(self._faults.seconds(*SLOW_S))
         seen = await self._fleet.observe(partition)
         kept = self._readings.setdefault(partition, deque(maxlen=_READINGS_KEPT))
         kept.append((self._faults.clock.now(), seen))
         match fault:
-            case Fault.STALE:
+            case CallFault.STALE:
                 return self._stale(partition)
-            case Fault.PARTIAL:
+            case CallFault.PARTIAL:
                 return self._partial(seen)
-            case Fault.FLAPPING:
+            case CallFault.FLAPPING:
                 return self._flapping(seen)
             case _:
                 return seen
 
-    async def act(self, partition: str, task: Task) -> str:
+    async def act(self, partition: str, task: RolloutTask) -> str:
         """Carry a task out, or not, or twice, and say so, or not."""
         self._check_outage(partition)
         fault = self._faults.draw(OF_ACTING)
         match fault:
-            case Fault.OUTAGE:
+            case CallFault.OUTAGE:
                 self._faults.start(partition, self._faults.seconds(*OUTAGE_S))
                 self._check_outage(partition)
-            case Fault.LOST_WRITE:
+            case CallFault.LOST_WRITE:
                 raise OutsideError(f"{task.target}: connection reset")
-            case Fault.CONFLICT if task.key not in self._faults.told:
+            case CallFault.CONFLICT if task.key not in self._faults.told:
                 # Who was told under this key before has it, and does not call it a conflict.
                 raise StaleError(f"{task.target}: somebody else changes it")
-            case Fault.SLOW:
+            case CallFault.SLOW:
                 await asyncio.sleep(self._faults.seconds(*SLOW_S))
             case _:
                 pass
         self._faults.told.add(task.key)
         answer = await self._fleet.act(partition, task)
         match fault:
-            case Fault.LOST_ANSWER:
+            case CallFault.LOST_ANSWER:
                 raise OutsideError(f"{task.target}: connection reset")
-            case Fault.NO_ANSWER:
+            case CallFault.NO_ANSWER:
                 await asyncio.Event().wait()
-            case Fault.TWICE:
+            case CallFault.TWICE:
                 await self._fleet.act(partition, task)
                 again = asyncio.create_task(self._again(partition, task))
                 self._late.add(again)
@@ -91,13 +91,13 @@ class FaultyFleet:
     async def changes(self) -> AsyncIterator[str]:
         """What may have changed: some of it is never told, and sometimes the line breaks."""
         async for partition in self._fleet.changes():
-            fault = self._faults.draw((Fault.LOST_WRITE, Fault.LOST_ANSWER))
-            if fault is Fault.LOST_ANSWER:
+            fault = self._faults.draw((CallFault.LOST_WRITE, CallFault.LOST_ANSWER))
+            if fault is CallFault.LOST_ANSWER:
                 raise OutsideError("the fleet hung up")
             if fault is None and not self._faults.lasts(partition):
                 yield partition
 
-    async def _again(self, partition: str, task: Task) -> None:
+    async def _again(self, partition: str, task: RolloutTask) -> None:
         """Deliver a task once more when nobody waits for it any longer."""
         await asyncio.sleep(self._faults.seconds(1.0, 120.0))
         try:

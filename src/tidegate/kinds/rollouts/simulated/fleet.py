@@ -11,7 +11,7 @@ from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant
 
 
-class Cluster:
+class FleetCluster:
     """One cluster: what it runs, and what it reports."""
 
     def __init__(self, name: str, group: int, labels: dict[str, str]) -> None:
@@ -28,21 +28,21 @@ class Cluster:
         self.attempts = 0
 
 
-class Fleet:
+class FleetModel:
     """All clusters of a scenario."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self._scenario = scenario
         self._seed = seed
         self._mended: set[str] = set()
-        self.clusters: dict[str, Cluster] = {}
+        self.clusters: dict[str, FleetCluster] = {}
         for at, group in enumerate(scenario.groups):
             for name in group.clusters:
                 self.join(name, at, settled=True)
 
     def join(self, name: str, group: int, *, settled: bool = False) -> None:
         """A cluster appears; one of the first day already runs the last good revision."""
-        cluster = Cluster(name, group, dict(self._scenario.groups[group].labels))
+        cluster = FleetCluster(name, group, dict(self._scenario.groups[group].labels))
         if settled and self._scenario.last_good is not None:
             cluster.revision, cluster.status = self._scenario.last_good, Status.Succeeded
             cluster.since = self._scenario.start
@@ -98,7 +98,7 @@ class Fleet:
             if each.revision is not None and each.status is not Status.ToApply
         ]
 
-    def _fate(self, cluster: Cluster) -> tuple[Temper, str]:
+    def _fate(self, cluster: FleetCluster) -> tuple[Temper, str]:
         temper = self._scenario.tempers.get(cluster.name, self._scenario.temper)
         # The last good revision is good: nobody fails on the way back to it.
         if cluster.revision == self._scenario.last_good or cluster.name in self._mended:
@@ -109,15 +109,15 @@ class Fleet:
             return temper, "fails"
         return temper, "succeeds"
 
-    def _takes(self, cluster: Cluster, temper: Temper) -> int:
+    def _takes(self, cluster: FleetCluster, temper: Temper) -> int:
         """How long it takes: whole minutes where the bounds are, else whole seconds."""
         low, high = temper.apply_min, temper.apply_max
         unit = 60 * SECOND if low % (60 * SECOND) == high % (60 * SECOND) == 0 else SECOND
         return low + unit * self._draw(cluster, "time").randint(0, (high - low) // unit)
 
-    def _happens(self, cluster: Cluster, what: str, percent: int) -> bool:
+    def _happens(self, cluster: FleetCluster, what: str, percent: int) -> bool:
         return percent > 0 and self._draw(cluster, what).randrange(100) < percent
 
-    def _draw(self, cluster: Cluster, what: str) -> random.Random:
+    def _draw(self, cluster: FleetCluster, what: str) -> random.Random:
         key = (self._seed, cluster.name, cluster.revision, cluster.attempts, what)
         return random.Random(repr(key))

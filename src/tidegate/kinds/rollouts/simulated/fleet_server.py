@@ -18,12 +18,12 @@ from tidegate.kinds.rollouts.wire.remote_fleet import (
     PARTITIONS,
     REFUSED,
     STALE,
-    Telling,
+    TaskDoc,
 )
 from tidegate.model.errors import OutsideError, StaleError
 
 _encode = msgspec.json.Encoder().encode
-_read_telling = msgspec.json.Decoder(Telling).decode
+_read_telling = msgspec.json.Decoder(TaskDoc).decode
 _BAD_REQUEST, _UNAVAILABLE = 400, 503
 
 Answer = Callable[[web.Request], Awaitable[object]]

@@ -38,7 +38,7 @@ class Collision(msgspec.Struct, frozen=True):
     verdict: Verdict
 
 
-class Expected(msgspec.Struct):
+class TargetForecast(msgspec.Struct):
     """When one target is expected to start and to be done, and what that depends on."""
 
     target: str
@@ -57,7 +57,7 @@ class Expected(msgspec.Struct):
 
 def forecast(
     state: RolloutState, now: Instant, apply_times: Mapping[str, Duration], usual: Duration
-) -> list[Expected]:
+) -> list[TargetForecast]:
     """Run a rollout ahead; one line a target, in group, then rank order."""
     ahead = copy.deepcopy(state)
     if ahead.brakes is not None:  # our own places are told by who is under way, as that changes
@@ -65,7 +65,7 @@ def forecast(
         others = tuple(each for each in ahead.brakes.claims if each.partition != own)
         ahead.brakes = replace(ahead.brakes, claims=others)
     ends = _ends(ahead, now, apply_times, usual)
-    found: dict[str, Expected] = {}
+    found: dict[str, TargetForecast] = {}
     plan: RolloutPlan | None = None
     for _ in range(STEPS_MAX):
         _settle(ahead, ends, now)
@@ -123,14 +123,16 @@ def _next(
     return min(later, default=None)
 
 
-def _note(found: dict[str, Expected], world: RolloutWorld, plan: RolloutPlan, now: Instant) -> None:
+def _note(
+    found: dict[str, TargetForecast], world: RolloutWorld, plan: RolloutPlan, now: Instant
+) -> None:
     starting = set(plan.started)
     # Targets share their verdicts: what follows from them is worked out once.
     said: dict[int, _Said] = {}
     for group in world.groups:
         for i in range(group.first, group.last):
             target, state = world.targets[i], plan.states[i]
-            expected = found.setdefault(target.name, Expected(target.name, group.label))
+            expected = found.setdefault(target.name, TargetForecast(target.name, group.label))
             if i in starting:
                 expected.starts_at, expected.done_at, expected.held_by = now, None, ""
                 expected.revision = plan.course.revision

@@ -3,7 +3,7 @@
 ·  waiting    ▶3  being updated    ◔3  soaking    ✓  all done    ✗1  failed    ↩2  on the way back
 """
 
-from tidegate.kinds.rollouts.simulated.run import Step
+from tidegate.kinds.rollouts.simulated.run import SimulatedStep
 from tidegate.kinds.rollouts.simulated.story import clock_text, on_the_way_back
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario
 from tidegate.model.target import State
@@ -11,7 +11,7 @@ from tidegate.model.target import State
 LEGEND = "· waiting  ▶ updating  ◔ soaking  ✓ done  ✗ failed  ↩ returning"
 
 
-def draw(scenario: Scenario, steps: list[Step], width: int | None) -> list[str]:
+def draw(scenario: Scenario, steps: list[SimulatedStep], width: int | None) -> list[str]:
     """The timeline, in as many blocks as the width needs."""
     heads = ["GROUP", *(group.name or "ungrouped" for group in scenario.groups)]
     name_size = max(len(head) for head in heads)
@@ -38,7 +38,7 @@ def _block(heads: list[str], name_size: int, block: list[list[str]]) -> list[str
     return rows
 
 
-def _column(scenario: Scenario, step: Step) -> list[str]:
+def _column(scenario: Scenario, step: SimulatedStep) -> list[str]:
     starting = set(step.plan.started)
     back = on_the_way_back(step)
     cells = [clock_text(scenario, step.at)]

@@ -6,7 +6,7 @@ library: the file opens in any browser and diffs in Git.
 
 from html import escape
 
-from tidegate.kinds.rollouts.simulated.run import Step
+from tidegate.kinds.rollouts.simulated.run import SimulatedStep
 from tidegate.kinds.rollouts.simulated.story import clock_text, on_the_way_back, opening
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario
 from tidegate.model.target import State
@@ -26,7 +26,7 @@ COLOURS = {
 _LABEL_MIN = 56
 
 
-def draw_svg(scenario: Scenario, steps: list[Step]) -> str:
+def draw_svg(scenario: Scenario, steps: list[SimulatedStep]) -> str:
     """The whole picture."""
     start, end = steps[0].at, max(steps[-1].at, steps[0].at + 1)
     # The last step has no end of its own: it is drawn a little wide, so that it can be seen.
@@ -48,7 +48,7 @@ def draw_svg(scenario: Scenario, steps: list[Step]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _band(row: int, name: str, steps: list[Step], places: list[float]) -> list[str]:
+def _band(row: int, name: str, steps: list[SimulatedStep], places: list[float]) -> list[str]:
     top = _TOP + row * (_BAND + _GAP)
     parts = [f'<text x="16" y="{top + _BAND // 2 + 5}">{escape(name)}</text>']
     for at, step in enumerate(steps):
@@ -67,7 +67,7 @@ def _band(row: int, name: str, steps: list[Step], places: list[float]) -> list[s
     return parts
 
 
-def _counts(step: Step, row: int) -> dict[str, int]:
+def _counts(step: SimulatedStep, row: int) -> dict[str, int]:
     """How many of a group are in each state, foot first, as of just after the step."""
     counts = dict.fromkeys(COLOURS, 0)
     if row >= len(step.world.groups):
@@ -95,7 +95,7 @@ _STATES = {
 }
 
 
-def _axis(scenario: Scenario, steps: list[Step], places: list[float], y: int) -> list[str]:
+def _axis(scenario: Scenario, steps: list[SimulatedStep], places: list[float], y: int) -> list[str]:
     parts = [f'<line x1="{_LEFT}" y1="{y}" x2="{_LEFT + _WIDTH}" y2="{y}" stroke="#8a94a3"/>']
     last = -float(_LABEL_MIN)
     for step, place in zip(steps, places, strict=False):

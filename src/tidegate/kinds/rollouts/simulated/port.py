@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from heapq import heappop, heappush
 
-from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.kinds.rollouts.fleet import Observation
-from tidegate.kinds.rollouts.simulated.fleet import Fleet as Clusters
+from tidegate.kinds.rollouts.simulated.fleet import FleetModel as Clusters
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario
 from tidegate.machine.clock import Clock
@@ -59,7 +59,7 @@ class SimulatedFleet:
         self._revisions: dict[str, str] = {}
         self.fleets: dict[str, Clusters] = {}
         # Every key that was carried out, in order; a key told again is not carried out again.
-        self.done: dict[str, Task] = {}
+        self.done: dict[str, RolloutTask] = {}
         self.carried: list[Carried] = []
         self.calls = 0
         self._listeners: list[_Listener] = []
@@ -91,7 +91,7 @@ class SimulatedFleet:
         fleet.settle(self._clock.now())
         return Observation(self._declared(partition), tuple(fleet.reports()))
 
-    async def act(self, partition: str, task: Task) -> str:
+    async def act(self, partition: str, task: RolloutTask) -> str:
         """Carry a task out, once a key."""
         self._fault("act")
         self.calls += 1
@@ -126,26 +126,26 @@ class SimulatedFleet:
         for listener in self._listeners:
             listener.hear(cluster.ends_at if cluster is not None else None, partition)
 
-    def _check(self, partition: str, task: Task) -> None:
+    def _check(self, partition: str, task: RolloutTask) -> None:
         """Nothing is handed to a cluster that is not there; one that is gone is removed already."""
         there = task.target in self.fleets[partition].clusters
         if not there and task.change.kind is not ChangeKind.REMOVE:
             raise StaleError(f"{task.target} is not there any more")
 
-    def _apply(self, partition: str, task: Task) -> None:
+    def _apply(self, partition: str, task: RolloutTask) -> None:
         fleet = self.fleets[partition]
         if task.change.kind is not ChangeKind.REMOVE:
             fleet.apply(task.target, task.change.revision or "", self._clock.now())
         elif task.target in fleet.clusters:
             fleet.remove(task.target)
 
-    def _declared(self, partition: str) -> Declared:
+    def _declared(self, partition: str) -> RolloutDeclared:
         scenario, fleet = self._scenarios[partition], self.fleets[partition]
         members: list[list[str]] = [[] for _ in scenario.groups]
         for cluster in fleet.clusters.values():
             if cluster.group >= 0:
                 members[cluster.group].append(cluster.name)
-        return Declared(
+        return RolloutDeclared(
             strategy=scenario.strategy,
             groups=tuple(
                 Membership(group.name, at, tuple(members[at]))

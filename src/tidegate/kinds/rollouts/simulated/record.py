@@ -3,13 +3,13 @@
 from typing import Any
 
 from tidegate.kinds.rollouts.core.explain.table import state_word
-from tidegate.kinds.rollouts.simulated.run import Step
+from tidegate.kinds.rollouts.simulated.run import SimulatedStep
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario
 from tidegate.model.plan import ChangeKind
 from tidegate.model.time import format_instant
 
 
-def record(scenario: Scenario, steps: list[Step], seed: int) -> dict[str, Any]:
+def record(scenario: Scenario, steps: list[SimulatedStep], seed: int) -> dict[str, Any]:
     """The whole run as one document."""
     last = steps[-1]
     return {
@@ -22,7 +22,7 @@ def record(scenario: Scenario, steps: list[Step], seed: int) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: SimulatedStep) -> dict[str, Any]:
     plan, world = step.plan, step.world
     acts: dict[str, list[str]] = {"start": [], "rollback": [], "removed": []}
     fields = {

@@ -11,8 +11,8 @@ from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.remember import forgotten, remember
 from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout
 from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
-from tidegate.kinds.rollouts.simulated.fleet import Fleet
-from tidegate.kinds.rollouts.wire.scenario_doc import Happening, Scenario, Verb
+from tidegate.kinds.rollouts.simulated.fleet import FleetModel
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, ScenarioEvent, ScenarioVerb
 from tidegate.model.plan import ChangeKind
 from tidegate.model.problem import Problems
 from tidegate.model.target import State, Status
@@ -22,14 +22,14 @@ from tidegate.model.time import Instant
 STEPS_MAX = 5_000
 
 
-class Step(msgspec.Struct, frozen=True):
+class SimulatedStep(msgspec.Struct, frozen=True):
     """One moment at which something was decided."""
 
     at: Instant
     world: RolloutWorld
     plan: RolloutPlan
     # What the scenario made happen just before.
-    happened: tuple[Happening, ...]
+    happened: tuple[ScenarioEvent, ...]
     # What each cluster said when its change ended.
     said: dict[str, str]
 
@@ -40,14 +40,14 @@ class Simulation:
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
         self.scenario = scenario
         self.now = scenario.start
-        self._fleet = Fleet(scenario, seed)
+        self._fleet = FleetModel(scenario, seed)
         self._revision = scenario.revision
         self._rollout = Rollout(uid="r1", revision=scenario.revision, last_good=scenario.last_good)
         self._brakes = scenario.brakes
         self._ahead = list(scenario.events)
         self._steps = 0
 
-    def step(self) -> Step | None:
+    def step(self) -> SimulatedStep | None:
         """Decide and act once, then move the clock on; None when nothing more can happen."""
         if self._steps >= STEPS_MAX:
             return None
@@ -57,14 +57,14 @@ class Simulation:
         world = self._world()
         plan = decide(world, self.now)
         said = {each.name: each.said for each in self._fleet.clusters.values() if each.said}
-        step = Step(self.now, world, plan, happened, said)
+        step = SimulatedStep(self.now, world, plan, happened, said)
         self._act(world, plan)
         self._move_on()
         return step
 
-    def run(self) -> list[Step]:
+    def run(self) -> list[SimulatedStep]:
         """All steps, to the end of the story."""
-        steps: list[Step] = []
+        steps: list[SimulatedStep] = []
         while (step := self.step()) is not None:
             steps.append(step)
             if self.now <= step.at:
@@ -111,46 +111,46 @@ class Simulation:
         end = self.scenario.start + self.scenario.stop_after
         self.now = min((moment for moment in later if moment <= end), default=self.now)
 
-    def _happen(self) -> tuple[Happening, ...]:
-        happened: list[Happening] = []
+    def _happen(self) -> tuple[ScenarioEvent, ...]:
+        happened: list[ScenarioEvent] = []
         while self._ahead and self.scenario.start + self._ahead[0].after <= self.now:
             one = self._ahead.pop(0)
             self._take(one)
             happened.append(one)
         return tuple(happened)
 
-    def _take(self, one: Happening) -> None:
+    def _take(self, one: ScenarioEvent) -> None:
         fleet = self._fleet
         match one.verb:
-            case Verb.APPROVE | Verb.REVOKE:
+            case ScenarioVerb.APPROVE | ScenarioVerb.REVOKE:
                 self._approve(one)
-            case Verb.JOIN:
+            case ScenarioVerb.JOIN:
                 at = [group.name for group in self.scenario.groups].index(one.group)
                 for name in one.names:
                     fleet.join(name, at)
-            case Verb.LEAVE:
+            case ScenarioVerb.LEAVE:
                 for name in one.names:
                     if name in fleet.clusters:
                         fleet.leave(name)
-            case Verb.MEND:
+            case ScenarioVerb.MEND:
                 for name in one.names:
                     fleet.mend(name)
-            case Verb.PAUSE | Verb.RESUME:
-                self._note(paused=one.verb is Verb.PAUSE)
-            case Verb.ABORT:
+            case ScenarioVerb.PAUSE | ScenarioVerb.RESUME:
+                self._note(paused=one.verb is ScenarioVerb.PAUSE)
+            case ScenarioVerb.ABORT:
                 self._note(aborted=True)
-            case Verb.RETRY:
+            case ScenarioVerb.RETRY:
                 failed = "failed" in one.names
                 self._note(retry=Retry.FAILED if failed else Retry.EVERYTHING)
-            case Verb.REVISION:
+            case ScenarioVerb.REVISION:
                 self._revision = one.names[0]
-            case Verb.HOLD | Verb.LIFT:
+            case ScenarioVerb.HOLD | ScenarioVerb.LIFT:
                 self._brakes = _braked(self._brakes or Brakes(), one)
 
-    def _approve(self, one: Happening) -> None:
+    def _approve(self, one: ScenarioEvent) -> None:
         known = self._rollout.approvals
         named = frozenset(one.names) - {"ungrouped"}
-        given = one.verb is Verb.APPROVE
+        given = one.verb is ScenarioVerb.APPROVE
         groups = known.groups | named if given else known.groups - named
         ungrouped = given if "ungrouped" in one.names else known.ungrouped
         version = known.for_version
@@ -162,7 +162,7 @@ class Simulation:
         self._rollout = msgspec.structs.replace(self._rollout, **changes)
 
 
-def _braked(brakes: Brakes, one: Happening) -> Brakes:
+def _braked(brakes: Brakes, one: ScenarioEvent) -> Brakes:
     """The brakes with a hold more, or without those somebody lifted."""
     gone = frozenset(one.names)
     left = msgspec.structs.replace(
@@ -178,7 +178,7 @@ def _braked(brakes: Brakes, one: Happening) -> Brakes:
     return msgspec.structs.replace(brakes, holds=(*holds, one.hold))
 
 
-def unfinished(step: Step) -> list[int]:
+def unfinished(step: SimulatedStep) -> list[int]:
     """Positions of targets that have not got where they should at the end of a story."""
     done = (State.DONE,)
     return [

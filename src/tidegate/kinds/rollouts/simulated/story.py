@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import first_shut
-from tidegate.kinds.rollouts.simulated.run import Step
-from tidegate.kinds.rollouts.wire.scenario_doc import Happening, Scenario, Verb
+from tidegate.kinds.rollouts.simulated.run import SimulatedStep
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, ScenarioEvent, ScenarioVerb
 from tidegate.model.plan import ChangeKind, Event
 from tidegate.model.target import State
 from tidegate.model.time import Instant, format_age, format_instant
@@ -15,16 +15,16 @@ NAMES_MAX = 4
 _DAY = 24 * 3600 * 1_000_000_000
 
 _VERBS = {
-    Verb.APPROVE: "approved",
-    Verb.REVOKE: "approval revoked:",
-    Verb.LEAVE: "left:",
-    Verb.PAUSE: "paused",
-    Verb.RESUME: "resumed",
-    Verb.ABORT: "aborted",
-    Verb.RETRY: "retry:",
-    Verb.REVISION: "new revision declared:",
-    Verb.MEND: "mended:",
-    Verb.LIFT: "lifted:",
+    ScenarioVerb.APPROVE: "approved",
+    ScenarioVerb.REVOKE: "approval revoked:",
+    ScenarioVerb.LEAVE: "left:",
+    ScenarioVerb.PAUSE: "paused",
+    ScenarioVerb.RESUME: "resumed",
+    ScenarioVerb.ABORT: "aborted",
+    ScenarioVerb.RETRY: "retry:",
+    ScenarioVerb.REVISION: "new revision declared:",
+    ScenarioVerb.MEND: "mended:",
+    ScenarioVerb.LIFT: "lifted:",
 }
 
 
@@ -44,9 +44,9 @@ def opening(scenario: Scenario) -> str:
     return f"{scenario.name}  {way}   {sizes}"
 
 
-def tell(scenario: Scenario, steps: list[Step]) -> Iterator[tuple[Instant, str]]:
+def tell(scenario: Scenario, steps: list[SimulatedStep]) -> Iterator[tuple[Instant, str]]:
     """The lines of the story, each with its moment."""
-    before: Step | None = None
+    before: SimulatedStep | None = None
     for step in steps:
         lines = list(_lines(scenario, before, step))
         clock = clock_text(scenario, step.at)
@@ -55,7 +55,7 @@ def tell(scenario: Scenario, steps: list[Step]) -> Iterator[tuple[Instant, str]]
         before = step
 
 
-def _lines(scenario: Scenario, before: Step | None, step: Step) -> Iterator[str]:
+def _lines(scenario: Scenario, before: SimulatedStep | None, step: SimulatedStep) -> Iterator[str]:
     for one in step.happened:
         yield f"● {_happening(one)}"
     yield from _ended(scenario, before, step)
@@ -72,15 +72,15 @@ def _lines(scenario: Scenario, before: Step | None, step: Step) -> Iterator[str]
     yield from _all_back(before, step)
 
 
-def _happening(one: Happening) -> str:
-    if one.verb is Verb.JOIN:
+def _happening(one: ScenarioEvent) -> str:
+    if one.verb is ScenarioVerb.JOIN:
         return f"{', '.join(one.names)} joined {one.group}"
     if one.hold is not None:
         return f"hold {one.hold.name}: {one.hold.why} ({one.hold.owner})"
     return f"{_VERBS[one.verb]} {', '.join(one.names)}".rstrip()
 
 
-def _ended(scenario: Scenario, before: Step | None, step: Step) -> Iterator[str]:
+def _ended(scenario: Scenario, before: SimulatedStep | None, step: SimulatedStep) -> Iterator[str]:
     """Changes that ended since the step before, group by group."""
     was = states_of(before) if before is not None else {}
     ended: dict[tuple[str, State, str], list[str]] = {}
@@ -97,7 +97,7 @@ def _ended(scenario: Scenario, before: Step | None, step: Step) -> Iterator[str]
 _WORDS = {State.SOAKING: "✓", State.DONE: "✓", State.FAILED: "✗", State.TIMED_OUT: "✗"}
 
 
-def _note(scenario: Scenario, step: Step, i: int, was: State) -> str:
+def _note(scenario: Scenario, step: SimulatedStep, i: int, was: State) -> str:
     target, state = step.world.targets[i], step.plan.states[i]
     said = step.said.get(target.name, "")
     if state is State.TIMED_OUT:
@@ -110,7 +110,7 @@ def _note(scenario: Scenario, step: Step, i: int, was: State) -> str:
     return f": {said}" if said else ""
 
 
-def states_of(step: Step) -> dict[str, State]:
+def states_of(step: SimulatedStep) -> dict[str, State]:
     """What every target is once the step is done."""
     states = {
         target.name: state
@@ -121,7 +121,7 @@ def states_of(step: Step) -> dict[str, State]:
     return states
 
 
-def _stopped(before: Step | None, step: Step) -> Iterator[str]:
+def _stopped(before: SimulatedStep | None, step: SimulatedStep) -> Iterator[str]:
     """The moment the failure budget is spent: how far it got, and what it never reached."""
     if not step.plan.breached or (before is not None and before.plan.breached):
         return
@@ -135,7 +135,7 @@ def _stopped(before: Step | None, step: Step) -> Iterator[str]:
     yield f"■ stopped: {why} · {reach}{rolling}"
 
 
-def _all_back(before: Step | None, step: Step) -> Iterator[str]:
+def _all_back(before: SimulatedStep | None, step: SimulatedStep) -> Iterator[str]:
     """The moment the last touched target is back on the last good revision."""
     if before is not None and on_the_way_back(before) and not on_the_way_back(step):
         good = step.world.rollout.last_good
@@ -143,7 +143,7 @@ def _all_back(before: Step | None, step: Step) -> Iterator[str]:
         yield f"✓ {there} of {len(step.world.targets)} on {good}"
 
 
-def on_the_way_back(step: Step) -> frozenset[int]:
+def on_the_way_back(step: SimulatedStep) -> frozenset[int]:
     """Positions of the targets that are to return to the last good revision, or are returning."""
     ways = (option for option in step.plan.options if option.change.kind is ChangeKind.RETURN)
     return frozenset(option.target for option in ways)
@@ -155,7 +155,7 @@ def _names(names: list[str]) -> str:
     return f"{', '.join(names[:NAMES_MAX])} and {len(names) - NAMES_MAX} more"
 
 
-def closing(scenario: Scenario, steps: list[Step]) -> list[str]:
+def closing(scenario: Scenario, steps: list[SimulatedStep]) -> list[str]:
     """How it ended: the summary, how long it took, and why the rest waits."""
     last = steps[-1]
     tallies = [report.tally for report in last.plan.groups]

@@ -32,7 +32,7 @@ _REMEDIES = {
 }
 
 
-class Key(msgspec.Struct, frozen=True, gc=False):
+class CompatKey(msgspec.Struct, frozen=True, gc=False):
     """A group's name and index."""
 
     name: str = ""
@@ -53,7 +53,7 @@ class StatusIn(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     cluster: str
     status: str = ""
     last_transition_time: str | None = None
-    group: Key | None = None
+    group: CompatKey | None = None
 
 
 class MandatoryIn(msgspec.Struct, frozen=True, rename="camel"):
@@ -92,37 +92,37 @@ class StrategyIn(msgspec.Struct, frozen=True, rename="camel"):
     progressive_per_group: PerGroupIn | None = None
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class CompatEntry(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A cluster on one of the answer's lists."""
 
     cluster: str
-    group: Key
+    group: CompatKey
     status: str
     last_transition_time: str | msgspec.UnsetType = msgspec.UNSET
     recheck_time: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CompatAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The line out."""
 
     id: Any = msgspec.UNSET
-    to_rollout: list[Entry]
-    time_out: list[Entry]
-    removed: list[Entry]
+    to_rollout: list[CompatEntry]
+    time_out: list[CompatEntry]
+    removed: list[CompatEntry]
     max_failure_breach: bool
     # None: time alone changes nothing.
     recheck_after_ns: int | None
     error: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def reply(raw: bytes | Mapping[str, Any]) -> Answer:
+def reply(raw: bytes | Mapping[str, Any]) -> CompatAnswer:
     """The library's answer to one line, under the id of the line."""
     line = fields_of(raw)
     world, now = decode(line)
     return answer(compat.decide(world, now), Reader(line, "", Problems()).raw("id"))
 
 
-def decode(raw: bytes | Mapping[str, Any]) -> tuple[compat.World, Instant]:
+def decode(raw: bytes | Mapping[str, Any]) -> tuple[compat.CompatWorld, Instant]:
     """The world and the moment a line speaks of; UserError lists everything wrong with it."""
     problems = Problems()
     reader = Reader(fields_of(raw), "", problems)
@@ -131,22 +131,22 @@ def decode(raw: bytes | Mapping[str, Any]) -> tuple[compat.World, Instant]:
             problems.add(name, "missing", remedy)
     now = reader.instant("now")
     groups = [
-        compat.Group(compat.GroupKey(one.name, one.index), one.clusters or ())
+        compat.CompatGroup(compat.GroupKey(one.name, one.index), one.clusters or ())
         for one in reader.typed_list("groups", GroupIn)
     ]
     statuses = _statuses(reader.typed_items("statuses", StatusIn), problems)
     if problems.errors or now is None:
         raise UserError(tuple(problems.errors))
     try:
-        return compat.World(groups, statuses, _strategy(reader.raw("strategy"))), now
+        return compat.CompatWorld(groups, statuses, _strategy(reader.raw("strategy"))), now
     except ValueError as error:
         refused = f"strategy: cannot be decoded: {error}"
-        return compat.World(groups, statuses, compat.Strategy(""), refused), now
+        return compat.CompatWorld(groups, statuses, compat.CompatStrategy(""), refused), now
 
 
-def answer(result: compat.Result, ident: object = None) -> Answer:
+def answer(result: compat.CompatResult, ident: object = None) -> CompatAnswer:
     """The line out for a result; an id is echoed if there is one."""
-    return Answer(
+    return CompatAnswer(
         id=msgspec.UNSET if ident is None else ident,
         to_rollout=_entries(result.to_rollout),
         time_out=_entries(result.timed_out),
@@ -174,7 +174,7 @@ def _statuses(
     return statuses
 
 
-def _strategy(value: object) -> compat.Strategy:
+def _strategy(value: object) -> compat.CompatStrategy:
     """The fields of the object of the strategy's type; ValueError if Go would refuse any object."""
     found = msgspec.convert(value, StrategyIn)
     by_type = {
@@ -186,8 +186,8 @@ def _strategy(value: object) -> compat.Strategy:
     word = found.type or ""
     mine = by_type.get(word)
     if mine is None:
-        return compat.Strategy(word)
-    return compat.Strategy(
+        return compat.CompatStrategy(word)
+    return compat.CompatStrategy(
         word,
         mine.progress_deadline or "",
         soaks[word],
@@ -208,11 +208,11 @@ def _mandatory(found: list[MandatoryIn | None] | None) -> tuple[compat.GroupKey,
     )
 
 
-def _entries(statuses: Iterable[compat.ClusterStatus]) -> list[Entry]:
+def _entries(statuses: Iterable[compat.ClusterStatus]) -> list[CompatEntry]:
     return [
-        Entry(
+        CompatEntry(
             one.cluster,
-            Key(one.group.name, one.group.index),
+            CompatKey(one.group.name, one.group.index),
             one.status if one.status in _KNOWN else UNKNOWN,
             _time(one.since),
             _time(one.recheck_at),

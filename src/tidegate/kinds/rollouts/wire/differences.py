@@ -6,13 +6,13 @@ from tidegate.explain.sentence import sentence
 from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.wire.compat_line import Answer
+from tidegate.kinds.rollouts.wire.compat_line import CompatAnswer
 
 _TO_APPLY = "ToApply"
 
 
 def list_differences(
-    world: RolloutWorld, plan: RolloutPlan, strict: dict[str, Any], compat: Answer
+    world: RolloutWorld, plan: RolloutPlan, strict: dict[str, Any], compat: CompatAnswer
 ) -> list[dict[str, Any]]:
     """Every target that one of the two starts, times out or removes and the other does not."""
     if compat.error:

@@ -11,7 +11,7 @@
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.model.time import Instant
 
 PARTITIONS, OBSERVE, ACT = "/partitions", "/observe", "/act"
@@ -19,11 +19,11 @@ CHANGES, CARRIED = "/changes", "/carried"
 OK, REFUSED, STALE = 200, 404, 409
 
 
-class Telling(msgspec.Struct, frozen=True):
+class TaskDoc(msgspec.Struct, frozen=True):
     """A task to be carried out."""
 
     partition: str
-    task: Task
+    task: RolloutTask
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -31,4 +31,4 @@ class Carried(msgspec.Struct, frozen=True):
 
     at: Instant
     partition: str
-    task: Task
+    task: RolloutTask

@@ -32,7 +32,7 @@ _WORDS = {
 _encode = msgspec.json.Encoder().encode
 
 
-class TargetDoc(msgspec.Struct, gc=False, omit_defaults=True, rename={"way_back": "return"}):
+class TargetAnswer(msgspec.Struct, gc=False, omit_defaults=True, rename={"way_back": "return"}):
     """One target: where it is and what every gate says."""
 
     cluster: str
@@ -141,12 +141,12 @@ def _group_key(group: Group) -> dict[str, Any]:
     return {"placement": group.placement, **key} if group.placement else key
 
 
-def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetDoc]:
+def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetAnswer]:
     known: dict[int, msgspec.Raw] = {}
     ways = {
         option.target: option for option in plan.options if option.change.kind is ChangeKind.RETURN
     }
-    docs: list[TargetDoc] = []
+    docs: list[TargetAnswer] = []
     for group in world.groups:
         key = msgspec.Raw(_encode(_group_key(group)))
         for i in range(group.first, group.last):
@@ -158,7 +158,7 @@ def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetDoc]:
             way = _way(ways[i]) if i in ways else None
             status = _status(target, plan.states[i])
             is_pinned = i in plan.pinned
-            docs.append(TargetDoc(target.name, key, status, raw, target.ignored, way, is_pinned))
+            docs.append(TargetAnswer(target.name, key, status, raw, target.ignored, way, is_pinned))
     return docs
 
 

@@ -33,7 +33,7 @@ class StatusDoc(msgspec.Struct, gc=False, rename="camel"):
     revision: str | None = None
 
 
-class GroupDoc(msgspec.Struct, gc=False, rename="camel"):
+class DecisionGroupDoc(msgspec.Struct, gc=False, rename="camel"):
     """One decision group."""
 
     index: int
@@ -42,14 +42,14 @@ class GroupDoc(msgspec.Struct, gc=False, rename="camel"):
     cluster_count: int | None = None
 
 
-class ClusterDoc(msgspec.Struct, gc=False):
+class ClusterLabelsDoc(msgspec.Struct, gc=False):
     """One cluster's labels."""
 
     name: str
     labels: dict[str, str] = {}
 
 
-class Reading(msgspec.Struct, frozen=True):
+class RolloutReading(msgspec.Struct, frozen=True):
     """A document that can be decided on."""
 
     id: Any
@@ -60,7 +60,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 def read_rollout(
     document: object, *, now: Instant | None = None, files: Files | None = None
-) -> Reading:
+) -> RolloutReading:
     """Read a whole document; UserError lists everything that is wrong with it.
 
     `now` stands in for a document that does not say when it was taken; `files` reads what it
@@ -84,7 +84,7 @@ def read_rollout(
     reader.close(fatal=False)
     if problems.errors:
         raise UserError(tuple(problems.errors))
-    return Reading(ident, moment, world, tuple(problems.warnings))
+    return RolloutReading(ident, moment, world, tuple(problems.warnings))
 
 
 def _world(reader: Reader, problems: Problems, brakes: Brakes | None) -> RolloutWorld:
@@ -92,7 +92,7 @@ def _world(reader: Reader, problems: Problems, brakes: Brakes | None) -> Rollout
     memberships = _memberships(reader, problems)
     revision = reader.text("revision")
     statuses = _statuses(reader, problems, revision)
-    labels = {one.name: one.labels for one in reader.typed_list("clusters", ClusterDoc)}
+    labels = {one.name: one.labels for one in reader.typed_list("clusters", ClusterLabelsDoc)}
     rollout = _rollout(reader.child("rollout"))
     unclear = rollout.completed and rollout.revision is None and revision is not None
     if unclear and rollout.last_good not in (None, revision):
@@ -140,7 +140,7 @@ def _memberships(reader: Reader, problems: Problems) -> list[Membership]:
 
 def _groups(reader: Reader, placement: str, problems: Problems) -> list[Membership]:
     found: list[Membership] = []
-    for i, one in reader.typed_items("groups", GroupDoc):
+    for i, one in reader.typed_items("groups", DecisionGroupDoc):
         path = f"{reader.at('groups')}[{i}]"
         if one.index < 0:
             problems.add(f"{path}.index", f"{one.index} is negative", "write 0 or more")

@@ -21,7 +21,7 @@ def answer_strict(raw: bytes) -> dict[str, Any]:
     return answer_rollout(reading.id, reading.world, plan, reading.now, reading.warnings)
 
 
-def answer_compat(raw: bytes) -> compat_line.Answer:
+def answer_compat(raw: bytes) -> compat_line.CompatAnswer:
     """The existing library's rules."""
     return compat_line.reply(parse_line(raw))
 

@@ -43,7 +43,7 @@ DEFAULT_STOP = Duration(30 * 24 * 3600 * SECOND)
 DEFAULT_START = parse_instant("2026-01-05T10:00:00Z")
 
 
-class Verb(enum.Enum):
+class ScenarioVerb(enum.Enum):
     """What can happen to a simulated rollout."""
 
     APPROVE = "approve"
@@ -60,11 +60,11 @@ class Verb(enum.Enum):
     LIFT = "lift"
 
 
-class Happening(msgspec.Struct, frozen=True):
+class ScenarioEvent(msgspec.Struct, frozen=True):
     """Something that happens at a time: a verb and whom it concerns."""
 
     after: Duration
-    verb: Verb
+    verb: ScenarioVerb
     names: tuple[str, ...] = ()
     group: str = ""
     standing: bool = False
@@ -104,7 +104,7 @@ class Scenario(msgspec.Struct, frozen=True):
     success: str
     failure_percent: int
     silence_percent: int
-    events: tuple[Happening, ...]
+    events: tuple[ScenarioEvent, ...]
     stop_after: Duration
     warnings: tuple[Problem, ...] = ()
     # None: there are none, and none come.
@@ -132,7 +132,7 @@ def read_scenario(document: object, files: Files | None = None) -> Scenario:
         brakes = read_brakes(reader.child("brakes"), stretch_from(start, stop_after), files)
     events = _events(reader, {group.name for group in groups}, known, problems)
     _check_lifts(events, brakes, problems)
-    joined = {name for event in events if event.verb is Verb.JOIN for name in event.names}
+    joined = {name for event in events if event.verb is ScenarioVerb.JOIN for name in event.names}
     fleet = reader.child("fleet")
     temper = _temper(fleet, Temper())
     scenario = Scenario(
@@ -225,36 +225,38 @@ def _percent(reader: Reader, name: str) -> int:
     return limit.amount
 
 
-_FLAGS = frozenset((Verb.PAUSE, Verb.RESUME, Verb.ABORT))
+_FLAGS = frozenset((ScenarioVerb.PAUSE, ScenarioVerb.RESUME, ScenarioVerb.ABORT))
 
 
 def _events(
     reader: Reader, groups: set[str], clusters: set[str], problems: Problems
-) -> tuple[Happening, ...]:
-    found: list[Happening] = []
+) -> tuple[ScenarioEvent, ...]:
+    found: list[ScenarioEvent] = []
     for each in reader.children("events"):
-        verbs = [verb for verb in Verb if each.has(verb.value)]
+        verbs = [verb for verb in ScenarioVerb if each.has(verb.value)]
         after = _after(each)
         if len(verbs) != 1:
-            offer = ", ".join(verb.value for verb in Verb)
+            offer = ", ".join(verb.value for verb in ScenarioVerb)
             problems.add(each.path, f"{len(verbs)} things happen", f"write one of {offer}")
             each.close()
             continue
         happening = _happening(each, verbs[0], after, groups, clusters)
-        if happening.verb is Verb.JOIN:
+        if happening.verb is ScenarioVerb.JOIN:
             clusters = clusters | set(happening.names)
         found.append(happening)
         each.close()
     return tuple(sorted(found, key=lambda happening: happening.after))
 
 
-def _check_lifts(events: tuple[Happening, ...], brakes: Brakes | None, problems: Problems) -> None:
+def _check_lifts(
+    events: tuple[ScenarioEvent, ...], brakes: Brakes | None, problems: Problems
+) -> None:
     """Only what is on can be lifted."""
     on = {each.name for each in brakes_that_lift(brakes)} if brakes is not None else set()
     for event in events:
         if event.hold is not None:
             on.add(event.hold.name)
-        for name in event.names if event.verb is Verb.LIFT else ():
+        for name in event.names if event.verb is ScenarioVerb.LIFT else ():
             if name not in on:
                 problems.add("events", f"no brake {shown(name)} to lift then", nearest(name, on))
 
@@ -278,30 +280,30 @@ def _after(reader: Reader) -> Duration:
 
 
 def _happening(
-    reader: Reader, verb: Verb, after: Duration, groups: set[str], clusters: set[str]
-) -> Happening:
+    reader: Reader, verb: ScenarioVerb, after: Duration, groups: set[str], clusters: set[str]
+) -> ScenarioEvent:
     field, value = verb.value, reader.raw(verb.value)
-    if verb is Verb.HOLD:
+    if verb is ScenarioVerb.HOLD:
         hold = read_named_hold(reader.child(field))
-        return Happening(after, verb, (hold.name,), hold=hold)
+        return ScenarioEvent(after, verb, (hold.name,), hold=hold)
     if verb in _FLAGS:
         reader.flag(field)
-        return Happening(after, verb)
+        return ScenarioEvent(after, verb)
     names = tuple(reader.texts(field)) if isinstance(value, list) else (reader.text(field) or "",)
-    group = (reader.text("group") or "") if verb is Verb.JOIN else ""
+    group = (reader.text("group") or "") if verb is ScenarioVerb.JOIN else ""
     wanted = {
-        Verb.APPROVE: groups | {"ungrouped"},
-        Verb.REVOKE: groups | {"ungrouped"},
-        Verb.LEAVE: clusters,
-        Verb.MEND: clusters,
-        Verb.RETRY: {"failed", "all"},
+        ScenarioVerb.APPROVE: groups | {"ungrouped"},
+        ScenarioVerb.REVOKE: groups | {"ungrouped"},
+        ScenarioVerb.LEAVE: clusters,
+        ScenarioVerb.MEND: clusters,
+        ScenarioVerb.RETRY: {"failed", "all"},
     }.get(verb)
     for name in names if wanted is not None else ():
         if name not in (wanted or ()):
             hint = nearest(name, wanted or ())
             reader.problems.add(reader.at(field), f"no {shown(name)} here", hint)
-    if verb is Verb.JOIN and group not in groups:
+    if verb is ScenarioVerb.JOIN and group not in groups:
         hint = nearest_or_all(group, sorted(groups))
         reader.problems.add(reader.at("group"), f"no group {shown(group)}", hint)
-    standing = reader.flag("standing") if verb is Verb.APPROVE else False
-    return Happening(after, verb, names, group, standing)
+    standing = reader.flag("standing") if verb is ScenarioVerb.APPROVE else False
+    return ScenarioEvent(after, verb, names, group, standing)

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from tidegate.engine.execute import ACTOR
 from tidegate.engine.partition import PartitionState
-from tidegate.journal.chain import Note
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Told
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
@@ -57,7 +57,7 @@ async def write_log(
     answers = await asyncio.gather(*(_one(manager, each, now, left_s) for each in due.values()))
     keys = tuple(sorted(key for key, answer in zip(due, answers, strict=True) if answer is None))
     if keys:
-        note = Note(clock.now(), ACTOR, Told(keys=keys))
+        note = JournalNote(clock.now(), ACTOR, Told(keys=keys))
         await asyncio.to_thread(part.write, [note], token=lease.token)
     told = zip(due.values(), answers, strict=True)
     return {f"service log {each.uuid}": answer for each, answer in told if answer}

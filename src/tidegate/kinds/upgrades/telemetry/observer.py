@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import TroubleError
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import Outcome, Told
+from tidegate.journal.facts import TaskOutcome, Told
 from tidegate.kinds.upgrades.app.requests import words
 from tidegate.kinds.upgrades.app.surveys import SurveyReport
 from tidegate.kinds.upgrades.core.journal.facts import Planned
@@ -48,7 +48,7 @@ class UpgradeTelemetry(KindTelemetry):
         if not result.is_new or not (planned.changed or planned.tasks):
             return ""
         verb = "" if planned.mode is Mode.ACT else "would "
-        failed = {task.key for task, outcome in result.outcomes if outcome is not Outcome.DONE}
+        failed = {task.key for task, outcome in result.outcomes if outcome is not TaskOutcome.DONE}
         done = [
             f"{task.name} {words(task)}{' (not done)' if task.key in failed else ''}"
             for task in planned.tasks

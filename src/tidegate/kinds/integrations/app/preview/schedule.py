@@ -15,7 +15,7 @@ from tidegate.kinds.integrations.core.waves.outset import Move, outset_of
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.rules import RolloutRules, effective
-from tidegate.kinds.rollouts.simulated.forecast import Collision, Expected, forecast, likeness
+from tidegate.kinds.rollouts.simulated.forecast import Collision, TargetForecast, forecast, likeness
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import Store
@@ -123,16 +123,16 @@ def _under_way(known: RolloutState | None, move: Move) -> str:
     return known.rollout.revision or ""
 
 
-def _stages(move: Move, expected: Sequence[Expected]) -> list[ScheduledGroup]:
+def _stages(move: Move, expected: Sequence[TargetForecast]) -> list[ScheduledGroup]:
     mine = {unit.name for unit in move.units} | {target_of(move.place)}
-    groups: dict[str, list[Expected]] = {}
+    groups: dict[str, list[TargetForecast]] = {}
     for each in expected:
         if each.target in mine:
             groups.setdefault(each.group, []).append(each)
     return [_stage(name, some, move.after) for name, some in groups.items()]
 
 
-def _stage(name: str, some: Sequence[Expected], after: str) -> ScheduledGroup:
+def _stage(name: str, some: Sequence[TargetForecast], after: str) -> ScheduledGroup:
     dated = [each for each in some if each.revision == after]
     held = next((e.held_by for e in some if e not in dated or e.done_at is None), "")
     starts = [each.starts_at for each in dated if each.starts_at is not None]
@@ -147,7 +147,7 @@ def _stage(name: str, some: Sequence[Expected], after: str) -> ScheduledGroup:
     )
 
 
-def _clashes(some: Iterable[Expected]) -> tuple[BrakeMet, ...]:
+def _clashes(some: Iterable[TargetForecast]) -> tuple[BrakeMet, ...]:
     """The brakes that any of them meets, with when it is met first, and the shards."""
     found: dict[object, list[tuple[Collision, str]]] = {}
     for each in some:

@@ -22,7 +22,7 @@ from tidegate.cli.shape import Command
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
-    from tidegate.app.reach import Reach
+    from tidegate.app.reach import PartitionReach
     from tidegate.kinds.integrations.app.pins.plan import PinPlan
     from tidegate.kinds.integrations.app.pins.planner import PinGround
     from tidegate.kinds.integrations.cli.estate import EstateQuery
@@ -255,7 +255,7 @@ def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     called = asked["name"] or scope["targets"][0]
     document = common(called, scope, asked["reason"], asked["owner"], expires, now)
 
-    def tell(reached: "list[Reach]") -> Iterator[str]:
+    def tell(reached: "list[PartitionReach]") -> Iterator[str]:
         for each in reached:
             yield f"{each.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
 

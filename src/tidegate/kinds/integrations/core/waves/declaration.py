@@ -5,20 +5,20 @@ from collections.abc import Iterable, Mapping
 
 from tidegate.kinds.integrations.core.waves.rules import REST, ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
-from tidegate.kinds.rollouts.core.journal.facts import Declared
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 from tidegate.kinds.rollouts.core.world import Membership
 
 
 def declared_of(
     place: ManagedPlace, rules: ImageRules, running: Mapping[str, str], others: Mapping[str, str]
-) -> Declared:
+) -> RolloutDeclared:
     """The rollout of a place.
 
     Running: the revision of each unit that has one. Others: units that are not ours to move, and
     why; those with an image of their own are left alone just the same.
     """
     pinned = {unit.name: unit.pinned_by for unit in place.units if unit.pinned_by}
-    return Declared(
+    return RolloutDeclared(
         strategy=rules.strategy,
         groups=_groups(place.units, rules),
         labels={unit.name: unit.labels for unit in place.units},

@@ -26,7 +26,7 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest, render
-from tidegate.kinds.rollouts.core.journal.facts import Declared
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 from tidegate.kinds.rollouts.core.strategy import GroupRef
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.registry.image import image_named
@@ -101,7 +101,9 @@ def unit_of(place: ManagedPlace, rules: ImageRules) -> Unit:
     return place.units[0]
 
 
-def with_dry_run(place: ManagedPlace, rules: ImageRules, declared: Declared) -> Declared:
+def with_dry_run(
+    place: ManagedPlace, rules: ImageRules, declared: RolloutDeclared
+) -> RolloutDeclared:
     """A rollout with a dry run before all groups, where the rules ask for one."""
     if rules.dry_run is None:
         return declared

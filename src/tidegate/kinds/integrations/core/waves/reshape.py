@@ -13,7 +13,7 @@ import msgspec
 from tidegate.kinds.integrations.core.sharding.model import WorkloadShard
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
-from tidegate.kinds.rollouts.core.journal.facts import Declared
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 from tidegate.kinds.rollouts.core.strategy import GroupRef, OnNewRevision, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.limit import Limit
@@ -131,7 +131,7 @@ def _reshape(place: ManagedPlace, domain: str, old: list[KeyOwner]) -> Reshape:
     )
 
 
-def declared_of(reshape: Reshape) -> Declared:
+def declared_of(reshape: Reshape) -> RolloutDeclared:
     """Its rollout: all of the old set end, then all of the new one start."""
     strategy = Strategy(
         StrategyType.PROGRESSIVE_PER_GROUP,
@@ -144,7 +144,7 @@ def declared_of(reshape: Reshape) -> Declared:
     drained = tuple(drain_target(name) for name in reshape.old)
     started = tuple(unit.name for unit in reshape.units)
     labels = reshape.units[0].labels if reshape.units else {}
-    return Declared(
+    return RolloutDeclared(
         strategy=strategy,
         groups=(Membership(DRAIN, 0, drained), Membership(START, 1, started)),
         labels={**dict.fromkeys(drained, labels), **{u.name: u.labels for u in reshape.units}},

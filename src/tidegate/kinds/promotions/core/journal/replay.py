@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.facts import Folded
-from tidegate.journal.replay import Difference, Replayed
+from tidegate.journal.replay import DecisionDifference, Replayed
 from tidegate.kinds.promotions.core.decide import decide
 from tidegate.kinds.promotions.core.journal.facts import EnvironmentVerdicts, PromotionDecided
 from tidegate.kinds.promotions.core.journal.record import digest, stands_of
 from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
 
 
-def replay(entries: Iterable[Entry]) -> Iterator[Replayed]:
+def replay(entries: Iterable[JournalEntry]) -> Iterator[Replayed]:
     """Every recorded decision, in order; entries before the first known state are skipped."""
     state, known = PromotionState(), False
     for entry in entries:
@@ -28,7 +28,7 @@ def replay(entries: Iterable[Entry]) -> Iterator[Replayed]:
 
 def _again(
     state: PromotionState, fact: PromotionDecided
-) -> tuple[list[EnvironmentVerdicts], Difference | None] | None:
+) -> tuple[list[EnvironmentVerdicts], DecisionDifference | None] | None:
     world = world_of(state, state.brakes)
     if world is None:
         return None
@@ -42,10 +42,10 @@ def _again(
     for each in stands:
         if then.get(each.target) != each:
             before, after = _lines(then.get(each.target)), _lines(each)
-            return stands, Difference(each.target, before, after)
+            return stands, DecisionDifference(each.target, before, after)
     offered = tuple(task.target for task in fact.tasks)
     now = tuple(",".join(each.environments) for each in changes)
-    return stands, Difference("the promotion", offered or ("nothing",), now or ("nothing",))
+    return stands, DecisionDifference("the promotion", offered or ("nothing",), now or ("nothing",))
 
 
 def _lines(stand: EnvironmentVerdicts | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.git.history import Commit
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import Acted, Asked, Bound, Folded, Outcome, Told, Verb
+from tidegate.journal.facts import Acted, Asked, Bound, Folded, TaskOutcome, Told, Verb
 from tidegate.kinds.promotions.core.journal.facts import (
     EnvironmentVerdicts,
     MergeRequestSeen,
@@ -196,7 +196,7 @@ def _acted(state: PromotionState, at: Instant, fact: Acted) -> None:
     known = state.pending.get(fact.key)
     if known is None:
         return
-    if fact.outcome is Outcome.FAILED and not fact.refused:
+    if fact.outcome is TaskOutcome.FAILED and not fact.refused:
         again = PendingOffer(known.task, known.at, known.tries + 1, at, fact.detail)
         state.pending[fact.key] = again
         return

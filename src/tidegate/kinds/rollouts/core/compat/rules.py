@@ -44,7 +44,7 @@ class GroupKey(msgspec.Struct, frozen=True, gc=False):
 NO_KEY = GroupKey()
 
 
-class Group(msgspec.Struct, frozen=True, gc=False):
+class CompatGroup(msgspec.Struct, frozen=True, gc=False):
     """Clusters that were placed together."""
 
     key: GroupKey
@@ -64,7 +64,7 @@ class ClusterStatus(msgspec.Struct, frozen=True, gc=False):
     recheck_at: Instant | None = None
 
 
-class Strategy(msgspec.Struct, frozen=True):
+class CompatStrategy(msgspec.Struct, frozen=True):
     """A strategy's type and the fields of the object of that type; what All ignores included."""
 
     type: str
@@ -76,17 +76,17 @@ class Strategy(msgspec.Struct, frozen=True):
     mandatory: tuple[GroupKey, ...] = ()
 
 
-class World(msgspec.Struct, frozen=True):
+class CompatWorld(msgspec.Struct, frozen=True):
     """Everything the library is given."""
 
-    groups: Sequence[Group]
+    groups: Sequence[CompatGroup]
     statuses: Sequence[ClusterStatus]
-    strategy: Strategy
+    strategy: CompatStrategy
     # Why the typed decoding before the library refused the strategy; empty: it did not.
     refused: str = ""
 
 
-class Result(msgspec.Struct, frozen=True):
+class CompatResult(msgspec.Struct, frozen=True):
     """Everything the library answers; with an error, the rest is empty."""
 
     to_rollout: Sequence[ClusterStatus] = ()
@@ -98,13 +98,13 @@ class Result(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def decide(world: World, now: Instant) -> Result:
+def decide(world: CompatWorld, now: Instant) -> CompatResult:
     """What the library answers to this world at this moment."""
     if world.refused:
-        return Result(error=world.refused)
+        return CompatResult(error=world.refused)
     rule = _RULES.get(world.strategy.type)
     if rule is None:
-        return Result(error=f'strategy.type: the library knows no "{world.strategy.type}"')
+        return CompatResult(error=f'strategy.type: the library knows no "{world.strategy.type}"')
     groups = _by_index(world.groups)
     visible = [group for group in groups if 0 <= group.key.index < len(groups)]
     current, removed = _split(visible, world.statuses)
@@ -113,24 +113,24 @@ def decide(world: World, now: Instant) -> Result:
         deadline = parse_deadline(world.strategy.deadline)
         draft = rule(_Scene(world.strategy, visible, mandatory, current, deadline, now))
     except ValueError as error:
-        return Result(error=str(error))
+        return CompatResult(error=str(error))
     wait = _shortest_wait(draft.to_rollout, now)
-    return Result(draft.to_rollout, draft.timed_out, removed, draft.breached, wait)
+    return CompatResult(draft.to_rollout, draft.timed_out, removed, draft.breached, wait)
 
 
-def _by_index(groups: Iterable[Group]) -> list[Group]:
+def _by_index(groups: Iterable[CompatGroup]) -> list[CompatGroup]:
     """One group an index, in their order; parts with one key are joined, each cluster once."""
     parts: dict[int, dict[str, set[str]]] = {}
     for group in groups:
         names = parts.setdefault(group.key.index, {})
         names.setdefault(group.key.name, set()).update(group.clusters)
     return [
-        Group(GroupKey(min(names), index), sorted(names[min(names)]))
+        CompatGroup(GroupKey(min(names), index), sorted(names[min(names)]))
         for index, names in sorted(parts.items())
     ]
 
 
-def _named(groups: list[Group], wanted: Sequence[GroupKey]) -> list[Group]:
+def _named(groups: list[CompatGroup], wanted: Sequence[GroupKey]) -> list[CompatGroup]:
     """The groups that are meant, by index, whatever the order in which they are wanted."""
     names = {one.name for one in wanted if one.name}
     indexes = {one.index for one in wanted if not one.name}
@@ -138,7 +138,7 @@ def _named(groups: list[Group], wanted: Sequence[GroupKey]) -> list[Group]:
 
 
 def _split(
-    visible: list[Group], statuses: Sequence[ClusterStatus]
+    visible: list[CompatGroup], statuses: Sequence[ClusterStatus]
 ) -> tuple[list[ClusterStatus], list[ClusterStatus]]:
     """Statuses of visible clusters and the removed ones, in their order."""
     members = {cluster for group in visible for cluster in group.clusters}
@@ -149,9 +149,9 @@ def _split(
 class _Scene(msgspec.Struct, frozen=True):
     """What a rule reads."""
 
-    strategy: Strategy
-    visible: list[Group]
-    mandatory: list[Group]
+    strategy: CompatStrategy
+    visible: list[CompatGroup]
+    mandatory: list[CompatGroup]
     current: list[ClusterStatus]
     deadline: Duration
     now: Instant
@@ -159,7 +159,7 @@ class _Scene(msgspec.Struct, frozen=True):
     def draft(self, soak: Duration) -> "_Draft":
         return _Draft(soak, self.deadline, self.now)
 
-    def rest(self) -> list[Group]:
+    def rest(self) -> list[CompatGroup]:
         """What is visible and not mandatory."""
         mandatory = {group.key for group in self.mandatory}
         return [group for group in self.visible if group.key not in mandatory]
@@ -252,7 +252,7 @@ def _mandatory(scene: _Scene) -> _Draft | None:
 
 
 def _per_cluster(
-    scene: _Scene, groups: list[Group], window: int, failures_max: int, soak: Duration
+    scene: _Scene, groups: list[CompatGroup], window: int, failures_max: int, soak: Duration
 ) -> _Draft:
     """By name: first those with a status, then those without one, until the window is full."""
     draft = scene.draft(soak)
@@ -273,7 +273,7 @@ def _per_cluster(
     return draft
 
 
-def _per_group(scene: _Scene, groups: list[Group], failures_max: int | str) -> _Draft:
+def _per_group(scene: _Scene, groups: list[CompatGroup], failures_max: int | str) -> _Draft:
     """Group by group, until more is in flight, in whatever group, than has failed so far."""
     draft = scene.draft(scene.strategy.soak)
     words = {one.cluster: draft.file(one) for one in scene.current if one.status != TO_APPLY}

@@ -18,10 +18,10 @@ fails again by itself is told once.
 
 from collections.abc import Iterator, Mapping
 
-from tidegate.explain.notice import Due, Happening, Notice
+from tidegate.explain.notice import DueNotices, Notice, NoticeKind
 from tidegate.explain.sentence import opens, sentence
 from tidegate.explain.table import first_shut
-from tidegate.kinds.rollouts.core.course import Mode as Rules
+from tidegate.kinds.rollouts.core.course import CourseMode as Rules
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.strategy import Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -39,42 +39,42 @@ def due(
     world: RolloutWorld,
     plan: RolloutPlan,
     told: Mapping[str, Instant],
-) -> Due:
+) -> DueNotices:
     """What somebody should be told of a rollout, who was told that much already.
 
     `rollout` is how it is remembered once the plan is recorded.
     """
     run = f"{rollout.uid or ''}@{plan.course.revision or ''}/"
     present = {key(run, each, subject): why for each, subject, why in _true_now(world, plan)}
-    started = key(run, Happening.START, "") in told
+    started = key(run, NoticeKind.START, "") in told
     fresh = {
         each: why
         for each, why in present.items()
-        if each not in told and (started or _happening(run, each) is not Happening.DONE)
+        if each not in told and (started or _happening(run, each) is not NoticeKind.DONE)
     }
     retired = tuple(each for each in told if _is_over(each, run, present, plan))
-    return Due(tuple(_notices(name, run, plan, fresh)), retired)
+    return DueNotices(tuple(_notices(name, run, plan, fresh)), retired)
 
 
-def key(run: str, happening: Happening, subject: str) -> str:
+def key(run: str, happening: NoticeKind, subject: str) -> str:
     """What a notice is remembered by."""
     return f"{run}{happening.value}/{subject}"
 
 
 _FAILED = frozenset((State.FAILED, State.TIMED_OUT))
 # What may be told again once it is no longer so.
-_PASSING = (Happening.STOP, Happening.APPROVAL)
+_PASSING = (NoticeKind.STOP, NoticeKind.APPROVAL)
 
-_Truth = tuple[Happening, str, str]
+_Truth = tuple[NoticeKind, str, str]
 
 
 def _true_now(world: RolloutWorld, plan: RolloutPlan) -> Iterator[_Truth]:
     """Everything there is to tell of a plan: the event, its subject, why."""
     if plan.summary is Summary.SUCCEEDED:
-        yield Happening.DONE, "", _standing(plan)
+        yield NoticeKind.DONE, "", _standing(plan)
     elif plan.course.mode is not Rules.SETTLED:
         if plan.started or any(report.tally.touched for report in plan.groups):
-            yield Happening.START, "", _standing(plan)
+            yield NoticeKind.START, "", _standing(plan)
         yield from _stops(plan)
         yield from _failures(world, plan)
         yield from _approvals(plan)
@@ -96,9 +96,9 @@ def _stops(plan: RolloutPlan) -> Iterator[_Truth]:
         shut = (first_shut(option.verdicts) for option in plan.options)
         budget = (each for each in shut if each is not None and each.gate is Gate.BUDGET)
         over = next(budget, None)
-        yield Happening.STOP, "stopped", sentence(over) if over else _standing(plan)
+        yield NoticeKind.STOP, "stopped", sentence(over) if over else _standing(plan)
     elif plan.course.paused:
-        yield Happening.STOP, "paused", "the rollout is paused"
+        yield NoticeKind.STOP, "paused", "the rollout is paused"
 
 
 def _failures(world: RolloutWorld, plan: RolloutPlan) -> Iterator[_Truth]:
@@ -106,7 +106,7 @@ def _failures(world: RolloutWorld, plan: RolloutPlan) -> Iterator[_Truth]:
         counts = not target.ignored and target.status is not Status.Skip and i not in plan.pinned
         shut = first_shut(plan.options[i].verdicts)
         if state in _FAILED and counts and shut is not None:
-            yield Happening.FAILURE, target.name, sentence(shut)
+            yield NoticeKind.FAILURE, target.name, sentence(shut)
 
 
 def _approvals(plan: RolloutPlan) -> Iterator[_Truth]:
@@ -119,7 +119,7 @@ def _approvals(plan: RolloutPlan) -> Iterator[_Truth]:
         shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
         if shut and all(_wants_approval(each) for each in shut):
             for each in shut:
-                yield Happening.APPROVAL, _gate_name(each), f"{sentence(each)}: {opens(each)}"
+                yield NoticeKind.APPROVAL, _gate_name(each), f"{sentence(each)}: {opens(each)}"
 
 
 def _wants_approval(verdict: Verdict) -> bool:
@@ -136,9 +136,9 @@ def _is_over(told: str, run: str, present: Mapping[str, str], plan: RolloutPlan)
     if not told.startswith(run):
         return True  # of an earlier run
     happening = _happening(run, told)
-    if happening is Happening.FAILURE:
+    if happening is NoticeKind.FAILURE:
         return Event.RETRIED in plan.events
-    if happening is Happening.APPROVAL:
+    if happening is NoticeKind.APPROVAL:
         subject = told.removeprefix(f"{run}{happening.value}/")
         return told not in present and not _is_awaited(plan, subject)
     return happening in _PASSING and told not in present
@@ -153,24 +153,24 @@ def _is_awaited(plan: RolloutPlan, subject: str) -> bool:
     )
 
 
-def _happening(run: str, told: str) -> Happening | None:
+def _happening(run: str, told: str) -> NoticeKind | None:
     word = told.removeprefix(run).partition("/")[0]
-    return next((each for each in Happening if each.value == word), None)
+    return next((each for each in NoticeKind if each.value == word), None)
 
 
 def _notices(name: str, run: str, plan: RolloutPlan, fresh: Mapping[str, str]) -> Iterator[Notice]:
     """Failures that are found together are told together; anything else by itself."""
     revision = plan.course.revision or ""
-    failures = [each for each in fresh if _happening(run, each) is Happening.FAILURE]
+    failures = [each for each in fresh if _happening(run, each) is NoticeKind.FAILURE]
     for each, why in fresh.items():
         happening = _happening(run, each)
-        if happening is None or happening is Happening.FAILURE:
+        if happening is None or happening is NoticeKind.FAILURE:
             continue
         subject = each.removeprefix(f"{run}{happening.value}/")
         yield Notice(name, happening, revision, (subject,) if subject else (), why, (each,))
     if failures:
-        head = f"{run}{Happening.FAILURE.value}/"
+        head = f"{run}{NoticeKind.FAILURE.value}/"
         subjects = tuple(each.removeprefix(head) for each in failures)
         first = f"{subjects[0]} {fresh[failures[0]]}"
         more = f", and {len(subjects) - 1} more" if len(subjects) > 1 else ""
-        yield Notice(name, Happening.FAILURE, revision, subjects, first + more, tuple(failures))
+        yield Notice(name, NoticeKind.FAILURE, revision, subjects, first + more, tuple(failures))

@@ -18,7 +18,7 @@ from tidegate.model.target import Target
 from tidegate.model.time import Instant
 
 
-class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
+class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
     """What somebody wants: a revision, rolled out over groups by a strategy."""
 
     strategy: Strategy
@@ -45,7 +45,7 @@ class Declared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=Tr
         return any(target in group.clusters for group in self.groups)
 
 
-class Observed(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=True):
+class TargetsObserved(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=True):
     """What targets report, where it differs from before."""
 
     reports: tuple[Target, ...] = ()
@@ -70,14 +70,14 @@ class Observed(Fact, frozen=True, tag="observed", kw_only=True, omit_defaults=Tr
             return super().line_of(target, gate)
         reports = tuple(each for each in self.reports if each.name == target)
         gone = tuple(name for name in self.gone if name == target)
-        return Observed(reports=reports, gone=gone, complete=self.complete).line()
+        return TargetsObserved(reports=reports, gone=gone, complete=self.complete).line()
 
     def names(self, target: str) -> bool:
         """Whether a target reports, or is gone."""
         return target in self.gone or any(report.name == target for report in self.reports)
 
 
-class Task(msgspec.Struct, frozen=True, omit_defaults=True):
+class RolloutTask(msgspec.Struct, frozen=True, omit_defaults=True):
     """An action with its key: done twice under one key, it is done once."""
 
     key: str
@@ -92,7 +92,7 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.target
 
 
-class Stand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class TargetStanding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where a target stands with its gates: what counts as the same verdict."""
 
     target: str
@@ -105,8 +105,8 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
     now: Instant
     mode: Mode
     summary: Summary
-    tasks: tuple[Task, ...] = ()
-    changed: tuple[Stand, ...] = ()
+    tasks: tuple[RolloutTask, ...] = ()
+    changed: tuple[TargetStanding, ...] = ()
     events: tuple[Event, ...] = ()
     # The rollout as it is remembered from here on.
     rollout: Rollout = Rollout()
@@ -162,4 +162,4 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
         return any(verdict[0] == gate for stand in stands for verdict in stand.verdicts)
 
 
-register(Declared, Observed, Decided)
+register(RolloutDeclared, TargetsObserved, Decided)

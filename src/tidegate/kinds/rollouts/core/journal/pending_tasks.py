@@ -5,8 +5,8 @@ A task that failed is tried again under its key, after a pause that doubles; it 
 
 from collections.abc import Sequence
 
-from tidegate.kinds.rollouts.core.journal.facts import Task
-from tidegate.kinds.rollouts.core.journal.state import Pending, RolloutState
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
+from tidegate.kinds.rollouts.core.journal.state import PendingTask, RolloutState
 from tidegate.model.plan import ChangeKind
 from tidegate.model.removal import why_kept
 from tidegate.model.time import SECOND, Duration, Instant
@@ -18,13 +18,13 @@ RETRY_MAX = Duration(300 * SECOND)
 UNTRIED_MAX = Duration(300 * SECOND)
 
 
-def due_tasks(state: RolloutState, now: Instant) -> list[Task]:
+def due_tasks(state: RolloutState, now: Instant) -> list[RolloutTask]:
     """Tasks without an outcome whose time to be tried has come, in the order of their targets."""
     names = sorted(state.pending)
     return [state.pending[name].task for name in names if retry_at(state.pending[name]) <= now]
 
 
-def retry_at(one: Pending) -> Instant:
+def retry_at(one: PendingTask) -> Instant:
     """When a pending task is to be tried next."""
     if one.tried_at is None:
         return one.at
@@ -37,14 +37,14 @@ def next_retry(state: RolloutState) -> Instant | None:
     return min((retry_at(one) for one in state.pending.values()), default=None)
 
 
-def overdue_tasks(state: RolloutState, now: Instant) -> list[Task]:
+def overdue_tasks(state: RolloutState, now: Instant) -> list[RolloutTask]:
     """Tasks that were never tried, from too long ago to be carried out unseen."""
     return [
         one.task for one in state.pending.values() if one.tries == 0 and now - one.at > UNTRIED_MAX
     ]
 
 
-def unwanted(state: RolloutState, task: Task) -> str:
+def unwanted(state: RolloutState, task: RolloutTask) -> str:
     """Why a task is no longer wanted; empty: it is."""
     known = state.pending.get(task.target)
     if known is None or known.task.key != task.key:
@@ -61,7 +61,9 @@ def _is_member(state: RolloutState, target: str) -> bool:
     return any(target in group.clusters for group in groups)
 
 
-def withheld_removals(state: RolloutState, tasks: Sequence[Task], allowed: bool) -> dict[str, str]:
+def withheld_removals(
+    state: RolloutState, tasks: Sequence[RolloutTask], allowed: bool
+) -> dict[str, str]:
     """Why removals are put off, by key: too many at once, or from a partial or empty reading."""
     removals = [task for task in tasks if task.change.kind is ChangeKind.REMOVE]
     if not removals:

@@ -12,7 +12,7 @@ from tidegate.journal.facts import Bound, Mode
 from tidegate.journal.keys import task_key
 from tidegate.kinds.rollouts.core.brakes import PURPOSES
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand, Task
+from tidegate.kinds.rollouts.core.journal.facts import Decided, RolloutTask, TargetStanding
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.remember import forgotten, remember
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -61,16 +61,16 @@ def bound(state: RolloutState, world: RolloutWorld) -> Bound | None:
     return None if world.brakes == state.brakes else Bound(brakes=world.brakes)
 
 
-def _task(partition: str, seq: int, plan: RolloutPlan, action: Action) -> Task:
+def _task(partition: str, seq: int, plan: RolloutPlan, action: Action) -> RolloutTask:
     purpose = _PURPOSES.get(action.change.kind, PURPOSES[plan.course.mode])
     key = task_key(partition, str(seq), action.target)
-    return Task(key, action.target, action.change, purpose)
+    return RolloutTask(key, action.target, action.change, purpose)
 
 
 _PURPOSES = {ChangeKind.RETURN: Purpose.RETURN, ChangeKind.REMOVE: Purpose.REMOVE}
 
 
-def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[Stand]:
+def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[TargetStanding]:
     """Where every target stands, over all its options."""
     known: dict[int, Verdicts] = {}
     names = [target.name for target in world.targets + world.departed]
@@ -82,14 +82,14 @@ def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[Stand]:
             marks = known[id(verdicts)] = tuple([_mark(each) for each in verdicts])
         before = by_target.get(i)
         by_target[i] = marks if before is None else before + marks
-    return [Stand(names[i], marks) for i, marks in by_target.items()]
+    return [TargetStanding(names[i], marks) for i, marks in by_target.items()]
 
 
 def _mark(verdict: Verdict) -> tuple[str, str, str, Instant | None]:
     return (verdict.gate.value, verdict.outcome.value, verdict.reason.value, verdict.until)
 
 
-def digest(stands: Iterable[Stand], tasks: Iterable[Task]) -> str:
+def digest(stands: Iterable[TargetStanding], tasks: Iterable[RolloutTask]) -> str:
     """One number for a whole plan: two plans that decide and explain the same have the same."""
     texts: dict[int, str] = {}  # what many share is written out once
     said: list[str] = []

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.facts import Folded
-from tidegate.journal.replay import Difference, Replayed
+from tidegate.journal.replay import DecisionDifference, Replayed
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.tree import find_target, target_tree
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand
+from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetStanding
 from tidegate.kinds.rollouts.core.journal.record import digest, stands_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Change, ChangeKind
 
 
-def replay(entries: Iterable[Entry], state: RolloutState | None = None) -> Iterator[Replayed]:
+def replay(
+    entries: Iterable[JournalEntry], state: RolloutState | None = None
+) -> Iterator[Replayed]:
     """Take every recorded decision again, in order."""
     known = state is not None
     state = state if state is not None else RolloutState()
@@ -37,12 +39,12 @@ def replay(entries: Iterable[Entry], state: RolloutState | None = None) -> Itera
 
 
 def _difference(
-    before: dict[str, Stand],
+    before: dict[str, TargetStanding],
     state: RolloutState,
     world: RolloutWorld,
     plan: RolloutPlan,
     fact: Decided,
-) -> Difference | None:
+) -> DecisionDifference | None:
     stands = list(stands_of(world, plan))
     changes = {(action.target, action.change) for action in plan.actions}
     if digest(stands, fact.tasks) == fact.digest and changes == {
@@ -55,18 +57,18 @@ def _difference(
             then = tuple(_line(mark) for mark in known.verdicts) if known else ("not known",)
             position = find_target(world, stand.target)
             tree = target_tree(world, plan, position, fact.now) if position is not None else []
-            return Difference(stand.target, then, tuple(tree))
+            return DecisionDifference(stand.target, then, tuple(tree))
     return _odd_task(fact, changes)
 
 
-def _odd_task(fact: Decided, changes: set[tuple[str, Change]]) -> Difference:
+def _odd_task(fact: Decided, changes: set[tuple[str, Change]]) -> DecisionDifference:
     """The verdicts are equal, but something else is done: name the first such task."""
     then = {(task.target, task.change) for task in fact.tasks}
     odd = sorted({str(target) for target, _ in then ^ changes})
     name = odd[0] if odd else "the rollout"
     was = any(target == name for target, _ in then)
     word = {True: f"{ChangeKind.APPLY.value} or return", False: "nothing"}
-    return Difference(name, (word[was],), (word[not was],))
+    return DecisionDifference(name, (word[was],), (word[not was],))
 
 
 def _line(mark: tuple[str, str, str, object]) -> str:

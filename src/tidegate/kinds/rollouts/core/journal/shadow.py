@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tidegate.journal.chain import Entry
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
+from tidegate.journal.chain import JournalEntry
+from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetsObserved
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.model.target import Status, Target
 from tidegate.model.time import Instant
@@ -18,7 +18,7 @@ from tidegate.model.time import Instant
 _STARTED = frozenset((Status.Progressing, Status.Succeeded, Status.Failed, Status.TimeOut))
 
 
-class Compared(msgspec.Struct, frozen=True):
+class ShadowComparison(msgspec.Struct, frozen=True):
     """One decision of the existing system, beside ours."""
 
     target: str
@@ -30,22 +30,22 @@ class Compared(msgspec.Struct, frozen=True):
 class Shadow(msgspec.Struct, frozen=True):
     """What a period of shadowing shows."""
 
-    compared: tuple[Compared, ...]
+    compared: tuple[ShadowComparison, ...]
     # Targets we would have started that nobody started, and since when.
     ours_only: dict[str, Instant]
     began_at: Instant | None = None
     ended_at: Instant | None = None
 
     @property
-    def differ(self) -> tuple[Compared, ...]:
+    def differ(self) -> tuple[ShadowComparison, ...]:
         """The decisions in which the two part ways."""
         return tuple(each for each in self.compared if each.shut)
 
 
-def shadow(entries: Iterable[Entry]) -> Shadow:
+def shadow(entries: Iterable[JournalEntry]) -> Shadow:
     """Compare a partition's observations with what was decided before each of them."""
     state = RolloutState()
-    compared: list[Compared] = []
+    compared: list[ShadowComparison] = []
     would: dict[str, Instant] = {}
     began: Instant | None = None
     ended: Instant | None = None
@@ -53,11 +53,13 @@ def shadow(entries: Iterable[Entry]) -> Shadow:
         fact = entry.fact()
         began = entry.at if began is None else began
         ended = entry.at
-        if isinstance(fact, Observed):
+        if isinstance(fact, TargetsObserved):
             for report in fact.reports:
                 if _is_start(state, report):
                     would.pop(report.name, None)
-                    compared.append(Compared(report.name, entry.at, _shut(state, report.name)))
+                    compared.append(
+                        ShadowComparison(report.name, entry.at, _shut(state, report.name))
+                    )
         elif isinstance(fact, Decided):
             would = {task.target: would.get(task.target, entry.at) for task in fact.tasks}
         state = fold(state, entry.at, fact, entry.actor)

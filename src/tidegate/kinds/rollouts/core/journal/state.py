@@ -18,8 +18,14 @@ from tidegate.gates.pin import Pin
 from tidegate.gates.scope import Scope
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, Outcome, Told, Verb
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand, Task
+from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, TaskOutcome, Told, Verb
+from tidegate.kinds.rollouts.core.journal.facts import (
+    Decided,
+    RolloutDeclared,
+    RolloutTask,
+    TargetsObserved,
+    TargetStanding,
+)
 from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld, build_world
@@ -32,10 +38,10 @@ from tidegate.model.time import Instant
 DECLARED = "the bundle"
 
 
-class Pending(msgspec.Struct, frozen=True):
+class PendingTask(msgspec.Struct, frozen=True):
     """A task without an outcome: when it was decided, and how trying it went."""
 
-    task: Task
+    task: RolloutTask
     at: Instant
     tries: int = 0
     tried_at: Instant | None = None
@@ -45,15 +51,15 @@ class Pending(msgspec.Struct, frozen=True):
 class RolloutState(msgspec.Struct):
     """What is known of one rollout. Mutable: a fold over many facts makes one, not many."""
 
-    declared: Declared | None = None
+    declared: RolloutDeclared | None = None
     reports: dict[str, Target] = {}
     complete: bool = True
     rollout: Rollout = Rollout()
     # Decided and without an outcome, by target.
-    pending: dict[str, Pending] = {}
+    pending: dict[str, PendingTask] = {}
     # Reports up to this moment are void: a retry was taken up.
     void: dict[str, Instant] = {}
-    stands: dict[str, Stand] = {}
+    stands: dict[str, TargetStanding] = {}
     summary: Summary = Summary.WAITING
     recheck_at: Instant | None = None
     decided_at: Instant | None = None
@@ -80,11 +86,11 @@ def fold(state: RolloutState, at: Instant, fact: Fact, actor: str) -> RolloutSta
     return state
 
 
-def _declared(state: RolloutState, _: Instant, fact: Declared) -> None:
+def _declared(state: RolloutState, _: Instant, fact: RolloutDeclared) -> None:
     state.declared = fact
 
 
-def _observed(state: RolloutState, _: Instant, fact: Observed) -> None:
+def _observed(state: RolloutState, _: Instant, fact: TargetsObserved) -> None:
     state.complete = fact.complete
     for name in fact.gone:
         state.reports.pop(name, None)
@@ -98,7 +104,7 @@ def _observed(state: RolloutState, _: Instant, fact: Observed) -> None:
             del state.pending[report.name]
 
 
-def _speaks_of(report: Target, task: Task) -> bool:
+def _speaks_of(report: Target, task: RolloutTask) -> bool:
     """Whether a target itself says what came of a task: it has it, whoever lost the answer."""
     if report.status in (Status.ToApply, Status.NewCluster):
         return False
@@ -144,7 +150,7 @@ def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
         state.void[name] = at if known is None or known.since is None else known.since
     if fact.mode is Mode.ACT:
         for task in fact.tasks:
-            state.pending[task.target] = Pending(task, at)
+            state.pending[task.target] = PendingTask(task, at)
 
 
 def _acted(state: RolloutState, at: Instant, fact: Acted) -> None:
@@ -152,16 +158,16 @@ def _acted(state: RolloutState, at: Instant, fact: Acted) -> None:
     known = state.pending.get(fact.target)
     if known is None or known.task.key != fact.key:
         return
-    if fact.outcome is Outcome.FAILED:
-        again = Pending(known.task, known.at, known.tries + 1, at, fact.detail)
+    if fact.outcome is TaskOutcome.FAILED:
+        again = PendingTask(known.task, known.at, known.tries + 1, at, fact.detail)
         state.pending[fact.target] = again
         return
     del state.pending[fact.target]
-    if fact.outcome is Outcome.DONE:
+    if fact.outcome is TaskOutcome.DONE:
         _done(state, at, known.task)
 
 
-def _done(state: RolloutState, at: Instant, task: Task) -> None:
+def _done(state: RolloutState, at: Instant, task: RolloutTask) -> None:
     """It was applied: until the target reports itself, it is in flight on that revision."""
     if task.change.kind is ChangeKind.REMOVE:
         state.reports.pop(task.target, None)
@@ -176,8 +182,8 @@ def _done(state: RolloutState, at: Instant, task: Task) -> None:
 
 
 _STEPS: dict[type, Callable[[RolloutState, Instant, Fact], None]] = {
-    Declared: _declared,  # type: ignore[dict-item]
-    Observed: _observed,  # type: ignore[dict-item]
+    RolloutDeclared: _declared,  # type: ignore[dict-item]
+    TargetsObserved: _observed,  # type: ignore[dict-item]
     Bound: _bound,  # type: ignore[dict-item]
     Told: _told,  # type: ignore[dict-item]
     Decided: _decided,  # type: ignore[dict-item]
@@ -245,7 +251,7 @@ def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
     )
 
 
-def _with_pins(brakes: Brakes | None, declared: Declared) -> Brakes | None:
+def _with_pins(brakes: Brakes | None, declared: RolloutDeclared) -> Brakes | None:
     """The brakes, and the pins that are declared with the rollout itself."""
     if not declared.pinned:
         return brakes
@@ -260,7 +266,7 @@ def _with_pins(brakes: Brakes | None, declared: Declared) -> Brakes | None:
 
 
 def _concerning(
-    brakes: Brakes | None, declared: Declared, reports: dict[str, Target]
+    brakes: Brakes | None, declared: RolloutDeclared, reports: dict[str, Target]
 ) -> Brakes | None:
     """The brakes that concern this rollout: others must not fill its journal."""
     if brakes is None:

@@ -5,21 +5,21 @@ Targets that failed are back by then, so that no gate has them to say any more.
 
 from collections.abc import Iterable
 
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.facts import Asked, Verb
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
+from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetsObserved
 from tidegate.model.plan import Event
 from tidegate.model.target import Status
 from tidegate.model.time import format_second
 
 
-def stopped_by(entries: Iterable[Entry]) -> str:
+def stopped_by(entries: Iterable[JournalEntry]) -> str:
     """The failures or the person that ended a rollout; empty: not known."""
     failed: dict[str, str] = {}
     told = ""
     for entry in entries:
         fact = entry.fact()
-        if isinstance(fact, Observed):
+        if isinstance(fact, TargetsObserved):
             for each in fact.reports:
                 failed.pop(each.name, None)
                 if each.status in (Status.Failed, Status.TimeOut):

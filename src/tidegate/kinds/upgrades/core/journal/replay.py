@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 
 from tidegate.explain.sentence import sentence
-from tidegate.journal.chain import Entry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.facts import Folded
-from tidegate.journal.replay import Difference, Replayed
+from tidegate.journal.replay import DecisionDifference, Replayed
 from tidegate.kinds.upgrades.core.history import History
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned, Standpoint, Surveyed
 from tidegate.kinds.upgrades.core.journal.made import (
@@ -44,7 +44,7 @@ Others = Callable[[tuple[str, ...], Instant], Mapping[str, UpgradeState]]
 Plans = tuple[UpgradePlan, UpgradePlan]
 
 
-def known(entries: Iterable[Entry]) -> Iterator[Entry]:
+def known(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
     """The entries from which on there is a state: the first, or the first that holds one."""
     begun = False
     for entry in entries:
@@ -53,7 +53,7 @@ def known(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield entry
 
 
-def replay(entries: Iterable[Entry], others: Others) -> Iterator[Replayed]:
+def replay(entries: Iterable[JournalEntry], others: Others) -> Iterator[Replayed]:
     """Take every recorded decision again, in order."""
     state = UpgradeState()
     for entry in known(entries):
@@ -101,13 +101,15 @@ def _world(
     return msgspec.structs.replace(world, kept={**kept, f"{org.env}/{org.id}": mine})
 
 
-def _difference(state: UpgradeState, stands: list[Standpoint], fact: Planned) -> Difference:
+def _difference(state: UpgradeState, stands: list[Standpoint], fact: Planned) -> DecisionDifference:
     then = state.stands | {each.target: each for each in fact.changed}
     for each in stands:
         if then.get(each.target) != each:
             name = state.clusters[each.target].name if each.target in state.clusters else "?"
-            return Difference(name, _lines(then.get(each.target)), _lines(each))
-    return Difference("the organisation", _jobs(fact.tasks), ("something else is asked for",))
+            return DecisionDifference(name, _lines(then.get(each.target)), _lines(each))
+    return DecisionDifference(
+        "the organisation", _jobs(fact.tasks), ("something else is asked for",)
+    )
 
 
 def _lines(stand: Standpoint | None) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ class Compared(msgspec.Struct, frozen=True):
         return tuple(each for each in self.wanted if not each.is_equal)
 
 
-def compare(entries: Iterable[Entry], others: Others) -> Compared:
+def compare(entries: Iterable[JournalEntry], others: Others) -> Compared:
     """Decide every look by both rules, theirs with what they would have kept since the first.
 
     What is asked for goes on being asked for until it is there; what both ask for, one of them

@@ -15,7 +15,7 @@ from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, Outcome, Told, Verb
+from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, TaskOutcome, Told, Verb
 from tidegate.kinds.upgrades.core.history import History, Minima
 from tidegate.kinds.upgrades.core.journal.facts import (
     Glimpse,
@@ -155,8 +155,10 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
         return
     what = what_of(job.change)
     # What nobody answered may have been done all the same.
-    perhaps = fact.outcome is Outcome.FAILED and not fact.refused and job.change.doing in _STARTS
-    if fact.outcome is Outcome.DONE or perhaps:
+    perhaps = (
+        fact.outcome is TaskOutcome.FAILED and not fact.refused and job.change.doing in _STARTS
+    )
+    if fact.outcome is TaskOutcome.DONE or perhaps:
         state.done_at[job.target] = at
         cluster = state.clusters.get(job.target)
         if cluster is not None:

@@ -1,6 +1,6 @@
 """What is said of organisations that are served by the existing service's rules."""
 
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 
 
 class LegacyReason(Reason):
@@ -11,6 +11,6 @@ class LegacyReason(Reason):
         Gate.RULES,
         Outcome.WAIT,
         "the existing service's rules ask for nothing: {said}",
-        (("said", Kind.NAME),),
+        (("said", FactFormat.NAME),),
         "those rules ask for something, or its organisation is served by ours",
     )

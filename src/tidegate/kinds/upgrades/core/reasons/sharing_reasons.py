@@ -1,8 +1,13 @@
 """What is said of mutexes that clusters of a sector share, where it has a limit."""
 
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 
-_SHARED = (("mutex", Kind.NAME), ("used", Kind.COUNT), ("limit", Kind.COUNT), ("sector", Kind.NAME))
+_SHARED = (
+    ("mutex", FactFormat.NAME),
+    ("used", FactFormat.COUNT),
+    ("limit", FactFormat.COUNT),
+    ("sector", FactFormat.NAME),
+)
 
 
 class SharingReason(Reason):
@@ -18,6 +23,6 @@ class SharingReason(Reason):
         Gate.MUTEX,
         Outcome.WAIT,
         "mutex {mutex}: {used} of {limit} in sector {sector} have it ({clusters})",
-        (*_SHARED, ("clusters", Kind.NAMES)),
+        (*_SHARED, ("clusters", FactFormat.NAMES)),
         "one of them is done, its node pools included",
     )

@@ -4,9 +4,9 @@ Those about a version for it are in version_reasons.py.
 Whoever reads them owns a cluster and its labels, and may know nothing of this service.
 """
 
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 
-_C, _N, _NS, _I = Kind.COUNT, Kind.NAME, Kind.NAMES, Kind.INSTANT
+_C, _N, _NS, _I = FactFormat.COUNT, FactFormat.NAME, FactFormat.NAMES, FactFormat.INSTANT
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
 

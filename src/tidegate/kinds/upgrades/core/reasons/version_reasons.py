@@ -1,8 +1,8 @@
 """The reasons of upgrades that are about a version: blocks, soak, sectors, agreements, refusals."""
 
-from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
 
-_C, _N, _NS = Kind.COUNT, Kind.NAME, Kind.NAMES
+_C, _N, _NS = FactFormat.COUNT, FactFormat.NAME, FactFormat.NAMES
 _PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
 
 

@@ -11,9 +11,9 @@ import msgspec
 
 from tidegate.gates.ask import Ask, Purpose, moments, say
 from tidegate.gates.brakes import LISTS, Brakes, Coverage, Coverages
-from tidegate.gates.claims import Claim, Holder
+from tidegate.gates.claims import Claim, ClaimHolder
 from tidegate.gates.scope import KindOfChange
-from tidegate.gates.shared import Ledger
+from tidegate.gates.shared import ShareLedger
 from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, brake_labels
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
@@ -43,7 +43,7 @@ class Braking:
             for _, member in pairs
             if not self._is_idle and member.standing.occupies
         ]
-        self._shared = Ledger(self._brakes, self._covers.values(), exposed)
+        self._shared = ShareLedger(self._brakes, self._covers.values(), exposed)
 
     def verdicts(
         self, member: Member, version: str, starts_at: Instant | None
@@ -122,6 +122,6 @@ class Braking:
         for at, member in placed:
             self._covers[member.cluster.uuid] = coverages[at].of(member.cluster.name)
 
-    def _holder(self, member: Member) -> Holder:
+    def _holder(self, member: Member) -> ClaimHolder:
         name = self._names[member.cluster.uuid]
-        return Holder(target=name, by=_BY, failed=member.standing.is_stuck)
+        return ClaimHolder(target=name, by=_BY, failed=member.standing.is_stuck)
