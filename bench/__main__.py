@@ -65,7 +65,7 @@ def main() -> None:
     options = _options()
     effort = QUICK if options.quick else FULL
     names = options.only or list(SECTIONS)
-    # What was imported is nobody's to collect; it would only slow the collections between rounds.
+    # Imported modules are never garbage; collecting them would only slow the rounds.
     gc.collect()
     gc.freeze()
     print(f"{_machine()}\n\n{LEGEND}")
@@ -94,7 +94,7 @@ def _options() -> argparse.Namespace:
 
 
 def _machine() -> str:
-    """What a reader needs to judge absolute figures; no more of the machine is told."""
+    """What a reader needs to judge absolute figures; no more of the machine is shown."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return f"{python}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 

@@ -3,7 +3,7 @@
 *one* changes one file, *tenth* the files that hold a ref, a tenth of all. Both sides start from a
 bare repository and end with a branch in it. The peer does what a script does: a working tree, `git
 grep`, the files written, `git commit -a`, the working tree removed. Ours has no working tree. CPU
-time is that of this process and of every git that it started; WALL is what somebody waits.
+time is that of this process and of every git that it started; WALL is what a user waits.
 """
 
 import shutil
@@ -73,7 +73,7 @@ def bare_repository(folder: Path, size: int, more: Mapping[str, str] | None = No
     git(work, "add", "-A")
     git(work, *_WHO, "commit", "-q", "-m", "first")
     git(folder, "clone", "-q", "--bare", str(work), str(bare))
-    # Nobody is measured with another's cleaning up.
+    # No measurement includes the clean-up of another.
     for name, value in (("gc.auto", "0"), ("user.name", "b"), ("user.email", "b@example.com")):
         git(bare, "config", name, value)
     git(bare, "remote", "remove", "origin")
@@ -86,7 +86,7 @@ def _measured(bare: Path, size: int, change: str, rounds: int) -> Row:
     text, numbers = TEXTS[change], counting()
     for _ in range(PASSES * rounds):
         for name, work in (("peer", _peer), ("ours", _ours)):
-            # No two rounds make the same, so nobody finds it there.
+            # No two rounds make the same change, so none finds it done.
             new = f"{change}-{name}-{next(numbers)}"
             took = spent(lambda work=work, new=new: work(bare, text, new))  # type: ignore[misc]
             known = best.get(name, took)

@@ -6,7 +6,7 @@ server adds by itself. PLAN renders and compares, as `tidegate plan` does after 
 clusters.
 
 There is no peer to be had in Python: the existing manager renders through two other programs. The
-floor is what nobody can do without, encoding the same manifests as JSON by the fastest encoder
+floor is the least any manager must do, encoding the same manifests as JSON by the fastest encoder
 there is; RATIO is all of the work over that.
 """
 
@@ -152,7 +152,7 @@ def _live(pieces: Iterable[Piece], estate: Estate) -> Iterable[FoundObject]:
 
 
 def _with_defaults(manifest: Manifest) -> dict[str, Any]:
-    """A manifest as a server gives it back: a document of its own, with what nobody wrote."""
+    """A manifest as a server gives it back: a document of its own, with the server's defaults."""
     live: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(manifest))
     live["metadata"] |= {"uid": "0", "resourceVersion": "1", "generation": 1}
     live["status"] = {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1}

@@ -2,10 +2,10 @@
 
 `cluster-0000000` and on, cut in name order into ten groups. A strategy and a stage make a scenario:
 
-    fresh   nobody has a status
+    fresh   no target has a status
     half    the first half has one: Succeeded a day ago, its last tenth Progressing for a minute
-    done    everybody Succeeded a day ago
-    apart   everybody Progressing, each since an instant of its own: no verdict can be shared
+    done    every target Succeeded a day ago
+    apart   every target Progressing, each since an instant of its own: no verdict can be shared
 
 Of 1,000 targets, half way: 0 to 449 succeeded, 450 to 499 are in flight, 500 to 999 were never
 touched. `apart` is the worst case for memory; the peer does not know it.
@@ -38,8 +38,8 @@ IN_FLIGHT_AT = Instant(NOW - parse_duration("1m"))
 
 LEGEND = """\
 PerGroup is ProgressivePerGroup, ProgMand is Progressive with a mandatory group, Manual is
-ManualPerGroup with half of the groups approved. fresh: nobody has a status. half: 45 % done,
-5 % in flight. done: everybody. apart: everybody in flight, each since an instant of its own.
+ManualPerGroup with half of the groups approved. fresh: no target has a status. half: 45 % done,
+5 % in flight. done: all. apart: all in flight, each since an instant of its own.
 Times are CPU time, the best of several rounds."""
 
 STAGES = ("fresh", "half", "done")
@@ -76,7 +76,7 @@ COMPAT_STRATEGIES = {
     ),
 }
 
-# Somebody let the first half of the groups in; only ManualPerGroup asks.
+# The first half of the groups is approved; only ManualPerGroup asks.
 _ROLLOUT = Rollout(approvals=Approvals(frozenset(f"group-{i}" for i in range(GROUPS // 2))))
 
 

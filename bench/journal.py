@@ -136,7 +136,7 @@ def _verify(store: Archive, partition: str) -> None:
 
 @contextmanager
 def _server(say: Callable[[str], None]) -> Iterator[str | None]:
-    """A PostgreSQL of our own; None where its wheel is not installed, and `say` is told."""
+    """A PostgreSQL of our own; None where its wheel is not installed, which `say` reports."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -63,7 +63,7 @@ async def _measure(plane: ControlPlane, size: int, say: Callable[[str], None]) -
     best: dict[str, tuple[float, float]] = {}
     async with _bare(plane) as bare, _ours(plane) as ours:
         clients = {"aiohttp": bare, "tidegate": ours}
-        # Everybody warms up untimed.
+        # Every client warms up untimed.
         for client in clients.values():
             await client(_documents(await asyncio.to_thread(plane.namespace), SLICE))
         for number in range(PASSES):

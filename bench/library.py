@@ -30,7 +30,7 @@ class Timing(msgspec.Struct, frozen=True, rename={"cpu_ms": "cpuMs", "to_rollout
 
 
 def build_peer(say: Callable[[str], None]) -> Path | None:
-    """The peer's binary; None where it cannot be had, and `say` is told why."""
+    """The peer's binary; None where it is not available; `say` reports why."""
     go = shutil.which("go")
     if go is None:
         say("no Go on this machine: the peer's figures are the recorded ones")
@@ -58,7 +58,7 @@ def build_peer(say: Callable[[str], None]) -> Path | None:
 def run_peer(
     binary: Path, say: Callable[[str], None], scenario: str, size: int, rounds: int
 ) -> Timing | None:
-    """One scenario by the peer, in a process of its own; None if it fails, and `say` is told."""
+    """One scenario by the peer, in a process of its own; None if it fails; `say` reports it."""
     arguments = ["-scenario", scenario, "-clusters", str(size), "-repeat", str(rounds)]
     try:
         done = subprocess.run(

@@ -3,12 +3,12 @@
 Every rollout goes through ten groups of ten; a change takes three to six seconds and soaks for one.
 Rollouts begin 107 ms apart, so that no two go on in step though changes take whole seconds; in the
 last row all begin at once: a thousand actions fall due in one second. Two processes beside this
-one: the fleet, which keeps its own record of what it was told and when, and one worker on SQLite,
+one: the fleet, which keeps its own record of what it was sent and when, and one worker on SQLite,
 synced to disk. From the fleet's record alone:
 
     latency    from the moment the last target of a group had soaked to the moment the last target
-               of the next group was told: what we add to a wave, all of its actions included
-    makespan   from the first target told to the last one soaked, beside the least it could take:
+               of the next group got its task: what we add to a wave, all of its actions included
+    makespan   from the first task sent to the last target soaked, beside the least it could take:
                the slowest change of every group and its soak, one after the other
 
 KubeFleet publishes, for 1,000 staged update runs, minutes of added time a stage and 8 GB.
@@ -117,7 +117,7 @@ def _measure(size: int, every_ms: int, folder: Path) -> Row:
 
 
 async def _live(address: str, size: int) -> tuple[list[Carried], dict[str, Observation]]:
-    """Wait until everybody was told and has it; what the fleet knows then."""
+    """Wait until every target has the change; what the fleet reports then."""
     remote = remote_fleet(address)
     wanted, deadline = size * GROUPS * PER_GROUP, time.monotonic() + PATIENCE_S
     try:

@@ -95,7 +95,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
 
 
 async def _live(path: str, rollouts: int) -> None:
-    """Let so many rollouts live through their first groups, all the way through the engine."""
+    """Run so many rollouts through their first groups with the whole engine."""
     store, clock = open_store(path), _Clock()
     fleet = SimulatedFleet(clock)
     kind = RolloutKind(fleet)

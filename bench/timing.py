@@ -1,9 +1,9 @@
 """CPU time and new memory of a piece of work, so that a busy machine disturbs little.
 
 CPU time, because other work on the machine stretches wall time and hardly CPU time; the best of
-several rounds, because noise only ever adds. Before each round garbage is collected, so that nobody
-pays for what was made before; during it the collector runs as it does in production. The result is
-let go after the clock has stopped. The Go peer times itself in the same way.
+several rounds, because noise only ever adds. Before each round garbage is collected, so that no
+round pays for what was made before; during it the collector runs as it does in production. The
+result is let go after the clock has stopped. The Go peer times itself in the same way.
 
 A busy machine also slows down and speeds up by the minute, by half and more. So a table is gone
 through twice, with all sizes of a row one after the other, and the better figure counts.

@@ -7,7 +7,7 @@ and writes the answer, all sentences included; a *scrape* makes the lines of all
 *full* is the same fleet with one mutex and limits that are reached, so that thousands wait for each
 other; *add-ons* the same with one add-on a cluster. Beside them stands what the predecessor takes
 for a fleet of that size, as it was recorded, on another machine: read it as an order of magnitude.
-Nobody recorded 50,000: it shows how ours grows.
+There is no record for 50,000: it shows how ours grows.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ class Row(msgspec.Struct, frozen=True):
     clusters: int
     way: str
     ms: float
-    # What the predecessor took, over what this takes; None: nobody knows.
+    # What the predecessor took, over what this takes; None: not known.
     ratio: float | None
 
 

@@ -69,7 +69,7 @@ def warn(text: str) -> None:
 
 def open_store(database: str, *, writes: bool = True) -> Archive:
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
-    # Whoever needs no database does not wait for one to be imported.
+    # Commands without a database do not import one.
     from tidegate.kind_table import fact_tags as load_facts
     from tidegate.store.client.database_address import open_archive
 
@@ -79,7 +79,7 @@ def open_store(database: str, *, writes: bool = True) -> Archive:
 
 
 def webhook(url: str, template: str, timeout_s: float) -> Notifier:
-    """Whoever tells people through a webhook."""
+    """The notifier that posts to a webhook."""
     from tidegate.notify.webhook import Webhook
 
     return Webhook(url, template, timeout_s)
@@ -90,7 +90,8 @@ def cluster(
 ) -> Cluster:
     """The cluster of a context, or of the current one; UserError if that gives no access.
 
-    Reads files; nobody is asked yet. `inside`: we run in it, and pods are asked at their addresses.
+    Reads files; sends no request yet. `inside`: we run in it, and pods are asked at their
+    addresses.
     """
     from tidegate.kubernetes.client.access import read_access
     from tidegate.kubernetes.client.cluster import KubernetesCluster
@@ -127,7 +128,7 @@ def cluster_manager(
 
 
 async def published(url: str) -> bytes:
-    """What somebody publishes at an address; OutsideError if it cannot be had."""
+    """What is published at an address; OutsideError if it cannot be fetched."""
     from tidegate.kinds.upgrades.client.published import fetch
 
     return await fetch(url)
@@ -149,8 +150,8 @@ def is_database(path: Path) -> bool:
 
 
 def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
-    """Prometheus servers to be asked about health; none is until somebody asks."""
-    # Whoever asks nobody does not wait for an HTTP client to be imported.
+    """Prometheus servers to query for health; no request is sent yet."""
+    # Commands that send no request do not import an HTTP client.
     from tidegate.prometheus.client.source import PrometheusSource
 
     return PrometheusSource(servers)
@@ -159,7 +160,7 @@ def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
 def registry(hosts: Iterable[str], auth_file: str = "") -> Registry | None:
     """Registries to be asked for digests; None if there is none, and tags stay tags.
 
-    UserError if one is not written as a registry is. Nobody is asked yet.
+    UserError if one is not a registry's host. No request is sent yet.
     """
     if not (written := tuple(hosts)):
         return None
@@ -180,7 +181,7 @@ def prometheus_runs(
 
 
 def cluster_health(servers: Iterable[PrometheusServer], server: str) -> ClusterHealth:
-    """How clusters are, as one of the Prometheus servers has it; nobody is asked yet."""
+    """How clusters are, as one of the Prometheus servers reports it; no request is sent yet."""
     from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
     from tidegate.prometheus.client.source import PrometheusSource
 
@@ -296,7 +297,7 @@ def write_out(folder: Path, revision: str, into: Path) -> None:
 
 
 def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runner:
-    """Whoever runs things here: `command`, `podman`, `docker`, or the first of them there is.
+    """What runs containers here: `command`, `podman`, `docker`, or the first of them there is.
 
     MissingError if there is none; UserError if the command cannot be used. Nothing runs yet.
     """
@@ -331,7 +332,7 @@ def forge(
 ) -> Forge:
     """The forge a remote is at, as the settings `forge`, `forgeUrl` and `forgeToken` say.
 
-    UserError names the setting to change. Nobody is asked yet.
+    UserError names the setting to change. No request is sent yet.
     """
     from tidegate.forge.place import ForgeKind, forge_place
     from tidegate.git.remote_url import remote_of

@@ -46,8 +46,8 @@ def test_a_hold_says_what_it_reaches_and_then_holds(folder: Path) -> None:
     """Before: how many start from now, and what finishes. After: why, status and get say it."""
     done = tidegate(folder, "hold", "add", "inc", "--everything", "--reason", "incident 42")
     assert done.returncode == 0, done.stderr
-    assert "0 starts from now, 1 target in flight finish" in done.stderr
-    assert "3 targets waiting in 1 rollout held" in done.stderr
+    assert "nothing new will start; 1 target in progress will finish" in done.stderr
+    assert "Holds 3 waiting targets in 1 rollout; 1 target in progress will finish" in done.stderr
     assert done.stdout == "hold inc is on\n"
     assert "hold inc: incident 42" in tidegate(folder, "why", "b").stdout
     table = tidegate(folder, "status").stdout
@@ -138,7 +138,7 @@ def test_a_freeze_shows_its_times_and_takes_exceptions(folder: Path) -> None:
     add = ("freeze", "add", "f", "--everything", *times, "--reason", "quiet")
     done = tidegate(folder, *add)
     assert "frozen from now to 2099-01-01T00:00:00Z" in done.stderr
-    assert "simulated/demo is under way: 3 waiting, 1 in flight" in done.stderr
+    assert "simulated/demo: 3 waiting, 1 in progress" in done.stderr
     assert "freeze f: quiet" in tidegate(folder, "why", "b").stdout
     exempt = ("freeze", "exempt", "f", "--target", "b", "--until", "1h", "--reason", "fix")
     assert tidegate(folder, *exempt).returncode == 0
@@ -150,7 +150,7 @@ def test_a_freeze_shows_its_times_and_takes_exceptions(folder: Path) -> None:
 def test_a_block_and_a_pin_say_whom_they_stop(folder: Path) -> None:
     """The block stops the revision under way; the pinned target stays, and nobody waits for it."""
     done = tidegate(folder, "block", "add", "v*", "--reason", "bad")
-    assert "simulated/demo: stops v2: 3 waiting never get it, 1 have it" in done.stderr
+    assert "simulated/demo: stops v2: 3 waiting will not get it, 1 have it" in done.stderr
     assert "✗ block" in tidegate(folder, "why", "b").stdout
     pinned = tidegate(folder, "pin", "cluster/b", "--reason", "demo", "--expires", "2h")
     assert "1 target stay, 0 restarts" in pinned.stderr

@@ -62,7 +62,7 @@ def _checked(word: str, wrong: str, found: list[str]) -> Response:
 
 
 def json_answer(data: object, code: int = 200) -> Response:
-    """Data as an answer that nobody keeps."""
+    """Data as an answer that is not cached."""
     headers = {"Cache-Control": "no-store"}
     body = msgspec.json.encode(data) + b"\n"
     return Response(body, code, headers=headers, media_type="application/json")

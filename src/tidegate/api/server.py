@@ -1,4 +1,4 @@
-"""Serves an application on a socket, in the loop of whoever calls, leaving signals to them."""
+"""Serves an application on a socket, in the caller's event loop; the caller handles signals."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ from tidegate.model.errors import OutsideError
 
 # How long answers under way may take to end.
 CLOSE_S = 2
-# Probes and scrapers are few; whoever opens more connections is not one of them.
+# Probes and scrapers are few; more connections than this are not theirs.
 CONNECTIONS_MAX = 200
 
 
@@ -35,7 +35,7 @@ def address(host: str, port: int) -> str:
 
 
 class ApiServer(uvicorn.Server):
-    """A server that stops when it is told to, and not by a signal of its own."""
+    """A server that stops on request and installs no signal handlers."""
 
     def __init__(self, app: Starlette) -> None:
         super().__init__(

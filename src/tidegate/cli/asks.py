@@ -25,17 +25,19 @@ def _options(command: Any) -> Any:
     return database_option(command)
 
 
-def _whom(command: Any) -> Any:
+def _about(command: Any) -> Any:
     """The options that say what an answer is about."""
 
     @functools.wraps(command)
-    def with_whom(groups: tuple[str, ...], gates: tuple[str, ...], **rest: Any) -> Any:
+    def with_about(groups: tuple[str, ...], gates: tuple[str, ...], **rest: Any) -> Any:
         return command(
             request=OperatorRequest(verb=Verb.APPROVE, groups=groups, gates=gates), **rest
         )
 
-    with_whom = click.option("--gate", "gates", multiple=True, help="An approval gate.")(with_whom)
-    return click.option("--group", "groups", multiple=True, help="A group; repeatable.")(with_whom)
+    with_about = click.option("--gate", "gates", multiple=True, help="An approval gate.")(
+        with_about
+    )
+    return click.option("--group", "groups", multiple=True, help="A group; repeatable.")(with_about)
 
 
 @click.command(
@@ -47,7 +49,7 @@ def _whom(command: Any) -> Any:
     """,
 )
 @click.argument("name")
-@_whom
+@_about
 @click.option("--standing", is_flag=True, help="For every revision to come, not only this one.")
 @click.option("--expires", metavar="WHEN", help="Of an answer at a gate: 2h, 3d, or a time.")
 @_options
@@ -71,7 +73,7 @@ def approve(
     examples='tidegate reject simulated/demo --gate change-board --reason "not on a Friday"',
 )
 @click.argument("name")
-@_whom
+@_about
 @_options
 def reject(name: str, request: OperatorRequest, database: str, yes: bool, reason: str) -> None:
     """Reject the current revision: one rejection at a gate stops it, regardless of approvals."""
@@ -86,7 +88,7 @@ def reject(name: str, request: OperatorRequest, database: str, yes: bool, reason
     """,
 )
 @click.argument("name")
-@_whom
+@_about
 @_options
 def revoke(name: str, request: OperatorRequest, database: str, yes: bool, reason: str) -> None:
     """Withdraw your approvals: nothing new starts, targets in progress finish."""

@@ -1,7 +1,8 @@
 """`tidegate decide`: the rules as a filter, for programs in any language.
 
 Every line in gets one line out, in order, and is flushed at once, so that a program can keep the
-filter running beside it. A line that cannot be answered says so and stops nobody else.
+filter running beside it. A line that cannot be answered gets an error; the lines after it are
+answered.
 """
 
 import sys

@@ -6,7 +6,7 @@ import click
 
 from tidegate.model.time import SECOND, Instant, parse_duration, parse_instant
 
-# Go's durations have no days, and nobody thinks of a journal in hours.
+# Go's durations have no days, but journals span days.
 _DAYS = re.compile(r"(\d+)d(.*)")
 _DAY = 86_400 * SECOND
 
@@ -21,7 +21,7 @@ def ahead(option: str, text: str, now: Instant) -> Instant:
     found = _moment(option, text, now, 1)
     if found <= now:
         raise click.UsageError(f'{option} "{text}" is past; write one to come, like 2h or 3d')
-    return Instant(found // SECOND * SECOND)  # nobody means the nanoseconds
+    return Instant(found // SECOND * SECOND)  # whole seconds are enough
 
 
 def point(option: str, text: str, now: Instant) -> Instant:

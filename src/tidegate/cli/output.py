@@ -60,7 +60,7 @@ def as_yaml(plain: Any) -> str:
 
 
 def again(watch: bool, every_s: float) -> Iterator[None]:
-    """Once; or, if somebody watches, again and again."""
+    """Once; or, with --watch, again and again."""
     yield
     while watch:
         time.sleep(every_s)
@@ -86,7 +86,7 @@ def terminal_width() -> int | None:
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody looks; there is no stream at all where a caller closed it."""
+    """Whether a stream is a terminal; None where the caller closed it."""
     return stream is not None and stream.isatty()
 
 

@@ -1,4 +1,4 @@
-"""Somebody at a terminal is asked; a no is an answer, and no interruption."""
+"""Questions at a terminal; "no" is an answer, not an interruption."""
 
 import sys
 
@@ -18,7 +18,7 @@ def agreed(question: str) -> None:
 
 
 def asked_about(question: str, reach: int, yes: bool, free: int = FREE) -> bool:
-    """Whether somebody was asked, and said yes; not where few are reached, or nobody is there."""
+    """Whether the user was asked and agreed; not asked for few targets or without a terminal."""
     if reach <= free or yes or not sys.stdin.isatty():
         return False
     agreed(question)

@@ -59,7 +59,7 @@ class Settings(msgspec.Struct, frozen=True):
     observe_timeout_s: float = 60.0
     backoff_first_s: float = 1.0
     backoff_max_s: float = 120.0
-    # How long rounds under way may take to end once the worker is told to stop.
+    # How long rounds under way may take to end once the worker is stopped.
     grace_s: float = 20.0
 
 

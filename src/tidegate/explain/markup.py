@@ -1,7 +1,7 @@
 """Text of others in Markdown: shown as it is, and taken for nothing else.
 
-Names come from files that anybody may propose a change of. None of them may end a table, call
-somebody (`@all`), link, hide or start anything (`/merge`) where a forge shows it.
+Names come from files that any contributor may propose a change of. None may end a table, mention
+people (`@all`), link, hide or start anything (`/merge`) where a forge shows it.
 """
 
 import unicodedata
@@ -10,7 +10,7 @@ from html import escape
 
 # Longer texts are cut: what is shown must be recognised, not read in full.
 LENGTH_MAX = 200
-# So much of a text is looked at; nobody sees what is behind it.
+# So much of a text is read; the rest is cut.
 READ_MAX = 10 * LENGTH_MAX
 # What may not stand in code between backticks, within a table: it would end one or the other.
 _UNSAFE = frozenset("`|\\")
@@ -29,7 +29,7 @@ def code(text: str) -> str:
 
 
 def seen(text: str) -> str:
-    """A text on one line, with a mark in place of each character that nobody would see."""
+    """A text on one line, with a mark in place of each invisible character."""
     flat = " ".join(text.split())
     return "".join("\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in flat)
 

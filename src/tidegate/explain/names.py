@@ -1,4 +1,4 @@
-"""Names on one line: those that count up are told by the first and the last of them.
+"""Names on one line: consecutive ones are shown by the first and the last of them.
 
 Worked: a-1, a-2, a-3 is a-1…3; a-1, a-2 stays as it is; a-1, a-3, b is a-1, a-3, b.
 """

@@ -1,4 +1,4 @@
-"""A notice: one thing that people are told of a partition, and the words of its template."""
+"""A notice: one event of a partition that people are notified of, and its template."""
 
 import enum
 
@@ -11,7 +11,7 @@ SUBJECTS_MAX = 5
 
 
 class NoticeKind(enum.Enum):
-    """What people are told of."""
+    """The events that people are notified of."""
 
     START = "start"
     STOP = "stop"
@@ -29,7 +29,7 @@ class Notice(msgspec.Struct, frozen=True):
     # What it is about: targets, a group, how it stopped; empty where it is the rollout itself.
     subjects: tuple[str, ...]
     why: str
-    # One a subject: told twice under one key, it was told once too often.
+    # One for each subject: a notice is sent once for each key.
     keys: tuple[str, ...]
 
 

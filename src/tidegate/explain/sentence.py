@@ -1,6 +1,6 @@
 """A verdict as a sentence, as named facts, and as what would open it.
 
-Sentences are made from facts when somebody asks, never stored: a plan of 100,000 targets holds a
+Sentences are made from facts on demand, never stored: a plan of 100,000 targets holds a
 dozen verdicts, and each becomes text once.
 """
 

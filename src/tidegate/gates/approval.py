@@ -1,8 +1,8 @@
 """Approvals with a quorum: so many different people, for this very revision.
 
 The last word of each person counts, while it lasts; of two at one instant, the rejection. One
-rejection stops, whoever gives it. Where an author may not approve their own change and nobody says
-who the author is, nothing counts.
+rejection by any person stops. Where an author may not approve their own change and the author is
+not known, no approval counts.
 
 Worked example, quorum 2: ada approves, ada approves again, bob approves r1 → 1 of 2 for r2; bob
 approves r2 → 2 of 2; eve rejects r2 → stopped; eve approves r2 → 3 of 2.
@@ -34,12 +34,12 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalGate(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody has to say yes before a revision reaches whom it covers."""
+    """An approval that a revision needs before it reaches the targets in its scope."""
 
     name: str
     scope: Scope
     quorum: int = 1
-    # Whose approval counts; empty: anybody's.
+    # The people whose approval counts; empty: every person.
     people: frozenset[str] = frozenset()
     # Whether the author of the change may approve it.
     by_author: bool = True

@@ -1,6 +1,6 @@
 """What is asked of the brakes: for what purpose, of which revision, when. And what they answer.
 
-Returning to safety must work in a freeze, and needs nobody's word; a target that joins a completed
+Returning to safety must work in a freeze, and needs no approval; a target that joins a completed
 rollout needs no approval either, but obeys the calendar. Which brakes bind what is one table:
 
                 hold  freeze  block  pin  approval  health  budget, mutex

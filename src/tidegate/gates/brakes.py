@@ -38,7 +38,7 @@ class Brakes(msgspec.Struct, frozen=True, kw_only=True):
     mutexes: tuple[Mutex, ...] = ()
     approvals: tuple[ApprovalGate, ...] = ()
     health: tuple[HealthGate, ...] = ()
-    # What must not wait for everything: they hold nobody, and so cover nobody.
+    # Versions that skip some gates: they hold no target, and so cover none.
     expedites: tuple[Expedite, ...] = ()
     # Who has places of budgets and mutexes, over all rollouts.
     claims: tuple[Claim, ...] = ()
@@ -90,7 +90,7 @@ class Coverages:
         self._names = frozenset(
             name for scope in scopes if scope.targets is not None for name in scope.targets
         )
-        # By the labels asked for; None: labels nobody told us.
+        # By the labels asked for; None: the labels are not known.
         self._alike: dict[tuple[str | None, ...] | None, Coverage] = {}
         self._named: dict[str, Coverage] = {}
         self._same: dict[object, Coverage] = {}
@@ -126,7 +126,7 @@ class Coverages:
         return found
 
     def _cover(self, name: str, its: Mapping[str, str] | None) -> Coverage:
-        """Work it out; two that come to the same are one."""
+        """Compute the coverage; equal ones are one object."""
         surely, perhaps = (self._covered(name, its, each) for each in (Cover.YES, Cover.UNSURE))
         return self._same.setdefault(
             (_identity(surely), _identity(perhaps)), Coverage(surely, perhaps)
@@ -182,7 +182,7 @@ def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes |
         for each in brakes.claims
         if each.partition == brakes.partition or _is_of(each.name, shared)
     )
-    # Nothing else heeds them, so no rollout is bound by one.
+    # Only upgrades read them, so no rollout is bound by one.
     kept["expedites"] = brakes.expedites if brakes.kind is KindOfChange.UPGRADES else ()
     if not claims and not any(kept.values()):
         return None
@@ -208,7 +208,7 @@ def _identity(it: Covered) -> tuple[object, ...]:
 
 
 def _counts(budget: Budget, covered: Cover, its: Mapping[str, str] | None) -> Cover:
-    """A budget by the value of a label is unsure of whoever has labels nobody told us."""
+    """A budget by the value of a label is unsure of targets whose labels are not known."""
     by_label = bool(budget.per) and its is None
     return Cover.UNSURE if by_label and covered is Cover.YES else covered
 

@@ -2,7 +2,7 @@
 
 All together, or for each value of a label: never more than a tenth of any region at once, whatever
 rolls out. A percentage is of the targets the budget covers, rounded up exactly: 10 % of 25 is 3.
-A failed target stays changed and unsoaked until somebody does something about it.
+A failed target stays changed and unsoaked until it is retried or gets a new revision.
 """
 
 import msgspec

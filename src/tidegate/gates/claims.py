@@ -1,6 +1,6 @@
 """What several rollouts share, while one plan is made: who has a place of it, and what is left.
 
-A claim is a place somebody holds: in a budget one of its many, of a mutex the only one. The claims
+A claim is one place that a target has: one of many in a budget, the only one of a mutex. The claims
 of the whole world come in as a snapshot; targets of this very rollout that are changed and not yet
 soaked count too, claimed or not; and whatever the plan starts is counted at once, so that no round
 ever goes over a limit. Taking a claim for good is a conditional insert, elsewhere: the plan only
@@ -38,7 +38,7 @@ class ClaimHolder(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
     # When its soak is over; None: not for time alone to say.
     frees_at: Instant | None = None
-    # It failed: it keeps the place until somebody does something about it.
+    # It failed: it keeps the place until it is retried or gets a new revision.
     failed: bool = False
 
 
@@ -61,7 +61,7 @@ class Pot:
             own = bool(partition) and claim.partition == partition
             if own:
                 self._own.add(claim.target)
-            if own or not partition:  # where nobody says whose claims are ours, any may be
+            if own or not partition:  # without a partition, any claim may be ours
                 self._known[claim.target] = len(self.holders)
             by = claim.partition or "another rollout"
             self.holders.append(ClaimHolder(target=claim.target, by=by, since=claim.since))
@@ -88,7 +88,7 @@ class Pot:
         return self.limit - len(self.holders) - len(self.started)
 
     def take(self, target: str) -> None:
-        """Give the target a place, unless it has one; whoever failed is mended in its own."""
+        """Give the target a place, unless it has one; a failed target is retried in its own."""
         self.taken += 1
         if target in self._own:
             at = self._known[target]

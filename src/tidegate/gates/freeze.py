@@ -28,7 +28,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 class Exemption(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody let something through a freeze, for a while."""
+    """Targets that may start in spite of a freeze, for a time."""
 
     scope: Scope
     owner: str
@@ -70,7 +70,7 @@ def freeze_verdicts(
 ) -> list[Verdict]:
     """What the freezes that cover a target say: each that is on, or that none is and until when.
 
-    `need` is what a start takes until it has soaked; None: nobody knows.
+    `need` is what a start takes until it has soaked; None: not known.
     """
     said: list[Verdict] = []
     opens_until: list[Instant] = []

@@ -1,7 +1,7 @@
 """Health is one of three: good, bad, or not enough evidence yet. Missing or old data is never good.
 
-Evidence is what was seen of whoever has the change already: runs that were clean or not, alerts
-that fire. It is of one revision and seen at one moment, and good for so long.
+Evidence is what was observed of targets that have the change already: runs that were clean or not,
+alerts that fire. It is of one revision and seen at one moment, and good for so long.
 
 Of the last N runs none may have failed; a run before the change (`since`) says nothing of it. An
 alert is new if it began with the change or later, or does not say when. Worked numbers, 3 clean
@@ -71,7 +71,7 @@ def health_verdicts(
 
 
 def health_moments(gates: Iterable[HealthGate], now: Instant) -> list[Instant]:
-    """When evidence becomes usable or too old, or an event in it comes to pass."""
+    """When evidence becomes usable or too old, or an event in it takes effect."""
     moments: list[Instant] = []
     for gate in gates:
         seen = gate.evidence

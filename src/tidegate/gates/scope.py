@@ -1,6 +1,6 @@
-"""Whom a brake covers: everything, some kinds of change, whoever has certain labels, or some names.
+"""The scope of a brake: everything, some kinds of change, targets by label, or targets by name.
 
-Three answers, because a label nobody told us about is not a label that is missing: where labels or
+Three answers, because a label that is not known is not a label that is missing: where labels or
 the kind are unknown, a brake that asks for them covers the target *perhaps*, and doubt holds.
 """
 
@@ -37,7 +37,7 @@ _KINDS = {kind.value: kind for kind in KindOfChange}
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """Whom a brake covers; by default everything."""
+    """The targets a brake covers; by default everything."""
 
     # Empty: every kind.
     kinds: frozenset[KindOfChange] = frozenset()
@@ -59,13 +59,13 @@ EVERYTHING = Scope()
 
 
 class Brake(msgspec.Struct, frozen=True, kw_only=True):
-    """What every brake has: a name, whom it covers, who put it on, and why."""
+    """What every brake has: a name, a scope, an owner, and a reason."""
 
     name: str
     scope: Scope
     owner: str
     why: str
-    # None: until somebody lifts it.
+    # None: until it is removed.
     expires_at: Instant | None = None
 
 

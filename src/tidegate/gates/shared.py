@@ -20,7 +20,7 @@ class Share:
 
     def verdict(self, target: str) -> Verdict:
         """Whether the target may have a place, or has one."""
-        # Whoever has none hears the same, until the next one is given out.
+        # Targets without a place get the same verdict until the next place is given out.
         likeness = target if self.pot.owns(target) else self.pot.taken
         said = self._said.get(likeness)
         if said is None:
@@ -59,7 +59,7 @@ class ShareLedger:
         return frozenset(mine | {each.target for some in self._claims.values() for each in some})
 
     def wanted(self) -> tuple[Claim, ...]:
-        """The claims that whoever carries the plan out has to make good first."""
+        """The claims that the executor of the plan has to make first."""
         shares = (self._shares[name] for name in sorted(self._shares))
         return tuple(claim for share in shares for claim in share.pot.wanted)
 

@@ -26,7 +26,7 @@ FIELDS = {
 
 
 class BrakeRecord(msgspec.Struct, frozen=True):
-    """One brake as it was set: what, when, by whom."""
+    """One brake as it was set: what, when, and by which actor."""
 
     kind: str  # hold, freeze, block, pin, expedite
     name: str

@@ -2,8 +2,8 @@
 
     hash(n) = blake2b(hash(n-1) ‖ header(n) ‖ body(n))
 
-The header holds everything a row says beside its body (number, moment, who, what, whom), so that no
-column of a table can be changed unnoticed either. The first entry follows the hash of its
+The header holds everything a row says beside its body (number, moment, actor, kind, target), so
+that no column of a table can be changed unnoticed either. The first entry follows the hash of its
 partition's name: entries cannot be moved between partitions.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from tidegate.journal.fact import Fact, decode, tag_of
 from tidegate.model.time import Instant
 
-# 128 bits: nobody finds a second preimage, and a million entries cost 16 MB of hashes.
+# 128 bits: a second preimage is out of reach, and a million entries cost 16 MB of hashes.
 HASH_BYTES = 16
 
 # What is hashed. Lengths first, so that no two entries look alike, whatever their names hold.
@@ -32,7 +32,7 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False):
     at: Instant
     actor: str
     kind: str  # the fact's tag
-    target: str  # whom it concerns, where it is one target; for filters
+    target: str  # the target it is about, where it is one; for filters
     body: bytes
     hash: bytes
 
@@ -42,7 +42,7 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 class JournalNote(msgspec.Struct, frozen=True, gc=False):
-    """A fact to be written down: when, by whom."""
+    """A fact to be recorded, with its moment and its actor."""
 
     at: Instant
     actor: str

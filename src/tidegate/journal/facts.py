@@ -147,15 +147,15 @@ class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
 
 
 class Told(Fact, frozen=True, tag="told", kw_only=True, omit_defaults=True):
-    """People were told of something; it is not told again until its key is retired."""
+    """Notices were sent; none is sent again until its key is retired."""
 
     keys: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
 
     def line(self) -> str:
-        """What was told, and what may be told again."""
-        parts = [f"told: {some_names(self.keys)}"] if self.keys else []
-        parts += [f"may be told again: {some_names(self.retired)}"] if self.retired else []
+        """The notices sent, and those that may be sent again."""
+        parts = [f"notified: {some_names(self.keys)}"] if self.keys else []
+        parts += [f"may be sent again: {some_names(self.retired)}"] if self.retired else []
         return "; ".join(parts)
 
 
@@ -189,9 +189,9 @@ class Handled(Fact, frozen=True, tag="handled", kw_only=True, omit_defaults=True
     def line(self) -> str:
         """How many objects, by outcome, and why."""
         counts = Counter(each.outcome for each in self.objects)
-        told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        summary = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
         first = f": {self.objects[0].object}" if len(self.objects) == 1 else ""
-        return f"by hand: {told or 'nothing'}{first}{because(self.reason)}"
+        return f"by hand: {summary or 'nothing'}{first}{because(self.reason)}"
 
 
 SHARED_FACTS: tuple[type[Fact], ...] = (Asked, Bound, Acted, Told, Folded)

@@ -13,7 +13,7 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 class DecisionDifference(msgspec.Struct, frozen=True):
-    """The first target that fares differently, as it was then and as it is now."""
+    """The first target whose decision changed, as it was then and as it is now."""
 
     target: str
     then: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Which entries somebody wants to see: by kind, actor and time; by target and gate inside them.
+"""Which entries are wanted: by kind, actor and time; by target and gate inside them.
 
 Kind, actor and time are columns, which a database compares by itself. A target or a gate may stand
 inside a fact (a plan speaks of many targets), so the fact is read, if its bytes hold the name.

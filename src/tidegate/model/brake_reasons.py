@@ -1,7 +1,7 @@
 """The reasons of the brakes and of what several rollouts share: hold, freeze, block, pin, budget,
 mutex, approval, health.
 
-Who put a brake on and what for is part of the sentence: whoever is held at night knows whom to ask.
+The sentence names the owner of a brake and its reason, so that an operator knows the person to ask.
 """
 
 from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
@@ -32,14 +32,14 @@ class BrakeReason(Reason):
         _STOP,
         "hold {hold}: {why} ({owner})",
         (("hold", _N), ("why", _N), ("owner", _N)),
-        "`hold remove {hold}`, or its file is mended",
+        "`hold remove {hold}`, or fix its file",
     )
     HeldUntil = Entry(
         Gate.HOLD,
         _WAIT,
         "hold {hold}: {why} ({owner})",
         (("hold", _N), ("why", _N), ("owner", _N)),
-        "it expires, `hold remove {hold}`, or its file is mended",
+        "it expires, `hold remove {hold}`, or fix its file",
     )
     HoldSpares = Entry(
         Gate.HOLD,
@@ -65,7 +65,7 @@ class BrakeReason(Reason):
     FinishUnknown = Entry(
         Gate.FREEZE,
         _WAIT,
-        "must be done when freeze {freeze} begins, {begins}, and nobody says how long it takes: "
+        "must be done when freeze {freeze} begins, {begins}, and its duration is not known: "
         "{why} ({owner})",
         (("freeze", _N), ("why", _N), ("owner", _N), ("begins", _I)),
         "write `brakes.applyTime` or `progressDeadline`, or the freeze ends",
@@ -107,7 +107,7 @@ class BrakeReason(Reason):
     RevisionUnnamed = Entry(
         Gate.BLOCK,
         _STOP,
-        "the revision has no name to hold against block {block} ({owner})",
+        "the revision has no name to compare with block {block} ({owner})",
         (("block", _N), ("owner", _N)),
         "name the revision",
     )
@@ -160,7 +160,7 @@ class BrakeReason(Reason):
         (("budget", _N),),
         "raise the budget",
     )
-    MutexFree = Entry(Gate.MUTEX, _PASS, "mutex {mutex}: nobody has it", (("mutex", _N),))
+    MutexFree = Entry(Gate.MUTEX, _PASS, "mutex {mutex} is free", (("mutex", _N),))
     MutexOwn = Entry(
         Gate.MUTEX,
         _PASS,
@@ -218,7 +218,7 @@ class BrakeReason(Reason):
     AuthorUnknown = Entry(
         Gate.APPROVAL,
         _STOP,
-        "{approval}: nobody may approve their own change, and its author is not known",
+        "{approval}: authors may not approve their own changes, and the author is not known",
         (("approval", _N),),
         "write `brakes.author`",
     )

@@ -1,7 +1,7 @@
 """A plan is what a decision says about every target: options, verdicts, and what to do now.
 
 An option is acted on if and only if all its verdicts pass, and at most one option a target and kind
-of change is. A plan is data: whoever carries it out obeys, and decides nothing.
+of change is. A plan is data: the executor carries it out and decides nothing.
 """
 
 import enum
@@ -52,7 +52,7 @@ class Event(enum.Enum):
     # The newest revision takes the place of the one under way; whatever was reported without a
     # revision spoke of the old one.
     SUPERSEDED = "superseded"
-    COMPLETED = "completed"  # everybody has it: the revision is the last good one now
+    COMPLETED = "completed"  # every target has it: the revision is the last good one now
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

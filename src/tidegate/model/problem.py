@@ -1,7 +1,7 @@
 """A problem says where, what stands there, and what to write instead.
 
 Documents are checked as a whole: a `Problems` collector is handed down while a document is read,
-and every problem is reported together, so that nobody mends one mistake to be told the next.
+and every problem is reported together, so that all mistakes can be fixed in one pass.
 """
 
 import difflib

@@ -4,9 +4,9 @@ What is gone from a declaration is usually gone on purpose; what is gone in grea
 reading that has gaps, usually is not.
 """
 
-# More than a tenth of what is managed is not removed in one go, unless somebody says so.
+# More than a tenth of what is managed is not removed in one go, unless a flag allows it.
 REMOVAL_PERCENT_MAX = 10
-# Below this many, a tenth would be nobody: one may always go.
+# Below this many, a tenth would be none: one may always be removed.
 REMOVAL_FREE = 1
 
 

@@ -26,7 +26,7 @@ class Status(enum.IntEnum):
     TimeOut = 4
     Skip = 5
     NewCluster = 6
-    Unknown = 7  # a word we do not know; such a target is held as in flight
+    Unknown = 7  # a word we do not know; such a target counts as in flight
 
 
 class State(enum.IntEnum):
@@ -49,7 +49,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     status: Status = Status.ToApply
     # When it last changed its status; None: it did not say.
     since: Instant | None = None
-    # The revision its status speaks of; None: whoever reported it vouches for the current one.
+    # The revision its status speaks of; None: the current one.
     revision: str | None = None
     # Its status counts neither way (`ignoreClusterRolloutStatus`); it still receives the change.
     ignored: bool = False

@@ -69,6 +69,6 @@ def _emergency(path: Path) -> dict[str, Any]:
     return {
         "name": "emergency",
         "scope": {"everything": True},
-        "owner": "whoever made it",
+        "owner": "the owner of the file",
         "reason": f"the empty file {path} holds everything",
     }

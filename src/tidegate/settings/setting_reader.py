@@ -23,7 +23,7 @@ class SettingsReading(msgspec.Struct, frozen=True):
 
 
 def read_settings(data: object, problems: Problems) -> SettingsReading:
-    """Every setting a document names; a field nobody knows is a problem with the nearest name."""
+    """Every setting a document names; an unknown field is a problem with the nearest name."""
     root = Reader(data, "", problems)
     sections = {"": root}
     values: dict[str, Written] = {}
@@ -101,7 +101,7 @@ def _choice(reader: Reader, key: str, setting: Setting, value: str | None) -> st
 
 def _address(reader: Reader, key: str, value: str | None) -> str | None:
     if value is not None and split_address(value) is None:
-        remedy = 'write "127.0.0.1:8080", or "0.0.0.0:8080" for everybody'
+        remedy = 'write "127.0.0.1:8080", or "0.0.0.0:8080" for all interfaces'
         reader.problems.add(reader.at(key), f"{shown(value)} is not host:port", remedy)
     return value
 
@@ -154,7 +154,7 @@ def _template(reader: Reader, key: str, value: str | None) -> str | None:
 
 
 def _filled(reader: Reader, key: str, setting: Setting, value: str | None) -> str | None:
-    """A text; an empty one only where that is what nobody writing anything means."""
+    """A text; an empty one only where the default is empty."""
     if value == "" and setting.default != "":
         reader.problems.add(reader.at(key), "an empty text", "leave it out, or write a value")
     return value

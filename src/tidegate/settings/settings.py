@@ -25,9 +25,9 @@ USER_FILE = "tidegate/config.yaml"
 CONFIG_VARIABLE = "TIDEGATE_CONFIG"
 # Variables of ours that are no settings.
 _OTHERS = (CONFIG_VARIABLE, "TIDEGATE_DEBUG", "TIDEGATE_REWRITE")
-# Nobody is shown what these are set to.
+# The values of these are never shown.
 _HIDDEN = (SettingForm.SECRET, SettingForm.TOKEN, SettingForm.BEARER)
-# Variables that a cluster gives to whoever runs beside a Service called tidegate.
+# Variables that Kubernetes sets in pods beside a Service called tidegate.
 _OF_SERVICES = re.compile(r"_SERVICE_(HOST|PORT)|_PORT(_\d+_(TCP|UDP)(_\w+)?)?$")
 
 
@@ -161,7 +161,7 @@ def load(flags: Mapping[str, object], env: Mapping[str, str], config: str | None
 
 
 def shown(name: str, value: Written) -> Written:
-    """A value as it may be shown to anybody: without passwords; a reference is no secret."""
+    """A value as it may be shown: without passwords; a reference is no secret."""
     if TABLE[name].form in _HIDDEN and value and not _is_reference(str(value)):
         return "***"
     if name != "database" or not isinstance(value, str) or "://" not in value:
@@ -217,7 +217,7 @@ def _place(
 
 
 def _of_flags(flags: Mapping[str, object]) -> dict[str, object]:
-    """Flags as a document; those nobody gave are left out."""
+    """Flags as a document; those not given are left out."""
     given = {name: value for name, value in flags.items() if value is not None and value != ()}
     return _nested({name: _unquoted(TABLE[name], value) for name, value in given.items()})
 

@@ -1,4 +1,4 @@
-"""The settings of upgrades: who is served, and whom somebody asks with a token of his own."""
+"""The settings of upgrades: the organisations served, and an owner's own token and address."""
 
 from tidegate.settings.setting_forms import Setting, SettingForm
 

@@ -1,7 +1,7 @@
 """Faults at the ports: what other systems do to us, drawn from a seed, in any mixture.
 
 Put `FaultyFleet` around a fleet and `FaultyStore` around a store, and rehearse. A fault is what
-real systems do; none of them lies: a reading may be old or lack somebody (and say so), but it never
+real systems do; none of them lies: a reading may be old or incomplete (and say so), but it never
 shows a change as done that is not.
 """
 
@@ -36,7 +36,7 @@ class CallFault(enum.Enum):
     # Of a store
     GONE_BEFORE = "database gone before the commit"
     GONE_AFTER = "database gone after the commit"
-    OVERTAKEN = "overtaken"  # somebody else wrote first
+    OVERTAKEN = "overtaken"  # another writer was first
     FULL = "disk full"  # nothing can be written for a while
 
 
@@ -79,7 +79,7 @@ class Faults:
         self._until = until
         self._ends: dict[str, Instant] = {}
         self.met: Counter[CallFault] = Counter()
-        # Keys the fleet was told, by whomever.
+        # Keys that reached the fleet, from any worker.
         self.told: set[str] = set()
 
     def draw(self, among: Sequence[CallFault]) -> CallFault | None:
@@ -135,7 +135,7 @@ class FaultyStore:
             case CallFault.GONE_BEFORE:
                 raise OutsideError("the database is gone")
             case CallFault.OVERTAKEN:
-                raise StaleError("somebody else wrote first")
+                raise StaleError("another writer was first")
             case CallFault.SLOW:
                 self._sleep(self._faults.seconds(*SLOW_S))
             case _:

@@ -44,7 +44,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._passed_ns / SECOND
 
     def now(self) -> Instant:
-        """The moment it is for everybody whose clock is right."""
+        """The true time, as a correct clock shows it."""
         return Instant(self._start + self._passed_ns)
 
     def move_on(self, seconds: float) -> None:
@@ -58,7 +58,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        """A timer takes some time at least: whoever sets one again and again must get on."""
+        """A timer takes a minimum of time, so that setting one repeatedly makes progress."""
         return super().call_at(max(when, self.time() + TIMER_S), callback, *args, context=context)
 
     def block(self, seconds: float) -> None:
@@ -97,7 +97,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 def _deliver(answer: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
     if answer.done():
-        return  # whoever asked has given up
+        return  # the caller has given up
     if error is None:
         answer.set_result(value)
     else:
@@ -137,7 +137,7 @@ class _Nobody(selectors.BaseSelector):
         self._keys: dict[Any, selectors.SelectorKey] = {}
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Nobody is ready, and the time has passed."""
+        """No file is ready, and the time has passed."""
         if timeout is None:
             _raise_stuck()
         if timeout > 0:

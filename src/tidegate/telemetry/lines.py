@@ -1,7 +1,8 @@
 """Writes lines in a thread of their own, so that a slow terminal or pipe delays no decision.
 
 Work is queued, not text: what a line says is worked out where it is written. The queue is bounded;
-when it is full the oldest work is dropped and counted, and the count is told with the next line.
+when it is full the oldest work is dropped and counted, and the count is reported with the next
+line.
 """
 
 import threading
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 # Rounds and events that wait to be written; a round of 100,000 changed targets counts as one.
 QUEUE_MAX = 10_000
-# How long to wait at the end for what is still queued: a pipe nobody reads must not keep us.
+# How long to wait at the end for what is still queued: a pipe without a reader must not block us.
 CLOSE_S = 2.0
 
 Work = Callable[[], Iterable[bytes]]
@@ -42,7 +43,7 @@ class Lines:
             self._filled.notify()
 
     def close(self) -> None:
-        """Write what is queued, for as long as somebody reads it."""
+        """Write what is queued, for as long as the stream is read."""
         with self._filled:
             self._closing = True
             self._filled.notify()

@@ -36,7 +36,7 @@ GAUGES = (
     ),
     Known("tidegate_loop_lag_seconds", "How late the event loop last was for its own heartbeat."),
     Known(
-        "tidegate_log_dropped_total", "Pieces of the log that were never written: nobody read it."
+        "tidegate_log_dropped_total", "Log records dropped because the log was not read in time."
     ),
     Known("tidegate_notices_waiting", "Notices that wait to be sent."),
     Known("tidegate_build_info", "The version that runs; always 1.", ("version",)),

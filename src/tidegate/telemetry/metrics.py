@@ -92,7 +92,7 @@ class Metrics:
                 self._last[rollout] = _Last(count)
 
     def forget(self, rollout: str) -> None:
-        """Somebody else leads it now: they count it."""
+        """Another worker leads it now, and counts it."""
         with self._lock:
             self._last.pop(rollout, None)
             self._round_at.pop(rollout, None)

@@ -8,7 +8,7 @@ from tidegate.journal.fact import Fact
 from tidegate.model.errors import StaleError
 from tidegate.store.port import Append, Head, Store
 
-# Told a partition and a fact once it is written; from any thread.
+# Called with a partition and a fact once it is written; from any thread.
 Tell = Callable[[str, Fact], None]
 
 

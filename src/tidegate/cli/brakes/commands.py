@@ -1,6 +1,6 @@
 """`hold`, `freeze`, `block`: brakes set and lifted, with who and why; `pin` is in `pins.py`.
 
-Each shows what it reaches before it is written down; whoever leads a rollout heeds it within a
+Each shows what it covers before it is recorded. The worker that leads a rollout applies it within a
 second, and reads it again right before every change.
 """
 
@@ -76,16 +76,19 @@ def add_hold(name: str, reason: str, owner: str | None, expires: str | None, **r
 def _held(reached: list[PartitionReach]) -> Iterator[str]:
     # Where nothing waits and nothing moves, there is nothing to say.
     for each in (each for each in reached if each.waiting or each.moving):
-        under_way = counted(len(each.moving), "target")
-        yield f"{each.partition}: 0 starts from now, {under_way} in flight finish"
+        yield f"{each.partition}: nothing new will start; {_finish(len(each.moving))}"
     waiting, moving = sum(len(r.waiting) for r in reached), sum(len(r.moving) for r in reached)
     if reached:
         where = counted(len(reached), "rollout")
-        yield f"{counted(waiting, 'target')} waiting in {where} held, {moving} in flight finish"
+        yield f"Holds {counted(waiting, 'waiting target')} in {where}; {_finish(moving)}"
+
+
+def _finish(moving: int) -> str:
+    return f"{counted(moving, 'target')} in progress will finish"
 
 
 def scope_of(rest: dict[str, Any]) -> dict[str, Any]:
-    """Whom a brake covers, by its options."""
+    """The scope of a brake, from its options."""
     return scope_document(rest["everything"], rest["selector"], rest["targets"], rest["kinds"])
 
 
@@ -157,14 +160,14 @@ def _times(document: dict[str, Any]) -> Iterator[str]:
     if len(spans) > SPANS_SHOWN:
         yield f"and {len(spans) - SPANS_SHOWN} times more within a year"
     if not spans:
-        yield "all its times are past: it freezes nothing"
+        yield "all its times are past: it has no effect"
 
 
 def _frozen(reached: list[PartitionReach]) -> Iterator[str]:
     for each in reached:
         waiting, moving = len(each.waiting), len(each.moving)
         if waiting or moving:
-            yield f"{each.partition} is under way: {waiting} waiting, {moving} in flight"
+            yield f"{each.partition}: {waiting} waiting, {moving} in progress"
     if reached:
         total, where = sum(each.targets for each in reached), counted(len(reached), "rollout")
         yield f"covers {counted(total, 'target')} in {where}"
@@ -248,13 +251,13 @@ def add_block(
                 waiting, touched = len(each.waiting), each.targets - len(each.waiting)
                 yield (
                     f"{each.partition}: stops {goes_out}: "
-                    f"{waiting} waiting never get it, {touched} have it or are getting it"
+                    f"{waiting} waiting will not get it, {touched} have it or are getting it"
                 )
             back = sorted(name for name, to in each.ahead.items() if is_like(to, revision))
             if back:
                 what = counted(len(back), "upgrade")
                 yield f"{each.partition}: takes back {what} not started: {', '.join(back)}"
-        yield f"{revision} starts nowhere in {counted(len(reached), 'rollout')}"
+        yield f"{revision} will not start in {counted(len(reached), 'rollout')}"
 
     with opened(rest["database"], writes=True) as store:
         add(store, "block", document, now, replace=rest["replace"], yes=rest["yes"], tell=tell)

@@ -41,13 +41,13 @@ def free(name: str, target: str | None, reason: str, force: bool, yes: bool, dat
         now = clock().now()
         found = _find(store, name, target)
         for claim in found:
-            whom, age = target_of(claim.partition, claim.key), format_age(now - claim.at)
-            click.echo(f"{claim.name}: {whom} of {claim.partition}, for {age}", err=True)
+            target, age = target_of(claim.partition, claim.key), format_age(now - claim.at)
+            click.echo(f"{claim.name}: {target} of {claim.partition}, for {age}", err=True)
         known = journals(store, now)
         used = [claim for claim in found if _is_used(known, claim)]
         if used and not force:
-            whom = ", ".join(target_of(claim.partition, claim.key) for claim in used)
-            raise click.UsageError(f"still in use by {whom}; wait for it, or --force if it is gone")
+            targets = ", ".join(target_of(claim.partition, claim.key) for claim in used)
+            raise click.UsageError(f"still in use by {targets}; wait, or use --force if it is gone")
         confirmed(f"{len(found)} to be freed", len(found), yes)
         fact = Lifted(brake="claim", name=name, reason=reason)
         frees = sorted({claim.key for claim in found})

@@ -135,7 +135,7 @@ def _expiry(item: dict[str, Any]) -> str:
 
 
 def covers(scope: Any) -> str:
-    """Whom a scope covers, in few words."""
+    """A scope in few words."""
     if not isinstance(scope, dict):
         return "everything"
     words: list[str] = []
@@ -145,8 +145,8 @@ def covers(scope: Any) -> str:
     words += [f"{key}={value}" for key, value in selector.get("matchLabels", {}).items()]
     words += [_expression(each) for each in selector.get("matchExpressions", [])]
     kinds = ", ".join(scope.get("kinds", []))
-    whom = ",".join(words) or "everything"
-    return f"{whom} ({kinds})" if kinds else whom
+    scoped = ",".join(words) or "everything"
+    return f"{scoped} ({kinds})" if kinds else scoped
 
 
 def _expression(each: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What the commands that set brakes share: whom one covers, what it reaches, writing it down."""
+"""What the commands that set brakes share: the scope, the targets it covers, the record."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -19,12 +19,12 @@ from tidegate.journal.facts import Braked, Lifted
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, nearest, nearest_or_all
 from tidegate.model.target import bare
-from tidegate.model.time import Instant, format_age, format_instant
+from tidegate.model.time import Instant, format_age, format_instant, format_second
 from tidegate.store.port import Store
 
 
 def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Whom a brake covers."""
+    """The scope of a brake."""
     for option in (
         click.option("--everything", is_flag=True, help="Cover everything."),
         click.option("-l", "--selector", metavar="LABELS", help="By labels: 'env=prod,!canary'."),
@@ -117,7 +117,7 @@ def add(
     yes: bool,
     tell: Callable[[list[PartitionReach]], Iterator[str]],
 ) -> None:
-    """Show what a brake reaches, ask if it is much, and write it down."""
+    """Show what a brake covers, ask if it is much, and record it."""
     brakes = read_one(kind, document, now)
     known = known_as(store, kind, document, now, replace=replace)
     reached, names = reach_of(journals(store, now), FIELDS[kind], brakes)
@@ -145,15 +145,29 @@ def known_as(
 def set_down(
     store: Store, kind: str, document: dict[str, Any], now: Instant, *, anew: bool
 ) -> None:
-    """Write a brake down, with who and why."""
+    """Record a brake, with its owner and its reason."""
     name, reason = str(document["name"]), str(document["reason"])
     fact = Braked(brake=kind, name=name, document=document, reason=reason)
     store.append(PARTITION, [signed(fact, now)])
-    click.echo(f"{kind} {name} is on{' anew' if anew else ''}{_until(document)}")
+    begins = _scheduled(document, now) if kind == "freeze" else None
+    if begins is None:
+        click.echo(f"{kind} {name} is on{' anew' if anew else ''}{_until(document)}")
+    else:
+        click.echo(f"Freeze {name} scheduled{' anew' if anew else ''}: {begins}")
+
+
+def _scheduled(document: dict[str, Any], now: Instant) -> str | None:
+    """The next time of a freeze that is not on now; None: it is on."""
+    spans = [span for span in read_one("freeze", document, now).freezes[0].spans if span.end > now]
+    if not spans:
+        return "all its times are past"
+    if spans[0].start <= now:
+        return None
+    return f"{format_second(spans[0].start)} – {format_second(spans[0].end)}"
 
 
 def _strangers(known: set[str], brakes: Brakes, kind: str) -> Iterator[str]:
-    """A word on each target it names that nobody knows."""
+    """A warning for each target it names that no rollout has."""
     names = getattr(brakes, FIELDS[kind])[0].scope.targets or frozenset()
     for name in sorted(names - known):
         hint = nearest(name, known) or "it is covered once there is one"

@@ -23,7 +23,7 @@ from tidegate.store.archive_port import Archive
 from tidegate.store.port import Head
 from tidegate.wiring import clock
 
-# Whoever writes to a rollout while it is folded makes the fold stale; then it is folded again.
+# A write to a rollout while it is folded makes the fold stale; then it is folded again.
 TRIES_MAX = 5
 
 
@@ -106,7 +106,7 @@ def _fold(archive: Archive, chain: Chain, before: Instant) -> Folding | None:
 
 
 def _name_others(chains: list[Chain], found: list[Folding | None], named: tuple[str, ...]) -> None:
-    """Whoever asks for a partition that is no rollout is told so."""
+    """Report each named partition that is not a rollout."""
     for chain, folding in zip(chains, found, strict=True):
         if folding is None and chain.partition in named:
             what = f"{chain.partition}: not a rollout; its facts are kept"
@@ -141,5 +141,5 @@ def _carry_out(
         (moved,) = (each for each in archive.chains() if each.partition == chain.partition)
         again = _fold(archive, moved, before)
         if again is None:
-            return  # somebody wrote a fact that no rollout has
+            return  # a fact was written that no rollout has
         folding = again

@@ -39,7 +39,7 @@ class Writer(Protocol):
 
 
 def make_writer(output: str, watch: bool, wanted: EntryFilter) -> Writer:
-    """The writer for a format; of what somebody looks for in particular, it says more."""
+    """The writer for a format; it shows more of the target or gate that was searched for."""
     if output == "table":
         return _Table(wanted)
     return _Stream(output, wanted) if watch else _List(output, wanted)

@@ -108,7 +108,7 @@ def _follow(
     known: dict[str, int],
     writer: Writer,
 ) -> None:
-    """Show what is written from here on, until somebody has had enough."""
+    """Show new entries as they are written, until interrupted."""
     while True:
         writer.flush()
         time.sleep(POLL_S)

@@ -1,4 +1,4 @@
-"""How long a change usually takes: as somebody says, as the journal shows, or assumed."""
+"""How long a change usually takes: by an option, by the journal, or by default."""
 
 import click
 

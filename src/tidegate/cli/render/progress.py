@@ -1,11 +1,11 @@
-"""How far a long work is: a line on stderr that is overwritten, where somebody watches."""
+"""Progress of long work: one line on stderr that is overwritten, where stderr is a terminal."""
 
 import sys
 import threading
 import time
 from types import TracebackType
 
-# Work shorter than this needs no word, and nobody reads faster.
+# Shorter work shows no progress; updates more often than this cannot be read.
 QUIET_S, EVERY_S = 0.5, 0.1
 
 
@@ -14,7 +14,7 @@ class Progress:
 
     def __init__(self, what: str, total: int | None = None, quiet_s: float = QUIET_S) -> None:
         self._what = what
-        # None: nobody knows beforehand.
+        # None: not known beforehand.
         self._total = total
         self._done = 0
         self._say_at = time.monotonic() + quiet_s
@@ -33,7 +33,7 @@ class Progress:
         self.clear()
 
     def clear(self) -> None:
-        """Make room for a line of somebody else's."""
+        """Clear the line, so that other output can be written."""
         if self._said:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._said = False

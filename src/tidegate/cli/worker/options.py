@@ -61,7 +61,7 @@ def gatherer(settings: Settings) -> Gatherer:
 def brake_book(settings: Settings, store: Store, asks: Gatherer | None) -> BrakeBook:
     """The brakes of the journal, of the bundle's files, and of the file on this disk.
 
-    Without anybody who asks, evidence of health is as it is written.
+    Without a gatherer, evidence of health is used as it is written in the file.
     """
     files = [BrakeFile(Path(name), must_exist=True) for name in settings.brakes]
     files += [BrakeFile(Path(name), must_exist=False) for name in settings.hold_files]

@@ -1,4 +1,4 @@
-"""`tidegate run`: the loop, for chosen kinds, observing only until told to act."""
+"""`tidegate run`: the loop, for chosen kinds; observes only, unless started with `--act`."""
 
 import asyncio
 import signal

@@ -1,9 +1,9 @@
 """All brakes there are, wherever they stand, as one decision needs them.
 
 From the journal (`tidegate hold add`), from files of the bundle, from a file on this disk. What
-cannot be read holds everything, and says so: a brake nobody understands may be about anything.
+cannot be read holds everything, and says so: a brake that cannot be read may cover anything.
 Calendars are worked out from the first day of a quarter, so that two workers, or one that was
-restarted, come to the same spans.
+restarted, compute the same spans.
 """
 
 from asyncio import to_thread
@@ -48,7 +48,7 @@ class BrakeBook:
     ) -> None:
         self._store = store
         self._sources = sources
-        # None: evidence of health is as it is written; nobody is asked.
+        # None: evidence of health is used as it is written; no source is queried.
         self._gatherer = gatherer
         self._probes: dict[str, Probe] = {}
         self._lock = Lock()
@@ -162,7 +162,7 @@ class BrakeBook:
         return Coverages(brakes, labels)
 
     def _claims(self) -> tuple[Claim, ...]:
-        """Every place that somebody has of what is shared."""
+        """Every place of a budget or mutex that is taken."""
         return tuple(
             Claim(
                 name=each.name,
@@ -225,6 +225,6 @@ def put_together(
 
 
 def held_by(origin: str, problem: str) -> Hold:
-    """The hold that stands for brakes nobody can read."""
+    """The hold that stands for brakes that cannot be read."""
     why = f"it cannot be read: {' '.join(problem.split())}"
     return Hold(name=origin, scope=EVERYTHING, owner="tidegate", why=why)

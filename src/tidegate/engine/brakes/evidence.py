@@ -1,8 +1,8 @@
 """Keeps the evidence of health gates fresh, without a round ever waiting for who is slow.
 
-Each question is asked in the background, at most every so often, and one at a time: a round waits
-a moment for what comes at once, and takes what was last known of the rest. Whoever does not answer
-leaves his old evidence in place, which grows too old by the gate's own measure: it is never good
+Each question is asked in the background, at most every so often, and one at a time: a round waits a
+moment for what comes at once, and takes what was last known of the rest. A source that does not
+answer leaves its old evidence in place, which expires by the gate's own measure: it is never good
 for longer than it says.
 """
 
@@ -17,12 +17,12 @@ from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.prometheus.port import EvidenceSource, Probe
 
-# Told that evidence has come which no round has seen yet.
+# Called when evidence arrives that no round has seen yet.
 Wake = Callable[[], None]
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How often is asked, and how long anybody waits."""
+    """How often a source is queried, and how long a round waits."""
 
     # The same is not asked again sooner.
     every: Duration = Duration(15 * SECOND)
@@ -44,7 +44,7 @@ class _Matter(msgspec.Struct):
     asked_at: Instant | None = None
     # None: nothing is under way.
     task: asyncio.Task[Evidence] | None = None
-    # Why the last question came to nothing; empty: it did not.
+    # Why the last query failed; empty: it did not.
     trouble: str = ""
     # None: the last question ended as questions may.
     bug: BaseException | None = None
@@ -101,7 +101,7 @@ class Gatherer:
         revision: str | None,
         since: Instant | None,
     ) -> Brakes:
-        """The brakes with the evidence that is there already; asks nobody, from any thread."""
+        """The brakes with the evidence at hand; queries no source; from any thread."""
         if since is None:
             return brakes
         health = tuple(
@@ -115,7 +115,7 @@ class Gatherer:
     def troubles(
         self, probes: Mapping[str, Probe], revision: str | None, since: Instant | None
     ) -> dict[str, str]:
-        """Why the last question of a gate came to nothing, by the gate's name."""
+        """Why the last query of a gate failed, by the gate's name."""
         if since is None:
             return {}
         known = {

@@ -1,6 +1,6 @@
 """Where brakes stand besides the journal: files of the bundle, a file on the worker's own disk.
 
-So that nothing moves against anybody's word when the server or the database is not to be had.
+So that brakes still bind when the server or the database is unreachable.
 """
 
 from collections.abc import Callable

@@ -16,12 +16,12 @@ class Observation(msgspec.Struct, frozen=True):
     reports: tuple[Target, ...]
     # False: some reports may be missing; nothing is concluded from absence.
     complete: bool = True
-    # False: the fleet cannot tell since when anything is so; whoever sees it first dates it.
+    # False: the fleet does not date its reports; the first observation dates them.
     dated: bool = True
 
 
 class Fleet(Protocol):
-    """Somebody's system. Every call may take long, fail with OutsideError, or be told twice."""
+    """An outside system. Every call may take long, fail with OutsideError, or be repeated."""
 
     async def partitions(self) -> list[str]:
         """The rollouts there are, by name: `kind/name`."""
@@ -53,7 +53,7 @@ class Fleet(Protocol):
 
 @runtime_checkable
 class ManySystems(Fleet, Protocol):
-    """A fleet of several outside systems: one that is ill keeps nobody from the others."""
+    """A fleet of several outside systems: one that fails does not delay the others."""
 
     def system_of(self, partition: str) -> str:
         """The system a rollout is carried out on."""

@@ -10,7 +10,7 @@ from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Duration, Instant
 
-# So long after it was told, a target of a fleet that is read as it is may look as if it was not.
+# For so long after a task was sent, a reading of its target may not show it yet.
 LAG_MAX = Duration(30 * SECOND)
 
 
@@ -53,7 +53,7 @@ def _dated(state: RolloutState, reports: Iterable[Target], now: Instant) -> Iter
         if known is not None and _same(known, report):
             since = known.since
         elif known is None and report.since is not None:
-            # Nobody has heard of it yet: it may have been so for long.
+            # It is reported for the first time: it may have been so for long.
             since = min(now, report.since)
         else:
             since = now
@@ -68,7 +68,7 @@ def _is_news(state: RolloutState, report: Target, now: Instant | None) -> bool:
     """Whether a report says anything; `now` where the reading lags behind by moments at most."""
     known = state.reports.get(report.name)
     if report.status is Status.ToApply:
-        # It has nothing. While it is being told, that only means that the reading lags behind.
+        # It has nothing. While its task is being sent, the reading only lags behind.
         if known is None or known.status is Status.ToApply or report.name in state.pending:
             return False
         if known.status is not Status.Progressing:

@@ -19,7 +19,7 @@ def rehearse(
     environment: str | None,
     image: str | None,
     behaviour: "Behaviour | None",
-) -> "tuple[Scenario, list[Step]]":
+) -> "tuple[Scenario, list[SimulatedStep]]":
     """What becomes of an image, step by step."""
     from tidegate.kinds.integrations.app import rehearsal
     from tidegate.simulation.virtual_loop import run_virtually

@@ -1,16 +1,16 @@
 """Decision groups: which clusters of a placement go together, in which order.
 
-A placement declares groups by selectors, the first that matches a cluster takes it, and whoever no
-selector takes goes to groups without a name. A group holds at most L clusters, so one name may
-stand for several groups. There are two ways to group:
+A placement declares groups by selectors, the first that matches a cluster takes it, and clusters
+that no selector takes go to groups without a name. A group holds at most L clusters, so one name
+may stand for several groups. There are two ways to group:
 
 - *scheduler* is what the placement scheduler of Open Cluster Management does: cut anew, by name,
   every time. dev has 3, stage 2, no name 2, and L is 2: dev[2] dev[1] stage[2] ""[2] get indexes
   0 to 3. It forgets: with L = 3, `b c d | e f g` and a newcomer `a` become `a b c | d e f | g`, and
   the last dev cluster that leaves moves stage down to index 0.
 - *stable* remembers: with the groups as they were, only newcomers are placed, in a free place of
-  their name or in a new group at the end: `b c d | e f g | a`. Nobody else moves, in the middle of
-  a rollout least of all. A declared name keeps a group even while nobody is in it.
+  their name or in a new group at the end: `b c d | e f g | a`. No other cluster moves, which
+  matters most during a rollout. A declared name keeps a group even while it is empty.
 
 L is `clustersPerDecisionGroup`: a number, or a percentage of all selected clusters, which goes
 through binary floating point as in the scheduler (7 % of 100 is 8). More than there are means all.

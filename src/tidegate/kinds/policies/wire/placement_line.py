@@ -1,6 +1,6 @@
 """Placement lines: a placement and its clusters in, decision groups and PlacementDecisions out.
 
-The placement is read as the hub holds it, so most of its fields are nobody's business here; its
+The placement is read as the hub holds it, so most of its fields are not read here; its
 group strategy is read to the letter. A misconfigured one is refused as a whole: part of the
 decisions would look like clusters that left, and clusters that left lose what runs on them.
 """
@@ -123,7 +123,7 @@ def decode(raw: bytes | Mapping[str, Any]) -> PlacementQuestion:
     if grouping is Grouping.STABLE:
         _warn_of_namesakes(placement, problems)
     elif previous:
-        problems.warn("previous", "set aside", 'only the "stable" grouping remembers')
+        problems.warn("previous", "ignored", 'only the "stable" grouping remembers')
     reader.close(fatal=False)
     if problems.errors:
         raise UserError(tuple(problems.errors))
@@ -185,11 +185,11 @@ def _selector(reader: Reader) -> Selector:
     selector = read_selector(reader)
     for each in selector.requirements:
         if each.key and not _LABEL_KEY.fullmatch(each.key):
-            reader.problems.add(reader.path, f"{shown(each.key)} is not a label's name", "mend it")
+            reader.problems.add(reader.path, f"{shown(each.key)} is not a label's name", "fix it")
         for value in sorted(each.values):
             if not _LABEL_VALUE.fullmatch(value):
                 what = f"{each.key}: {shown(value)} cannot be a label's value"
-                reader.problems.add(reader.path, what, "mend it")
+                reader.problems.add(reader.path, what, "fix it")
     return selector
 
 

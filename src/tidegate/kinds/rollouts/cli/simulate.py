@@ -133,7 +133,7 @@ def _show(
 
 
 def _tell(scenario: Scenario, steps: list[SimulatedStep], pace: float | None, colour: bool) -> None:
-    """Line by line; at a pace only where somebody is watching."""
+    """Line by line; at a pace only on a terminal."""
     shown_at = scenario.start
     for moment, line in tell(scenario, steps):
         if pace and sys.stdout.isatty():

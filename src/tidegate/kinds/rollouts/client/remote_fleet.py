@@ -35,7 +35,7 @@ _read_carried = msgspec.json.Decoder(list[Carried]).decode
 
 
 class RemoteFleet:
-    """Somebody's system behind an address."""
+    """A fleet behind an HTTP address."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -88,10 +88,10 @@ class RemoteFleet:
                 return read(body)
             except msgspec.DecodeError as error:
                 raise OutsideError(f"{self._url}{path}: not what was asked: {error}") from error
-        told = body.decode(errors="replace")
+        text = body.decode(errors="replace")
         if response.status == STALE:
-            raise StaleError(told)
-        raise OutsideError(f"{self._url}{path}: HTTP {response.status}: {told[:200]}")
+            raise StaleError(text)
+        raise OutsideError(f"{self._url}{path}: HTTP {response.status}: {text[:200]}")
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -1,4 +1,4 @@
-"""Who of a phase starts: those for whom every gate passes, as far as the slots reach, by rank.
+"""Which targets of a phase start: those whose gates all pass, up to the free slots, by rank.
 
 A target that some brake holds takes no slot: it would keep others waiting while it waits itself.
 """
@@ -23,7 +23,7 @@ def admit(
     slots: Slots | None,
     braking: RolloutBrakes | None = None,
 ) -> list[int]:
-    """Let in those of a phase for whom everything passes and a slot is there."""
+    """Start the targets of a phase whose gates all pass, while slots are free."""
     own = census.own
     waiting = [i for i in phase.order if own[i] is None]
     if not waiting:
@@ -103,8 +103,8 @@ class _Braked:
         self._lead = lead
         self._slots = slots
         self._braking = braking
-        self._queued = False  # somebody who counts waits for a slot and nothing else
-        # What covers those for whom something shared is spent; an owner has its place all the same.
+        self._queued = False  # a counted target waits for a slot and nothing else
+        # Coverages whose budget or mutex is spent; a target that has a place keeps it.
         self._spent: set[int] = set()
         self._known: dict[tuple[int, ...], Verdicts] = {}
 
@@ -173,7 +173,7 @@ class _Braked:
         return (taken,)
 
     def _slots_of_the_late(self, may_start: bool) -> Callable[[int, bool], Verdicts]:
-        """What the slots say to those who do not start, and whom nothing else may hold."""
+        """The slots' verdict for targets that do not start and that nothing else may hold."""
         slots = self._slots
         if slots is None:
             return lambda *_: ()

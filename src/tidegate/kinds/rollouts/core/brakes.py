@@ -1,7 +1,7 @@
-"""The brakes as one plan sees them: who is pinned, what each target is told, what is left to share.
+"""The brakes as one plan sees them: pins, the verdicts of each target, and free places.
 
 Made once a decision, and only where there are brakes. A pinned target is decided on as an ignored
-one, so that it counts neither way; what is under way is told of the brakes it goes on in spite of.
+one, so that it counts neither way; a target in progress shows the brakes that it ignores.
 """
 
 from bisect import bisect_right
@@ -82,7 +82,7 @@ class RolloutBrakes:
         return {i: said[id(one)] for i, one in enumerate(self._by_target) if id(one) in said}
 
     def read(self, census: Census) -> None:
-        """Tell whoever is pinned or under way, and see who has places of what is shared."""
+        """Add the verdicts of pinned targets and those in progress, and find who has places."""
         self._tell_pinned(census)
         self._tell_under_way(census)
         shared = self._brakes.budgets or self._brakes.mutexes
@@ -101,7 +101,7 @@ class RolloutBrakes:
             own = census.own[i]
             census.own[i] = pins if own is None else (*own, *pins)
             self._watch(pins)
-            if own is None:  # nobody waits for it, not even the end of the rollout
+            if own is None:  # nothing waits for it, not even the end of the rollout
                 census.tallies[bisect_right(firsts, i) - 1].ignored_waiting -= 1
 
     def _tell_under_way(self, census: Census) -> None:
@@ -113,7 +113,7 @@ class RolloutBrakes:
             if state is not State.IN_FLIGHT or own is None:
                 continue
             spared = self._spare(self._by_target[i])
-            if spared:  # shared verdicts stay shared: one tuple for all who are told the same
+            if spared:  # equal verdicts stay one shared tuple
                 key = (id(own[0]), id(spared))
                 census.own[i] = told.get(key) or told.setdefault(key, (*own, *spared))
 
@@ -132,7 +132,7 @@ class RolloutBrakes:
         return (self._coverages.of(name) for name in self.world.labels if name not in here)
 
     def _exposed(self, census: Census) -> Iterator[tuple[ClaimHolder, Coverage]]:
-        """Whoever is changed and not yet soaked, one that is to be tried again included."""
+        """Targets that are changed and not yet soaked, those to be retried included."""
         by = self._brakes.partition or "this rollout"
         retried = self._course.retry is not Retry.NOTHING
         for i, (target, state) in enumerate(zip(self.world.targets, census.states, strict=True)):
@@ -190,7 +190,7 @@ class RolloutBrakes:
         self._moments.update(each.until for each in said if each.until is not None)
 
     def recheck_at(self, otherwise: Instant | None) -> Instant | None:
-        """The earliest moment at which time alone changes what anybody was told."""
+        """The earliest moment at which time alone changes a verdict."""
         ahead = [moment for moment in self._moments if moment > self._now]
         return min(ahead if otherwise is None else [*ahead, otherwise], default=None)
 

@@ -49,7 +49,7 @@ class Tally(msgspec.Struct, gc=False):
 
     @property
     def unfinished(self) -> int:
-        """How many hold whoever comes after them."""
+        """How many keep later groups waiting."""
         return self.waiting + self.in_flight + self.soaking
 
     @property

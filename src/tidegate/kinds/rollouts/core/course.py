@@ -1,10 +1,10 @@
 """The course of a rollout: which revision goes out now, and under which rules.
 
-Three courses, told apart before any target is looked at:
+Three courses, distinguished before any target is read:
 
     FORWARD   the revision goes out, gate by gate
     REVERT    the declared revision is the last good one again: touched targets return at once
-    SETTLED   the rollout is completed: whoever joins later gets the last good revision at once
+    SETTLED   the rollout is completed: targets that join get the last good revision at once
 
 and, decided from the failures found on the way, the rollback of rollback.py.
 """
@@ -65,7 +65,7 @@ def course_of_newest(world: RolloutWorld) -> Course:
     """The course of a newer revision that takes the place of the one under way.
 
     What is remembered of the old one (completed, aborted, retried) does not bind it; a pause does,
-    because whoever paused wanted nothing to move.
+    because a pause means that nothing moves.
     """
     rollout = world.rollout
     return Course(

@@ -88,9 +88,9 @@ def _sooner(plan: RolloutPlan, other: RolloutPlan) -> RolloutPlan:
 
 
 def _is_live(plan: RolloutPlan) -> bool:
-    """Whether a rollout under way goes on without anybody's word: then a newer one waits for it.
+    """Whether a rollout under way goes on without an approval: then a newer one waits for it.
 
-    One that nobody has received yet, or that only waits for approvals, gives way.
+    One that no target has received yet, or that only waits for approvals, gives way.
     """
     if plan.summary not in (Summary.PROGRESSING, Summary.PAUSED):
         return False
@@ -107,14 +107,14 @@ def _is_moving(plan: RolloutPlan) -> bool:
 
 
 def _waiting(plan: RolloutPlan) -> Iterator[Verdicts]:
-    """The verdicts of those that wait; whoever is pinned waits for nothing."""
+    """The verdicts of those that wait; pinned targets wait for nothing."""
     for i, state in enumerate(plan.states):
         if state in _WAITING and i not in plan.pinned:
             yield plan.options[i].verdicts
 
 
 def _gives_way(verdicts: Verdicts) -> bool:
-    """Whether a target waits for somebody's word on this very revision, which may never come."""
+    """Whether a target waits for an approval of this very revision, which may never be given."""
     return _shuts(verdicts, _ON_REVISION) or any(each.reason in _UNWELL for each in verdicts)
 
 

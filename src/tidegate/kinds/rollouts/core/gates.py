@@ -31,7 +31,7 @@ def reading(world: RolloutWorld, phase: RolloutPhase) -> Verdict:
 
 
 def approval(world: RolloutWorld, course: Course, group: Group) -> Verdict:
-    """Whether somebody let the group in, for this very revision or for every one."""
+    """Whether the group is approved, for this very revision or for every one."""
     approvals = world.rollout.approvals
     name = group.name or "ungrouped"  # what an approval calls it
     if group.mandatory:
@@ -51,7 +51,8 @@ class Order:
     """Nothing starts while an earlier group has a counted target waiting, in flight or soaking.
 
     Among the groups of ManualPerGroup only approved ones take part: one that is not approved holds
-    nobody. Phases are asked in their order; the first that is unfinished speaks for all behind it.
+    no target. Phases are asked in their order; the first that is unfinished speaks for all behind
+    it.
     """
 
     def __init__(self, world: RolloutWorld, census: Census) -> None:
@@ -102,5 +103,5 @@ class Order:
 
 
 def wants_approval(world: RolloutWorld) -> bool:
-    """Whether groups of this strategy wait for somebody to let them in."""
+    """Whether groups of this strategy wait for an approval."""
     return world.strategy.type is StrategyType.MANUAL_PER_GROUP

@@ -19,9 +19,9 @@ class RolloutReason(Reason):
     UnknownStatus = Entry(
         Gate.PROGRESS,
         _WAIT,
-        'reports "{status}", which is no status we know; held as being updated',
+        'reports "{status}", which is not a known status; counted as being updated',
         (("status", _N),),
-        "it reports a status we know",
+        "it reports a known status",
     )
     Soaking = Entry(
         Gate.PROGRESS, _WAIT, "succeeded, soaking for {soak}", (("soak", _D),), "the soak ends"
@@ -127,7 +127,7 @@ class RolloutReason(Reason):
     SlotHeld = Entry(
         Gate.SLOTS,
         _PASS,
-        "it holds one of {limit:slot} already, from an earlier change",
+        "it has one of {limit:slot} already, from an earlier change",
         (("limit", _C),),
     )
     NoSlotNeeded = Entry(Gate.SLOTS, _PASS, "its turn has come; an ignored target takes no slot")
@@ -167,14 +167,14 @@ class RolloutReason(Reason):
         _STOP,
         "gave no answer within {deadline} on its way back to {revision}",
         (("revision", _N), ("deadline", _D)),
-        "mend the target, then `retry`",
+        "fix the target, then `retry`",
     )
     ReturnFailed = Entry(
         Gate.RETURN,
         _STOP,
         "failed on {revision}, the last good revision",
         (("revision", _N),),
-        "mend the target, then `retry`",
+        "fix the target, then `retry`",
     )
     NoLastGood = Entry(
         Gate.RETURN,

@@ -1,6 +1,6 @@
 """What a plan makes true of the rollout itself, folded into what is remembered of it.
 
-Whoever carries a plan out records this together with the plan, before acting: that a breach became
+The worker records this together with the plan, before acting: that a breach became
 an abort must survive, or the rollout would start again once the failed targets have returned.
 """
 

@@ -121,7 +121,7 @@ def _ends_at(world: RolloutWorld, target: Target) -> Instant | None:
 
 
 def _slots(world: RolloutWorld, ways: list[ReturnPath | None], exempt: list[bool]) -> Slots | None:
-    """Whoever is being updated holds a slot, wherever the way leads."""
+    """Each target being updated has a slot, whichever revision it goes to."""
     limit = world.strategy.max_concurrency
     if limit is None:
         return None

@@ -1,7 +1,7 @@
 """Slots bound how many targets change at once: in flight, soaking and starting ones hold one each.
 
 Mandatory groups start whole, outside the ceiling. A target still being updated to another revision
-holds a slot too, and may start the new one in it: its turn adds nobody to those who change.
+holds a slot too, and may start the new one in it: that adds no target to those that change.
 
 Worked numbers: maxConcurrency 3, one in flight, one soaking → one starts. maxConcurrency 1, one
 target stuck in flight on the previous revision → that one starts the new one, in the slot it holds.
@@ -54,7 +54,7 @@ class Slots:
 
     @property
     def exhausted(self) -> bool:
-        """Whether nobody gets a slot any more, not even in one it holds."""
+        """Whether no target gets a slot any more, not even the one it has."""
         return self._room_in_held <= 0
 
     def standing(self) -> Verdict:

@@ -12,7 +12,7 @@ from tidegate.model.time import Duration
 class StrategyType(enum.Enum):
     """How a rollout moves through its groups."""
 
-    ALL = "All"  # everybody at once
+    ALL = "All"  # all targets at once
     PROGRESSIVE = "Progressive"  # a few at a time, whatever their group
     PROGRESSIVE_PER_GROUP = "ProgressivePerGroup"  # group after group
     MANUAL_PER_GROUP = "ManualPerGroup"  # group after group, among those that are approved
@@ -79,7 +79,7 @@ class Strategy(msgspec.Struct, frozen=True):
 
 
 class Approvals(msgspec.Struct, frozen=True):
-    """Which groups somebody let in, and for what."""
+    """Which groups are approved, and for which revisions."""
 
     groups: frozenset[str] = frozenset()
     ungrouped: bool = False
@@ -88,7 +88,7 @@ class Approvals(msgspec.Struct, frozen=True):
 
 
 class Retry(enum.Enum):
-    """What somebody asked to have tried again."""
+    """What a person asked to retry."""
 
     NOTHING = "nothing"
     FAILED = "failed"

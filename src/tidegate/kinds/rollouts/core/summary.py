@@ -60,7 +60,7 @@ def summarise(
     )
     seen_all = world.complete and all(group.complete for group in world.groups)
     word = _word(whole, course, False, seen_all)
-    # However many may fail: where nobody has it in the end, it did not succeed.
+    # However many may fail: where no target has it in the end, it did not succeed.
     in_vain = word is Summary.SUCCEEDED and whole.failed and not whole.done
     return Summary.FAILED if in_vain else word
 

@@ -53,7 +53,7 @@ class RolloutWorld(msgspec.Struct, frozen=True):
     complete: bool = True
     # What may hold a target beside the rollout's own rules; None: nothing.
     brakes: Brakes | None = None
-    # Kept for the brakes only; a target that is not listed has labels nobody told us.
+    # Kept for the brakes only; the labels of a target that is not listed are not known.
     labels: Labels = {}
 
 
@@ -278,7 +278,7 @@ def _laid_out(
 
 
 def _group_labels(declared: list[Membership]) -> list[str]:
-    """How people see each group; the parts of a split one are told apart by their index."""
+    """How people see each group; the parts of a split one are distinguished by their index."""
     times = Counter((one.placement, one.name) for one in declared)
     labels: list[str] = []
     for one in declared:

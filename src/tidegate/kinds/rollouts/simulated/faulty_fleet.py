@@ -66,8 +66,8 @@ class FaultyFleet:
             case CallFault.LOST_WRITE:
                 raise OutsideError(f"{task.target}: connection reset")
             case CallFault.CONFLICT if task.key not in self._faults.told:
-                # Who was told under this key before has it, and does not call it a conflict.
-                raise StaleError(f"{task.target}: somebody else changes it")
+                # A key that was sent before is known to the target, and is no conflict.
+                raise StaleError(f"{task.target}: another writer changes it")
             case CallFault.SLOW:
                 await asyncio.sleep(self._faults.seconds(*SLOW_S))
             case _:
@@ -89,7 +89,7 @@ class FaultyFleet:
         return answer
 
     async def changes(self) -> AsyncIterator[str]:
-        """What may have changed: some of it is never told, and sometimes the line breaks."""
+        """What may have changed: some is not reported, and sometimes the connection breaks."""
         async for partition in self._fleet.changes():
             fault = self._faults.draw((CallFault.LOST_WRITE, CallFault.LOST_ANSWER))
             if fault is CallFault.LOST_ANSWER:
@@ -98,12 +98,12 @@ class FaultyFleet:
                 yield partition
 
     async def _again(self, partition: str, task: RolloutTask) -> None:
-        """Deliver a task once more when nobody waits for it any longer."""
+        """Deliver a task once more after the caller has stopped waiting."""
         await asyncio.sleep(self._faults.seconds(1.0, 120.0))
         try:
             await self._fleet.act(partition, task)
         except (OutsideError, StaleError):
-            return  # nobody is there to be told
+            return  # no caller is left to get the error
 
     def _check_outage(self, partition: str) -> None:
         if self._faults.lasts(partition):

@@ -1,7 +1,7 @@
 """Simulated clusters: each takes a change in its own time, and succeeds, fails, or stays silent.
 
 What is random is drawn from (seed, cluster, revision, attempt), never from a shared stream: adding
-a cluster or an event changes nobody else's fate, and the same seed always tells the same story.
+a cluster or an event changes no other cluster, and the same seed always gives the same run.
 """
 
 import random
@@ -100,7 +100,7 @@ class FleetModel:
 
     def _fate(self, cluster: FleetCluster) -> tuple[Temper, str]:
         temper = self._scenario.tempers.get(cluster.name, self._scenario.temper)
-        # The last good revision is good: nobody fails on the way back to it.
+        # The last good revision is good: no cluster fails on the way back to it.
         if cluster.revision == self._scenario.last_good or cluster.name in self._mended:
             return temper, "succeeds"
         if temper.silent or self._happens(cluster, "silence", self._scenario.silence_percent):

@@ -1,4 +1,4 @@
-"""A simulated fleet for workers in other processes: it remembers what it was told when they die."""
+"""A simulated fleet for workers in other processes: it keeps its state when they die."""
 
 import asyncio
 import socket
@@ -45,7 +45,7 @@ class FleetServer:
         self._stopped.set()
 
     async def serve(self, ear: socket.socket) -> None:
-        """Answer whoever connects, until told to stop."""
+        """Answer requests until stopped."""
         app = web.Application()
         app.router.add_get(PARTITIONS, self._answering(self._partitions))
         app.router.add_get(OBSERVE, self._answering(self._observe))
@@ -102,6 +102,6 @@ class FleetServer:
         return response
 
     async def _tell(self, response: web.StreamResponse) -> None:
-        with suppress(OSError):  # whoever listened has gone
+        with suppress(OSError):  # the listener has gone
             async for partition in self._fleet.changes():
                 await response.write(f"{partition}\n".encode())

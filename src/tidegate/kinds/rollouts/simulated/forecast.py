@@ -60,7 +60,7 @@ def forecast(
 ) -> list[TargetForecast]:
     """Run a rollout ahead; one line a target, in group, then rank order."""
     ahead = copy.deepcopy(state)
-    if ahead.brakes is not None:  # our own places are told by who is under way, as that changes
+    if ahead.brakes is not None:  # our own places follow from the targets in progress, which change
         own = ahead.brakes.partition
         others = tuple(each for each in ahead.brakes.claims if each.partition != own)
         ahead.brakes = replace(ahead.brakes, claims=others)
@@ -155,7 +155,7 @@ def _note(
 
 
 class _Said(msgspec.Struct):
-    """What some verdicts come to for whoever waits."""
+    """What some verdicts mean for a target that waits."""
 
     # The gate that says most, and what it says; empty: all are open.
     gate: str

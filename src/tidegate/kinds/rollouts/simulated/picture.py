@@ -13,7 +13,7 @@ from tidegate.model.target import State
 
 _STYLE = 'xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="13"'
 _LEFT, _TOP, _WIDTH, _BAND, _GAP = 150, 64, 900, 44, 14
-# One colour a state, told apart by lightness as well as by hue.
+# One colour a state, distinct in lightness as well as in hue.
 COLOURS = {
     "done": "#2e9e5b",
     "soaking": "#e0b43c",

@@ -1,6 +1,6 @@
 """The simulated fleet behind the engine's port: many rollouts, real keys, and faults on demand.
 
-It behaves as outside systems do: an action told twice under one key is done once, a reading shows
+It behaves as outside systems do: an action sent twice under one key is done once, a reading shows
 what clusters report and nothing else. Faults are thrown by a plan that a test or a rehearsal gives.
 """
 
@@ -58,7 +58,7 @@ class SimulatedFleet:
         self._scenarios: dict[str, Scenario] = {}
         self._revisions: dict[str, str] = {}
         self.fleets: dict[str, Clusters] = {}
-        # Every key that was carried out, in order; a key told again is not carried out again.
+        # Every key that was carried out, in order; a key sent again is not carried out again.
         self.done: dict[str, RolloutTask] = {}
         self.carried: list[Carried] = []
         self.calls = 0
@@ -71,7 +71,7 @@ class SimulatedFleet:
         self.fleets[partition] = Clusters(scenario, seed)
 
     def declare(self, partition: str, revision: str) -> None:
-        """Somebody declares another revision."""
+        """Declare another revision."""
         self._revisions[partition] = revision
 
     def is_moving(self, partition: str) -> bool:
@@ -121,7 +121,7 @@ class SimulatedFleet:
             self._listeners.remove(listener)
 
     def _tell(self, partition: str, target: str) -> None:
-        """Let whoever listens know when the change that has just begun ends."""
+        """Notify listeners when the change that has just begun ends."""
         cluster = self.fleets[partition].clusters.get(target)
         for listener in self._listeners:
             listener.hear(cluster.ends_at if cluster is not None else None, partition)

@@ -163,7 +163,7 @@ class Simulation:
 
 
 def _braked(brakes: Brakes, one: ScenarioEvent) -> Brakes:
-    """The brakes with a hold more, or without those somebody lifted."""
+    """The brakes with a hold more, or without those that were lifted."""
     gone = frozenset(one.names)
     left = msgspec.structs.replace(
         brakes,

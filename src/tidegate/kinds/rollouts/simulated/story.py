@@ -1,4 +1,4 @@
-"""A simulated rollout told line by line: who started, who succeeded, what stopped it, and why."""
+"""A simulated rollout line by line: which targets started and succeeded, what stopped it, why."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ _VERBS = {
     ScenarioVerb.ABORT: "aborted",
     ScenarioVerb.RETRY: "retry:",
     ScenarioVerb.REVISION: "new revision declared:",
-    ScenarioVerb.MEND: "mended:",
+    ScenarioVerb.MEND: "fixed:",
     ScenarioVerb.LIFT: "lifted:",
 }
 

@@ -23,7 +23,7 @@ _EVENTS = {
     Event.RETRIED: "what failed is tried again",
     Event.ABORTED: "the rollout failed and goes back",
     Event.SUPERSEDED: "a newer revision takes its place",
-    Event.COMPLETED: "everybody has it",
+    Event.COMPLETED: "every target has it",
 }
 
 
@@ -38,7 +38,7 @@ def decision_records(
     shut: dict[str, Verdict | None] = {}
     for option in plan.options:
         verdict, name = first_shut(option.verdicts), names[option.target]
-        # Whoever is on the way back is not told once more that the way on is shut.
+        # For a target on its way back, the closed way forward is not reported again.
         if name not in shut or (verdict is not None and option.change.kind is ChangeKind.RETURN):
             shut[name] = verdict
     changes = {task.target: task.change for task in decided.tasks}

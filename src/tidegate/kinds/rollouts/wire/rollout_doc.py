@@ -163,7 +163,7 @@ def _statuses(reader: Reader, problems: Problems, revision: str | None) -> list[
                 path = f"statuses[{i}].lastTransitionTime"
                 problems.add(path, f"{shown(one.last_transition_time)}: {error}", INSTANT_REMEDY)
         if not one.cluster:
-            problems.warn(f"statuses[{i}].cluster", "empty", "set aside: it names no cluster")
+            problems.warn(f"statuses[{i}].cluster", "empty", "ignored: it names no cluster")
             continue
         if one.revision is not None and labelled is None:
             labelled = i

@@ -61,7 +61,7 @@ class ScenarioVerb(enum.Enum):
 
 
 class ScenarioEvent(msgspec.Struct, frozen=True):
-    """Something that happens at a time: a verb and whom it concerns."""
+    """An event at a time: a verb and the targets it is about."""
 
     after: Duration
     verb: ScenarioVerb
@@ -262,7 +262,7 @@ def _check_lifts(
 
 
 def brakes_that_lift(brakes: Brakes) -> tuple[Hold | Freeze | Block | Pin, ...]:
-    """The brakes somebody can take off."""
+    """The brakes that can be lifted."""
     return (*brakes.holds, *brakes.freezes, *brakes.blocks, *brakes.pins)
 
 

@@ -64,7 +64,7 @@ def _type(reader: Reader) -> StrategyType:
     value = reader.raw("type")
     if value is None:
         if reader.names():
-            reader.problems.warn(reader.at("type"), "missing", 'read as "All": everybody at once')
+            reader.problems.warn(reader.at("type"), "missing", 'read as "All": all targets at once')
         return StrategyType.ALL
     if value == "manualPerGroup":
         return StrategyType.MANUAL_PER_GROUP
@@ -81,7 +81,7 @@ def _type(reader: Reader) -> StrategyType:
 
 
 def _unread(kind: StrategyType, body: Reader, field: str) -> None:
-    """Under All, limits are not read (as in the system the field comes from); the user is told."""
+    """Under All, limits are not read (as in the system the field comes from); a warning says so."""
     if kind is StrategyType.ALL and body.has(field) and body.raw(field) not in _IDLE:
         body.problems.warn(body.at(field), "not read under All", "drop it, or use Progressive")
 
@@ -98,14 +98,14 @@ def _soak(kind: StrategyType, body: Reader) -> Duration:
 
 
 def _deadline(body: Reader) -> Duration | None:
-    # The empty text is what Go writes for a field nobody set.
+    # Go writes a field that is not set as the empty text.
     if body.raw("progressDeadline") in (None, "None", ""):
         return None
     deadline = body.duration("progressDeadline", 'write "None" or a duration like "30m"')
     if deadline == 0:
         body.problems.add(
             body.at("progressDeadline"),
-            f"{shown(body.raw('progressDeadline'))} would time everybody out at once",
+            f"{shown(body.raw('progressDeadline'))} would time out every target at once",
             'write "None" or how long a target may take',
         )
         return None

@@ -1,19 +1,19 @@
-"""What somebody should be told of a rollout: from a plan and what they were told before.
+"""The notices that are due for a rollout: from a plan and from the notices sent before.
 
-Notices follow from what is true now, not from what changed since the last look: whoever leads next
-derives the same ones, and what was told is remembered by key, so that nobody is told twice. A key
+Notices follow from what is true now, not from what changed since the last round: the next leader
+derives the same ones. Sent notices are remembered by key, so that none is sent twice. A key
 names the run of a rollout (its uid and revision), the event, and the subject:
 
     start            something of the revision is under way
     stop  stopped    it failed or was aborted
-    stop  paused     somebody paused it
+    stop  paused     a person paused it
     failure  x       target x failed, or gave no answer
     approvalNeeded g only an approval of g is in the way
-    done             everybody has it; told only where the start was
+    done             every target has it; sent only where the start was
 
 What ends may come again: a key is taken back when the rollout is no longer stopped or paused, when
 the approval was given, and for failures when they are retried. A target that fails, recovers and
-fails again by itself is told once.
+fails again by itself is reported once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def due(
     plan: RolloutPlan,
     told: Mapping[str, Instant],
 ) -> DueNotices:
-    """What somebody should be told of a rollout, who was told that much already.
+    """The notices due for a rollout, given those already sent.
 
     `rollout` is how it is remembered once the plan is recorded.
     """
@@ -62,7 +62,7 @@ def key(run: str, happening: NoticeKind, subject: str) -> str:
 
 
 _FAILED = frozenset((State.FAILED, State.TIMED_OUT))
-# What may be told again once it is no longer so.
+# Events that may be reported again once they have ended.
 _PASSING = (NoticeKind.STOP, NoticeKind.APPROVAL)
 
 _Truth = tuple[NoticeKind, str, str]
@@ -110,7 +110,7 @@ def _failures(world: RolloutWorld, plan: RolloutPlan) -> Iterator[_Truth]:
 
 
 def _approvals(plan: RolloutPlan) -> Iterator[_Truth]:
-    """Approvals that are all that is in the way of somebody."""
+    """Approvals that are the only thing some target waits for."""
     seen: set[int] = set()
     for option in plan.options:
         if id(option.verdicts) in seen:
@@ -132,7 +132,7 @@ def _gate_name(verdict: Verdict) -> str:
 
 
 def _is_over(told: str, run: str, present: Mapping[str, str], plan: RolloutPlan) -> bool:
-    """Whether something that was told may be told again."""
+    """Whether a notice that was sent may be sent again."""
     if not told.startswith(run):
         return True  # of an earlier run
     happening = _happening(run, told)
@@ -159,7 +159,7 @@ def _happening(run: str, told: str) -> NoticeKind | None:
 
 
 def _notices(name: str, run: str, plan: RolloutPlan, fresh: Mapping[str, str]) -> Iterator[Notice]:
-    """Failures that are found together are told together; anything else by itself."""
+    """Failures that are found together share one notice; anything else has its own."""
     revision = plan.course.revision or ""
     failures = [each for each in fresh if _happening(run, each) is NoticeKind.FAILURE]
     for each, why in fresh.items():

@@ -19,7 +19,7 @@ from tidegate.model.time import Instant
 
 
 class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
-    """What somebody wants: a revision, rolled out over groups by a strategy."""
+    """What is declared: a revision, rolled out over groups by a strategy."""
 
     strategy: Strategy
     groups: tuple[Membership, ...]
@@ -29,7 +29,7 @@ class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defa
     last_good: str | None = None
     # Targets that are to stay where they are, and where that is written.
     pinned: dict[str, str] = msgspec.field(default_factory=dict)
-    # Where the rules stand that it follows; empty: nobody says.
+    # Where its rules are written; empty: not known.
     origin: str = ""
 
     def line(self) -> str:
@@ -49,7 +49,7 @@ class TargetsObserved(Fact, frozen=True, tag="observed", kw_only=True, omit_defa
     """What targets report, where it differs from before."""
 
     reports: tuple[Target, ...] = ()
-    # Targets nobody hears of any more.
+    # Targets that are no longer reported.
     gone: tuple[str, ...] = ()
     complete: bool = True
 

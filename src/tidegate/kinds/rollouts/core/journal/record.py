@@ -1,7 +1,7 @@
 """From a plan to what is written down of it: tasks with keys, verdicts that changed, and a digest.
 
 A key names the decision a task comes from, so that the same task of the same decision has the same
-key, whoever carries it out and however often it is tried.
+key, whichever worker carries it out and however often it is tried.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Ours beside theirs: what would have been decided, against what the existing system really did.
 
-Every target that was started by somebody else is one decision to compare. It is equal if, when it
+Every target that the other system started is one decision to compare. It is equal if, when it
 was started, all our gates were open for it; different if one was shut, and that gate says why. A
-target we would have started and nobody did is told at the end.
+target we would have started and the other system did not is listed at the end.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class Shadow(msgspec.Struct, frozen=True):
     """What a period of shadowing shows."""
 
     compared: tuple[ShadowComparison, ...]
-    # Targets we would have started that nobody started, and since when.
+    # Targets we would have started and the other system did not, and since when.
     ours_only: dict[str, Instant]
     began_at: Instant | None = None
     ended_at: Instant | None = None
@@ -67,7 +67,7 @@ def shadow(entries: Iterable[JournalEntry]) -> Shadow:
 
 
 def _is_start(state: RolloutState, report: Target) -> bool:
-    """Whether a report says that somebody gave the target the declared revision."""
+    """Whether a report says that the target was given the declared revision."""
     if state.declared is None or report.revision != state.declared.revision:
         return False
     known = state.reports.get(report.name)

@@ -3,8 +3,8 @@
 Nothing here is stored as truth: drop it, fold again, and it is the same. Soak, attempts and
 approvals all follow from facts.
 
-A task that was decided and has no outcome yet counts as in flight: whatever happened to whoever
-decided it, nobody starts it a second time.
+A task that was decided and has no outcome yet counts as in flight: whatever happened to the
+worker that decided it, it is not started a second time.
 """
 
 from collections.abc import Callable
@@ -63,11 +63,11 @@ class RolloutState(msgspec.Struct):
     summary: Summary = Summary.WAITING
     recheck_at: Instant | None = None
     decided_at: Instant | None = None
-    # When the revision under way was first given to anybody; None: not yet.
+    # When the revision under way was first given to a target; None: not yet.
     began_at: Instant | None = None
     # The brakes of the decision recorded last.
     brakes: Brakes | None = None
-    # What people were told of it, by key, and when.
+    # The notices that were sent, by key, and when.
     told: dict[str, Instant] = {}
     # What people said at approval gates, by gate.
     responses: dict[str, tuple[Response, ...]] = {}
@@ -105,7 +105,7 @@ def _observed(state: RolloutState, _: Instant, fact: TargetsObserved) -> None:
 
 
 def _speaks_of(report: Target, task: RolloutTask) -> bool:
-    """Whether a target itself says what came of a task: it has it, whoever lost the answer."""
+    """Whether a target itself reports the outcome of a task, even if the answer was lost."""
     if report.status in (Status.ToApply, Status.NewCluster):
         return False
     return report.revision is not None and report.revision == task.change.revision
@@ -234,7 +234,7 @@ def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
         if task.change.kind is ChangeKind.REMOVE:
             reports.pop(task.target, None)  # it is being removed: that is not decided again
         else:
-            # Nobody has told it yet, so its time to answer has not begun: it is in flight, undated.
+            # It was not sent yet, so its deadline has not begun: it is in flight, undated.
             reports[task.target] = Target(
                 task.target, Status.Progressing, None, task.change.revision
             )
