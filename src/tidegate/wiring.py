@@ -135,7 +135,7 @@ async def published(url: str) -> bytes:
 
 
 def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> Leases:
-    """The leases of a namespace, by which processes agree on who leads."""
+    """The leases of a namespace, by which processes agree on the leader."""
     from tidegate.kubernetes.client.access import read_access
     from tidegate.kubernetes.client.leases import KubernetesLeases
 
@@ -317,7 +317,7 @@ def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runne
 
 
 def bundle_cache(*, wanted: bool = True) -> Cache:
-    """What was worked out of bundles before, on this machine; or nothing."""
+    """Cached results of earlier bundle reads on this machine; or nothing."""
     from tidegate.machine.file_cache import FileCache, NoCache, cache_path
 
     return FileCache(cache_path()) if wanted else NoCache()

@@ -147,6 +147,17 @@ def test_a_freeze_shows_its_times_and_takes_exceptions(folder: Path) -> None:
     assert tidegate(folder, "freeze", "remove", "f").returncode == 0
 
 
+def test_a_freeze_that_begins_later_is_scheduled(folder: Path) -> None:
+    """It is not on yet: the answer says when it will be, and that a past one has no effect."""
+    add = ("freeze", "add", "--everything", "--reason", "quiet")
+    later = ("--from", "2090-12-20T17:00:00Z", "--to", "2091-01-04T07:00:00Z")
+    done = tidegate(folder, *add, "year-end", *later)
+    span = "2090-12-20T17:00:00Z – 2091-01-04T07:00:00Z"
+    assert done.stdout == f"Freeze year-end scheduled: {span}\n"
+    past = ("--from", "2020-12-20T17:00:00Z", "--to", "2021-01-04T07:00:00Z")
+    assert "all its times are past" in tidegate(folder, *add, "old", *past).stdout
+
+
 def test_a_block_and_a_pin_say_whom_they_stop(folder: Path) -> None:
     """The block stops the revision under way; the pinned target stays, and nobody waits for it."""
     done = tidegate(folder, "block", "add", "v*", "--reason", "bad")

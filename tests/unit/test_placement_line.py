@@ -158,7 +158,7 @@ def test_all_problems_of_a_line_are_told_at_once() -> None:
         '"5" is a number in quotes',
         "placement.spec.numberOfClusters: -1",
         "clusters[3].name",
-        'clusters: "a" stands more than once',
+        'clusters: "a" is listed more than once',
         "clusters: a cluster without a name",
         'did you mean "stable"?',
         'previous: "a" is in more than one group',

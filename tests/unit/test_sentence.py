@@ -68,7 +68,7 @@ def test_whoever_waits_is_told_what_opens_the_gate(reason: Reason) -> None:
         ),
         (
             verdict(RolloutReason.UnknownStatus, "{odd}"),
-            'reports "{odd}", which is no status we know; held as being updated',
+            'reports "{odd}", which is not a known status; counted as being updated',
         ),
     ],
 )

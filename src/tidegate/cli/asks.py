@@ -1,6 +1,6 @@
 """`approve`, `reject`, `revoke`, `pause`, `resume`, `abort`, `retry`: for partitions of every kind.
 
-Each shows what it reaches before it does anything, and records one fact, with who and why.
+Each shows what it covers before it does anything, and records one fact with actor and reason.
 """
 
 import functools

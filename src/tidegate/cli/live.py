@@ -1,4 +1,4 @@
-"""What commands on the journal share: opening it, who acts, and confirming what an act reaches."""
+"""What commands on the journal share: opening it, the actor, and confirming what an act covers."""
 
 import getpass
 from collections.abc import Iterator

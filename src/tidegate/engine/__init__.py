@@ -1,1 +1,1 @@
-"""Rounds: observe, decide, record, act; when to run next; who leads."""
+"""Rounds: observe, decide, record, act; when to run next; which worker leads."""

@@ -72,7 +72,7 @@ class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written down of a plan."""
+    """What is recorded of a plan."""
 
     fact: Fact
     tasks: Sequence[Task] = ()
@@ -141,7 +141,7 @@ class Rules(Generic[S, W, P]):
     def record(
         self, partition: str, seq: int, state: S, world: W, plan: P, now: Instant, mode: Mode
     ) -> PlanRecord:
-        """What is written down of a plan, as entry number `seq` of its partition."""
+        """What is recorded of a plan, as entry number `seq` of its partition."""
         raise NotImplementedError
 
     def due(self, state: S, now: Instant) -> Sequence[Sequence[Task]]:

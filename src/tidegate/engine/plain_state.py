@@ -44,7 +44,7 @@ class PlanMade(Fact, frozen=True, tag="plan", kw_only=True, omit_defaults=True):
     tasks: tuple[PlainTask, ...] = ()
     changed: tuple[PlainStand, ...] = ()
     recheck_at: Instant | None = None
-    # Of all verdicts of the plan, so that a replay can tell whether it decides the same.
+    # Of all verdicts of the plan, so that a replay can compare its decision.
     digest: str = ""
 
     def line(self) -> str:

@@ -42,7 +42,7 @@ class RoundResult(msgspec.Struct, frozen=True, kw_only=True):
     world: Any = None
     plan: Any = None
     record: PlanRecord | None = None
-    # False: nothing had changed, and the last plan stands.
+    # False: nothing had changed, and the last plan is still valid.
     is_new: bool = True
     mode: Mode = Mode.OBSERVE
     outcomes: tuple[tuple[Any, TaskOutcome], ...] = ()
@@ -186,9 +186,9 @@ class Round:
     def _fold(
         self, now: Instant, decides: bool
     ) -> tuple[Head, _Basis | None, Brakes, _Made | None]:
-        """Fold in what others wrote and what is new; the basis of the last plan if it stands.
+        """Fold in what others wrote and what is new; the last basis if it is still valid.
 
-        `decides`: and decide, if it does not stand.
+        `decides`: and decide, if it is not.
         """
         part = self.part
         head = part.catch_up()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 _NUMBERED = re.compile(r"(.*?)(0|[1-9]\d*)")
-# From so many on it is shorter to tell the first and the last.
+# From so many on it is shorter to show the first and the last.
 RANGE_LEAST = 3
 # More than these are counted, not listed.
 PIECES_MAX = 4

@@ -21,7 +21,7 @@ class NoticeKind(enum.Enum):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """One thing to tell."""
+    """One notice."""
 
     rollout: str
     happening: NoticeKind

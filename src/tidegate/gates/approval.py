@@ -1,6 +1,6 @@
 """Approvals with a quorum: so many different people, for this very revision.
 
-The last word of each person counts, while it lasts; of two at one instant, the rejection. One
+The last answer of each person counts until it expires; of two at one instant, the rejection. One
 rejection by any person stops. Where an author may not approve their own change and the author is
 not known, no approval counts.
 

@@ -38,7 +38,7 @@ class Purpose(enum.Enum):
     """What a start is for."""
 
     ROLL_OUT = "roll out"  # a revision goes forward
-    JOIN = "join"  # who joined a completed rollout gets the last good revision
+    JOIN = "join"  # a target that joined a completed rollout gets the last good revision
     REVERT = "revert"  # the last good revision was declared again
     RETURN = "return"  # back to the last good revision, after a failure
     REMOVE = "remove"  # the target is in no group any more

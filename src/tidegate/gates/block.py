@@ -1,7 +1,7 @@
 """A block keeps a revision out: exactly one, or all that look like it.
 
 `4.17.2` is that one; in `4.17.*` a star stands for any text, a question mark for one character. A
-revision without a name cannot be held against a block, so it waits.
+revision without a name cannot be compared with a block, so it waits.
 """
 
 from collections.abc import Iterable

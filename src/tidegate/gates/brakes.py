@@ -40,13 +40,13 @@ class Brakes(msgspec.Struct, frozen=True, kw_only=True):
     health: tuple[HealthGate, ...] = ()
     # Versions that skip some gates: they hold no target, and so cover none.
     expedites: tuple[Expedite, ...] = ()
-    # Who has places of budgets and mutexes, over all rollouts.
+    # The targets that have places of budgets and mutexes, over all rollouts.
     claims: tuple[Claim, ...] = ()
     # The kind of change this is; None: not known, so a brake for some kinds may cover it.
     kind: KindOfChange | None = None
     # What this rollout calls itself in claims; empty: no claim is known to be its own.
     partition: str = ""
-    # Who made the change; None: not known.
+    # The author of the change; None: not known.
     author: str | None = None
     # How long a change is expected to take; None: not known.
     apply_time: Duration | None = None
@@ -97,7 +97,7 @@ class Coverages:
 
     def of_all(self, names: Iterable[str]) -> list[Coverage]:
         """The coverage of every name, in their order."""
-        if not self._keys and not self._names:  # no brake asks who it is
+        if not self._keys and not self._names:  # no brake selects by name
             one = self.of("")
             return [one for _ in names]
         # The same as `of` for each, at a third of the cost: there may be 100,000 of them.

@@ -1,4 +1,4 @@
-"""What several rollouts share, while one plan is made: who has a place of it, and what is left.
+"""What several rollouts share, while one plan is made: the places taken, and those left.
 
 A claim is one place that a target has: one of many in a budget, the only one of a mutex. The claims
 of the whole world come in as a snapshot; targets of this very rollout that are changed and not yet
@@ -18,7 +18,7 @@ NAMES_MAX = 3
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """One place of something shared, and who has it."""
+    """One place of a budget or mutex, and the target that has it."""
 
     name: str  # mutex/db, budget/eu-cap, budget/eu-cap/eu
     target: str
@@ -31,7 +31,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClaimHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has a place."""
+    """A target that has a place."""
 
     target: str
     by: str
@@ -101,7 +101,7 @@ class Pot:
         self.wanted.append(Claim(name=self.name, target=target, place=self._next_place))
 
     def names(self) -> tuple[str, ...]:
-        """The first few who have a place, or take one now."""
+        """The first few targets that have a place, or take one now."""
         names = sorted({holder.target for holder in self.holders}) + self.started[:NAMES_MAX]
         return (*names[:NAMES_MAX], "…") if len(names) > NAMES_MAX else tuple(names)
 

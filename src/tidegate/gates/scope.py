@@ -24,7 +24,7 @@ class KindOfChange(enum.Enum):
 
 
 def kind_word(partition: str) -> str:
-    """The kind a rollout is of, as its name has it: what stands before the first slash."""
+    """The kind a rollout is of, from its name: the part before the first slash."""
     return partition.partition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""The budgets and mutexes a plan draws on: who has what, asked and given out target by target."""
+"""The budgets and mutexes a plan uses: places taken, and places given out target by target."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from tidegate.model.verdict import Verdict
 
 
 class Share:
-    """One budget or mutex, and what it says; targets that hear the same share one verdict."""
+    """One budget or mutex, and its verdicts; targets with equal verdicts share one object."""
 
     def __init__(self, pot: Pot, speak: Callable[[Pot, str], Verdict]) -> None:
         self.pot = pot
@@ -105,7 +105,7 @@ def _count(brakes: Brakes, everybody: Iterable[Coverage]) -> Counter[str]:
 def _sort(
     exposed: Iterable[tuple[ClaimHolder, Coverage]],
 ) -> tuple[dict[str, list[ClaimHolder]], dict[str, list[ClaimHolder]]]:
-    """Who has a place of what; and who may, for all we know, and so has one of each."""
+    """Which targets have a place of what; one whose labels are not known counts in each."""
     surely: dict[str, list[ClaimHolder]] = defaultdict(list)
     unsure: dict[str, list[ClaimHolder]] = defaultdict(list)
     for holder, coverage in exposed:

@@ -1,6 +1,6 @@
 """The brakes people have set: a fold over what was set and lifted, in a chain of its own.
 
-Documents are kept as they were written, so that a rule or a calendar is worked out anew as time
+Documents are kept as they were written, so that a rule or a calendar is computed again as time
 goes on; the brakes a rollout was decided under are in its own chain, worked out (`Bound`).
 """
 

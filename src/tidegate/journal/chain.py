@@ -63,7 +63,7 @@ def seal(prev: bytes, seq: int, at: int, actor: str, kind: str, target: str, bod
 
 
 def link(prev: bytes, first_seq: int, notes: Iterable[JournalNote]) -> Iterator[JournalEntry]:
-    """Put notes into the chain, behind what stands there."""
+    """Append notes to the chain."""
     for seq, note in enumerate(notes, start=first_seq):
         body = _encode(note.fact)
         kind = tag_of(note.fact)

@@ -60,7 +60,7 @@ def tag_of(fact: Fact | type[Fact]) -> str:
 
 
 def register(*types: type[Fact]) -> None:
-    """Add facts that can be read; a tag stands for one fact."""
+    """Add facts that can be read; each tag names one fact."""
     for each in types:
         tag = tag_of(each)
         if tag in _DECODERS:

@@ -142,7 +142,7 @@ class Folded(Fact, frozen=True, tag="folded", kw_only=True, omit_defaults=True):
     reason: str = ""
 
     def line(self) -> str:
-        """How much it stands for."""
+        """How many entries it replaces."""
         return f"the state after {counted(self.facts, 'fact')}"
 
 

@@ -9,7 +9,7 @@
 
 The chain is checked while it is read: what comes out of `read_lines` holds. A fact is kept byte for
 byte, since its hash is over its bytes; a file whose lines were formatted anew no longer holds. The
-last line tells a whole file from a cut one.
+last line shows whether a file is complete.
 """
 
 from collections.abc import Iterable, Iterator
@@ -121,7 +121,7 @@ class _Reader:
         self.ended = False
 
     def take(self, line: _AnyLine) -> Piece | None:
-        """The piece in a line, None if it is about the file; ValueError if it cannot stand here."""
+        """The piece in a line, None if it is about the file; ValueError if not allowed here."""
         if self.ended:
             raise ValueError("a line after the last one")
         if isinstance(line, _Journal) == self._begun:

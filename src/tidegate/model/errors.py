@@ -25,7 +25,7 @@ class UserError(TidegateError):
         super().__init__(self.text())
 
     def text(self) -> str:
-        """All problems on one line, in the order in which they stand in the document."""
+        """All problems on one line, in the order of the document."""
         prefix = f"{self.where}: " if self.where else ""
         return prefix + "; ".join(problem.text() for problem in self.problems)
 

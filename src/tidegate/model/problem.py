@@ -1,4 +1,4 @@
-"""A problem says where, what stands there, and what to write instead.
+"""A problem says where, what is written there, and what to write instead.
 
 Documents are checked as a whole: a `Problems` collector is handed down while a document is read,
 and every problem is reported together, so that all mistakes can be fixed in one pass.

@@ -14,7 +14,7 @@ class ProgressReason(Reason):
         Gate.PROGRESS, _WAIT, "being updated: {says}", (("says", _N),), "it reports its result"
     )
     Done = Entry(Gate.PROGRESS, _STOP, "done: it has the change")
-    Skipped = Entry(Gate.PROGRESS, _STOP, "skipped: left alone, counts neither way")
+    Skipped = Entry(Gate.PROGRESS, _STOP, "skipped: unchanged, counts neither way")
     Failed = Entry(Gate.PROGRESS, _STOP, "failed", opens="a new revision, or `retry --failed`")
     FailedSaying = Entry(
         Gate.PROGRESS,

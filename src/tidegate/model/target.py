@@ -1,4 +1,4 @@
-"""A target receives the change; a group is who goes together."""
+"""A target receives the change; a group is the targets that go together."""
 
 import enum
 
@@ -66,7 +66,7 @@ class Group(msgspec.Struct, frozen=True, gc=False):
     index: int
     first: int
     last: int  # exclusive
-    label: str  # how people see it: its name, with whatever tells it from others
+    label: str  # the name people see, with what distinguishes it from others
     placement: str = ""
     mandatory: bool = False
     # False where the reading may lack members of this group.

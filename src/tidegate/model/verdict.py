@@ -29,7 +29,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 def verdict(
     reason: Reason, *facts: FactValue, until: Instant | None = None, estimate: bool = False
 ) -> Verdict:
-    """The verdict a reason stands for, with its facts."""
+    """The verdict of a reason, with its facts."""
     entry = reason.entry
     if len(facts) != len(entry.facts):
         raise TypeError(f"{reason.value} takes {len(entry.facts)} facts, not {len(facts)}")

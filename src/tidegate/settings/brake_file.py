@@ -22,7 +22,7 @@ class BrakeFile:
         self._read: tuple[Written, ...] = ()
 
     def read(self) -> tuple[Written, ...]:
-        """What stands in the file now."""
+        """The content of the file now."""
         seen = self._look()
         if seen != self._seen:
             self._read = self._written(seen)
@@ -30,7 +30,7 @@ class BrakeFile:
         return self._read
 
     def _look(self) -> object:
-        """What tells one state of the file from another."""
+        """What distinguishes one state of the file from another."""
         try:
             found = self._path.stat()
         except FileNotFoundError:
@@ -65,7 +65,7 @@ class BrakeFile:
 
 
 def _emergency(path: Path) -> dict[str, Any]:
-    """The hold an empty file stands for."""
+    """The hold that an empty file means."""
     return {
         "name": "emergency",
         "scope": {"everything": True},

@@ -1,4 +1,4 @@
-"""The settings of `check`: who runs things, how many at once, how long, and where logs go."""
+"""The settings of `check`: the runner, how many at once, how long, and where logs go."""
 
 from tidegate.settings.setting_forms import Setting, SettingForm
 
@@ -9,7 +9,7 @@ CHECK = (
         form=SettingForm.CHOICE,
         choices=("auto", "command", "podman", "docker", "job"),
         default="auto",
-        help="Who runs integrations; auto: the command if one is written, podman, or docker.",
+        help="What runs integrations; auto: the command if one is set, podman, or docker.",
     ),
     Setting(
         name="check.command",

@@ -26,7 +26,7 @@ def read_servers(path: Path) -> list[PrometheusServer]:
     reader.close()
     names = [server.name for server in servers]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        problems.add("servers", f'"{name}" stands twice', "keep one of them")
+        problems.add("servers", f'"{name}" is listed twice', "keep one of them")
     if problems.errors:
         raise UserError(document.located(problems.errors))
     return servers

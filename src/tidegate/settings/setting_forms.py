@@ -28,7 +28,7 @@ class SettingForm(enum.Enum):
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """One setting."""
 
-    name: str  # where it stands in a file: `log.format`
+    name: str  # its path in a file: `log.format`
     form: SettingForm
     default: Written
     help: str

@@ -23,7 +23,7 @@ from tidegate.settings.setting_table import TABLE
 PROJECT_FILE = "tidegate.yaml"
 USER_FILE = "tidegate/config.yaml"
 CONFIG_VARIABLE = "TIDEGATE_CONFIG"
-# Variables of ours that are no settings.
+# Our variables that are not settings.
 _OTHERS = (CONFIG_VARIABLE, "TIDEGATE_DEBUG", "TIDEGATE_REWRITE")
 # The values of these are never shown.
 _HIDDEN = (SettingForm.SECRET, SettingForm.TOKEN, SettingForm.BEARER)
@@ -281,7 +281,7 @@ def _file(name: str, path: Path, problems: list[Problem]) -> SettingSource:
 
 
 def _seen_from(folder: Path, setting: Setting, value: Written) -> Written:
-    """Paths stand as they are seen from their file; addresses are no paths."""
+    """Paths are relative to their file; addresses are not paths."""
     if setting.form is SettingForm.PATHS and isinstance(value, tuple):
         return tuple(str(folder / each) for each in value)
     if setting.form in _HIDDEN and str(value).startswith("file:"):

@@ -1,4 +1,4 @@
-"""A line that is too long goes on beneath, where it is seen to belong to what stands above."""
+"""Wraps long lines; continuation lines are indented below the first."""
 
 from textwrap import wrap
 

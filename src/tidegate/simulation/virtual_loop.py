@@ -156,7 +156,7 @@ class _Nobody(selectors.BaseSelector):
         return self._keys.pop(fileobj)
 
     def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        """Who is listened to."""
+        """The registered files."""
         return self._keys
 
 

@@ -13,7 +13,7 @@ class Known(msgspec.Struct, frozen=True):
 
 _ROLLOUT = ("kind", "rollout")
 
-# Worked out at the moment of a scrape.
+# Computed at the moment of a scrape.
 GAUGES = (
     Known("tidegate_targets", "Targets of rollouts led here, by state.", (*_ROLLOUT, "state")),
     Known(
@@ -21,7 +21,7 @@ GAUGES = (
         "Targets that wait, by the gate and the reason that hold them.",
         (*_ROLLOUT, "gate", "reason"),
     ),
-    Known("tidegate_rollouts", "Rollouts led here, by how they stand.", ("kind", "summary")),
+    Known("tidegate_rollouts", "Rollouts led here, by summary.", ("kind", "summary")),
     Known("tidegate_leader", "1 where this process leads a rollout, else 0.", _ROLLOUT),
     Known(
         "tidegate_last_round_timestamp_seconds",
@@ -45,10 +45,10 @@ GAUGES = (
 TOTALS = (
     Known(
         "tidegate_notices_total",
-        "Notices to people, by what became of them: sent, failed, dropped.",
+        "Notices to people, by outcome: sent, failed, dropped.",
         ("event", "outcome"),
     ),
-    Known("tidegate_actions_total", "Actions, by what came of them.", ("kind", "outcome")),
+    Known("tidegate_actions_total", "Actions, by outcome.", ("kind", "outcome")),
     Known(
         "tidegate_errors_total",
         "Rounds and other work that failed, by who must act: outside, stale, timeout, system.",

@@ -1,4 +1,4 @@
-"""Numbers about what runs, in the manner of Prometheus; most are worked out of the last plans.
+"""Numbers about what runs, in the format of Prometheus; most are computed from the last plans.
 
 Nothing is counted up and down while rounds go on: a scrape looks at the last plan of every rollout
 that is led here, so that the numbers cannot drift from what was decided. There is never a label for

@@ -31,7 +31,7 @@ _ERRORS = (
     (TimeoutError, "timeout"),
     (OSError, "system"),
 )
-# Of errors that come without a word of their own.
+# For errors without a message.
 _WORDLESS = {"timeout": "it took too long, and is looked at again; --round-time says how long"}
 
 

@@ -1,4 +1,4 @@
-"""`hold`, `freeze`, `block`: brakes set and lifted, with who and why; `pin` is in `pins.py`.
+"""`hold`, `freeze`, `block`: brakes set and lifted, with owner and reason; `pin` is in `pins.py`.
 
 Each shows what it covers before it is recorded. The worker that leads a rollout applies it within a
 second, and reads it again right before every change.
@@ -181,7 +181,7 @@ def _frozen(reached: list[PartitionReach]) -> Iterator[str]:
 @click.option("--until", required=True, metavar="WHEN", help="A time, or from now on: 2h, 3d.")
 @click.option("--revision", help="Only for revisions like this: v2, 4.17.*.")
 @click.option("--reason", required=True, help="Why.")
-@click.option("--owner", help="Who allows it; you, if left out.")
+@click.option("--owner", help="The person who allows it; default: you.")
 @scope_options
 @database_option
 def exempt(

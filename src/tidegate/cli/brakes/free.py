@@ -64,7 +64,7 @@ def _find(store: Store, name: str, target: str | None) -> list[Claim]:
     ]
     if not found:
         names = sorted({claim.name for claim in every})
-        raise click.UsageError(f'"{name}" is not held; {nearest_or_all(name, names)}')
+        raise click.UsageError(f'no claim on "{name}"; {nearest_or_all(name, names)}')
     return found
 
 

@@ -1,4 +1,4 @@
-"""`tidegate get holds|freezes|blocks|expedites|claims`: what brakes are on, and who holds what."""
+"""`tidegate get holds|freezes|blocks|expedites|claims`: the brakes that are on, and the claims."""
 
 from typing import Any
 

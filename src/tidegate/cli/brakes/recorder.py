@@ -38,7 +38,7 @@ def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Who sets a brake, why, and until when."""
+    """The owner of a brake, its reason, and its end."""
     for option in (
         click.option("--reason", required=True, help="Why; shown for every target that waits."),
         click.option("--owner", help="The person to ask about it; default: you."),

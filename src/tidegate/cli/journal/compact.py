@@ -1,7 +1,7 @@
 """`tidegate journal compact`: old entries go, the state they led to stays.
 
 Rollouts and organisations are compacted: their state is a fold that a Folded fact can hold. A
-partition with other facts (brakes) is small, and left alone.
+partition with other facts (brakes) is small, and unchanged.
 """
 
 import click

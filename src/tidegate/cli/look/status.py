@@ -103,7 +103,7 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
     tidegate get clusters --org o-payments
     tidegate get holds
     tidegate get freezes -o wide
-    tidegate get claims                  who holds what of budgets and mutexes
+    tidegate get claims                  the places of budgets and mutexes that are taken
     """,
 )
 def get() -> None:

@@ -73,7 +73,7 @@ FORMATS: dict[str, Callable[[Sequence[BundleFinding], str], str]] = {
 
 
 def said(finding: BundleFinding) -> str:
-    """What a finding says, where it stands left out."""
+    """The message of a finding, without its place."""
     start = f"{finding.path}: " if finding.path else ""
     return f"{start}{finding.message}" + (f"; {finding.remedy}" if finding.remedy else "")
 

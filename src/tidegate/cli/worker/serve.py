@@ -36,9 +36,9 @@ from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Merged, Settings, revealed, shown
 from tidegate.store.port import Store
 from tidegate.telemetry.kind import KindTelemetry
+from tidegate.telemetry.listener import with_listener
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.observer import Observer
-from tidegate.telemetry.overheard import overheard
 from tidegate.wiring import clock, webhook
 
 _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
@@ -94,7 +94,7 @@ def _log(settings: Settings) -> Log:
 
 
 def _tell_settings(log: Log, merged: Merged) -> None:
-    """What is not as it is by default, and who said so."""
+    """Settings that differ from the default, and where they come from."""
     for warning in merged.warnings:
         log.say("warning", warning, what="setting")
     for name, origin in merged.origins.items():
@@ -133,7 +133,7 @@ async def _serve(
     )
     notices = observer.notices = _notices(settings, observer)
     worker = Worker(
-        overheard(store, observer.written),
+        with_listener(store, observer.written),
         [each.kind for each in kinds],
         clock(),
         carries_out,

@@ -1,8 +1,8 @@
-"""All brakes there are, wherever they stand, as one decision needs them.
+"""All brakes from every source, as one decision needs them.
 
 From the journal (`tidegate hold add`), from files of the bundle, from a file on this disk. What
 cannot be read holds everything, and says so: a brake that cannot be read may cover anything.
-Calendars are worked out from the first day of a quarter, so that two workers, or one that was
+Calendars are expanded from the first day of a quarter, so that two workers, or one that was
 restarted, compute the same spans.
 """
 
@@ -31,7 +31,7 @@ from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.prometheus.port import Probe
 from tidegate.store.port import Store
 
-# Calendars are worked out anew this often; they reach much further ahead.
+# Calendars are expanded again this often; they reach much further ahead.
 QUARTER = Duration(90 * 24 * 3600 * SECOND)
 JOURNAL = "journal"
 _KINDS = {field: kind for kind, field in FIELDS.items()}
@@ -217,7 +217,9 @@ def put_together(
         for brake in found[field]:
             name = str(getattr(brake, "name", ""))
             if name in seen:
-                holds.append(held_by(f"{field} {name}", "stands in two places; keep one of them"))
+                holds.append(
+                    held_by(f"{field} {name}", "is written in two places; keep one of them")
+                )
             seen.add(name)
     lists = {field: tuple(some) for field, some in found.items()}
     lists["holds"] = (*lists["holds"], *holds)

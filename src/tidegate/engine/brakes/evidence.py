@@ -1,4 +1,4 @@
-"""Keeps the evidence of health gates fresh, without a round ever waiting for who is slow.
+"""Keeps the evidence of health gates fresh, without a round ever waiting for a slow source.
 
 Each question is asked in the background, at most every so often, and one at a time: a round waits a
 moment for what comes at once, and takes what was last known of the rest. A source that does not

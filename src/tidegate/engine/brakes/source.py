@@ -1,4 +1,4 @@
-"""Where brakes stand besides the journal: files of the bundle, a file on the worker's own disk.
+"""Sources of brakes besides the journal: files of the bundle, a file on the worker's own disk.
 
 So that brakes still bind when the server or the database is unreachable.
 """
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Written(msgspec.Struct, frozen=True):
-    """Brakes as they stand somewhere, or why they cannot be read; then everything is held."""
+    """Brakes as one source has them, or why they cannot be read; then everything is held."""
 
     origin: str
     # Like `brakes` of a document: holds, freezes, blocks, pins, budgets, mutexes and so on.
@@ -21,8 +21,8 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class BrakeSource(Protocol):
-    """A place where brakes stand."""
+    """A source of brakes."""
 
     def read(self) -> tuple[Written, ...]:
-        """What stands there now. The very same objects as before if nothing changed; no raising."""
+        """The brakes there now. The very same objects as before if nothing changed; no raising."""
         ...

@@ -45,7 +45,7 @@ class Fleet(Protocol):
     def changes(self) -> AsyncIterator[str]:
         """Names of rollouts that may have changed, as it happens.
 
-        It need not tell everything: every rollout is looked at now and then anyway. It may end, or
+        It need not report everything: every rollout is observed periodically anyway. It may end, or
         fail with OutsideError; then it is asked again, later.
         """
         ...

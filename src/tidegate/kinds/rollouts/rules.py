@@ -81,7 +81,7 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
     def world(
         self, known: RolloutState, brakes: Brakes, _now: Instant, _others: Others
     ) -> RolloutWorld | None:
-        """The world under brakes; none of them is written down as none."""
+        """The world under brakes; an empty list is recorded as none."""
         return state.world_of(known, effective(brakes))
 
     def decide(self, world: RolloutWorld, now: Instant) -> RolloutPlan:

@@ -2,7 +2,7 @@
 
 A placement declares groups by selectors, the first that matches a cluster takes it, and clusters
 that no selector takes go to groups without a name. A group holds at most L clusters, so one name
-may stand for several groups. There are two ways to group:
+may mean several groups. There are two ways to group:
 
 - *scheduler* is what the placement scheduler of Open Cluster Management does: cut anew, by name,
   every time. dev has 3, stage 2, no name 2, and L is 2: dev[2] dev[1] stage[2] ""[2] get indexes
@@ -34,7 +34,7 @@ UNNAMED = ""
 
 
 class DeclaredGroup(msgspec.Struct, frozen=True):
-    """A group as a placement declares it: who belongs to it by labels and by claims."""
+    """A group as a placement declares it: its members by labels and by claims."""
 
     name: str
     labels: Selector = EVERYTHING
@@ -103,7 +103,7 @@ def stable_groups(
     clusters: Collection[PlacementCluster],
     previous: Iterable[PlacementGroup] = (),
 ) -> list[PlacementGroup]:
-    """The groups as they were, without who left, and with who joined in a free or a new place.
+    """The groups as they were, without clusters that left; new ones get a free or a new place.
 
     Asked without previous groups, it lays out what the scheduler would, and a group for every name.
     """
@@ -153,7 +153,7 @@ def _in_order(previous: Iterable[PlacementGroup]) -> list[PlacementGroup]:
     if [group.index for group in groups] != list(range(len(groups))):
         raise ValueError("the indexes of the previous groups are not 0, 1, 2 and so on")
     if any(count > 1 for count in Counter(chain(*(group.clusters for group in groups))).values()):
-        raise ValueError("a cluster stands twice in the previous groups")
+        raise ValueError("a cluster is listed twice in the previous groups")
     return groups
 
 

@@ -196,7 +196,7 @@ def _selector(reader: Reader) -> Selector:
 def _warn_of_namesakes(placement: Placement, problems: Problems) -> None:
     for name in _twice(each.name for each in placement.declared):
         path = "placement.spec.decisionStrategy.groupStrategy.decisionGroups"
-        problems.warn(path, f"{shown(name)} stands more than once", "they share their groups")
+        problems.warn(path, f"{shown(name)} is listed more than once", "they share their groups")
 
 
 def _per_group(reader: Reader) -> Limit:
@@ -219,7 +219,7 @@ def _per_group(reader: Reader) -> Limit:
 
 def _clusters(found: list[ClusterIn], problems: Problems) -> list[PlacementCluster]:
     for name in _twice(one.name for one in found):
-        problems.add("clusters", f"{shown(name)} stands more than once", "list it once")
+        problems.add("clusters", f"{shown(name)} is listed more than once", "list it once")
     if any(not one.name for one in found):
         problems.add("clusters", "a cluster without a name", "name it or drop it")
     return [PlacementCluster(one.name, one.labels or {}, one.claims or {}) for one in found]

@@ -56,7 +56,7 @@ class RemoteFleet:
         return await self._call(_read_text, "POST", ACT, data=body)
 
     async def changes(self) -> AsyncIterator[str]:
-        """What may have changed, as the fleet tells it, for as long as the line holds."""
+        """What may have changed, as the fleet reports it, until the connection ends."""
         forever = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_S)
         try:
             async with self._open().get(self._url + CHANGES, timeout=forever) as response:

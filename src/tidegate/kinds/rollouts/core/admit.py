@@ -79,7 +79,7 @@ def _give_slots(
 
 
 def behind_in_rank(standing: Verdict) -> Verdict:
-    """What an ignored target hears: its turn comes when the slots let the others in."""
+    """The verdict of an ignored target: it starts when the slots let the others start."""
     until, estimate = standing.until, standing.estimate
     return verdict(RolloutReason.BehindInRank, until=until, estimate=estimate)
 
@@ -109,7 +109,7 @@ class _Braked:
         self._known: dict[tuple[int, ...], Verdicts] = {}
 
     def admit(self, waiting: list[int]) -> list[int]:
-        """Those who start; the others get their verdicts once it is known what is left."""
+        """The targets that start; the others get their verdicts once it is known what is left."""
         gates_of, slots = self._braking.gates, self._slots
         may_start = all_pass(self._lead)
         started: list[int] = []
@@ -123,11 +123,11 @@ class _Braked:
         return started
 
     def _tell(self, late: list[int], may_start: bool) -> None:
-        """Tell those who do not start what holds them."""
+        """Give targets that do not start the verdicts that hold them."""
         own, states, targets = self._census.own, self._census.states, self._world.targets
         gates_of, owners = self._braking.gates, self._braking.owners
         slot_of = self._slots_of_the_late(may_start)
-        # By what covers them: all who have no place yet, count, and hold no slot hear the same.
+        # By coverage: counted targets without a place and without a slot share their verdicts.
         plain: dict[int, Verdicts | None] = {}
         for i in late:
             gates, target = gates_of(i), targets[i]
@@ -191,7 +191,7 @@ class _Braked:
         return slot_of
 
     def _note(self, i: int, gates: Gates, shared: Verdicts, slot: Verdicts) -> None:
-        """Give a target its verdicts; one tuple for all who hear the same."""
+        """Give a target its verdicts; equal verdicts are one tuple."""
         # Verdicts live as long as the plan, so their identity is a safe key here.
         key = (id(gates), *map(id, shared), *map(id, slot))
         known = self._known.get(key)

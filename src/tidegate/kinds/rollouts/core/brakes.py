@@ -127,7 +127,7 @@ class RolloutBrakes:
         return known
 
     def _elsewhere(self) -> Iterator[Coverage]:
-        """Targets we know the labels of that stand in no group of this rollout."""
+        """Targets with known labels that are in no group of this rollout."""
         here = {target.name for target in self.world.targets}
         return (self._coverages.of(name) for name in self.world.labels if name not in here)
 
@@ -168,7 +168,7 @@ class RolloutBrakes:
         return self._gates(self._by_target[i], Purpose.RETURN)
 
     def gates_out(self, name: str) -> Gates:
-        """What the brakes say of removing a target that stands in no group."""
+        """What the brakes say of removing a target that is in no group."""
         return self._gates(self._coverages.of(name), Purpose.REMOVE)
 
     def _gates(self, coverage: Coverage, purpose: Purpose) -> Gates:
@@ -234,7 +234,7 @@ def _asks(world: RolloutWorld, brakes: Brakes, course: Course, now: Instant) -> 
             revision=world.rollout.last_good if back else course.revision,
             version=course.version,
             author=brakes.author,
-            # Who joins later is not on trial; a removal takes no time.
+            # A target that joins later does not soak; a removal takes no time.
             need={Purpose.ROLL_OUT: soaked, Purpose.REMOVE: Duration(0)}.get(purpose, apply),
         )
 

@@ -39,7 +39,7 @@ from tidegate.model.verdict import Verdict, all_pass, verdict
 
 
 class RolloutPlan(Plan, frozen=True, kw_only=True):
-    """What every target's gates say, and how the rollout and its groups stand."""
+    """What every target's gates say, and the summary of the rollout and of its groups."""
 
     course: Course
     states: list[State]
@@ -186,7 +186,7 @@ def _walk(
     budget: FailureBudget,
     braking: RolloutBrakes | None,
 ) -> list[int]:
-    """Give every waiting target its verdicts, phase by phase; the positions of those who start."""
+    """Give every waiting target its verdicts, phase by phase; the positions of those that start."""
     running = gates.running(course)
     order = gates.Order(world, census)
     shared_slots = count_slots(world, census)

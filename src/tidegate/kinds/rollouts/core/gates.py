@@ -22,7 +22,7 @@ def running(course: Course) -> Verdict:
 
 
 def reading(world: RolloutWorld, phase: RolloutPhase) -> Verdict:
-    """Nothing starts where we might not see all who go together."""
+    """Nothing starts where some members of the group may not be visible."""
     for position in phase.groups:
         group = world.groups[position]
         if not group.complete:

@@ -1,4 +1,4 @@
-"""Who goes first where not all can go at once: by name, by a label's number, or spread over one.
+"""Which targets go first where not all start: by name, by a label's number, or spread over one.
 
 Worked example, spread over `region`: eu-1 eu-2 us-1 us-2 us-3 go as eu-1 us-1 eu-2 us-2 us-3, so
 that no region takes the first steps alone. What lacks the label, or has no number in it, goes last.

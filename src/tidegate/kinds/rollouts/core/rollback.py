@@ -26,7 +26,7 @@ Verdicts = tuple[Verdict, ...]
 
 
 class ReturnLeg(enum.Enum):
-    """Where a target stands on its way back."""
+    """The state of a target on its way back."""
 
     DUE = "due"  # it has the failed revision
     DUE_IN_FLIGHT = "due in flight"  # it is just getting it, and holds a slot
@@ -91,7 +91,7 @@ def plan_rollback(
 
 
 def _way(world: RolloutWorld, course: Course, target: Target, state: State) -> ReturnPath | None:
-    """Where a target stands; None if the failed rollout never touched it, or it is back."""
+    """Its state on the way back; None if the failed rollout never touched it, or it is back."""
     status, last_good = target.status, world.rollout.last_good
     if status in (Status.ToApply, Status.Skip, Status.NewCluster):
         return None
@@ -143,7 +143,7 @@ def _due(lead: Verdicts, way: ReturnPath, slots: Slots | None) -> Verdicts:
 def _braked(
     lead: Verdicts, way: ReturnPath, slots: Slots | None, gates: Gates, name: str
 ) -> Verdicts:
-    """The same under brakes: who is held takes no slot, and no place of what is shared."""
+    """The same under brakes: a held target takes no slot, and no place of a budget or mutex."""
     said = (*lead, *gates.verdicts, *gates.shared(name))
     if not all_pass(said):
         return said if slots is None else (*said, slots.standing())

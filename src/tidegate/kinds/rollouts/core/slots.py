@@ -58,7 +58,7 @@ class Slots:
         return self._room_in_held <= 0
 
     def standing(self) -> Verdict:
-        """What the slots look like to those who do not start."""
+        """The slots' verdict for targets that do not start."""
         if self.limit == 0:
             return verdict(RolloutReason.ConcurrencyZero)
         if self._room > 0 and self._room_in_held > 0:

@@ -33,7 +33,7 @@ class OnNewRevision(enum.Enum):
 
 
 class OrderBy(enum.Enum):
-    """Who goes first where not all go at once."""
+    """Which targets go first where not all go at once."""
 
     NAME = "name"
     LABEL = "label"  # the smaller number in a label
@@ -41,7 +41,7 @@ class OrderBy(enum.Enum):
 
 
 class Ordering(msgspec.Struct, frozen=True):
-    """Who goes first where not all go at once."""
+    """Which targets go first where not all go at once."""
 
     by: OrderBy = OrderBy.NAME
     label: str = ""

@@ -11,7 +11,7 @@ from tidegate.kinds.rollouts.core.world import RolloutWorld
 
 
 class Summary(enum.Enum):
-    """How a rollout, or one group of it, stands."""
+    """The state of a rollout, or of one group of it."""
 
     WAITING = "Waiting"
     PROGRESSING = "Progressing"
@@ -22,7 +22,7 @@ class Summary(enum.Enum):
 
 
 class GroupReport(msgspec.Struct, frozen=True):
-    """How one group stands, with its counts."""
+    """The state of one group, with its counts."""
 
     group: int
     status: Summary
@@ -32,7 +32,7 @@ class GroupReport(msgspec.Struct, frozen=True):
 def report_groups(
     world: RolloutWorld, census: Census, course: Course, budget: FailureBudget
 ) -> tuple[GroupReport, ...]:
-    """How every group stands."""
+    """The state of every group."""
     reports: list[GroupReport] = []
     for position, (group, tally) in enumerate(zip(world.groups, census.tallies, strict=True)):
         failed = position in budget.breached
@@ -44,7 +44,7 @@ def report_groups(
 def summarise(
     world: RolloutWorld, census: Census, course: Course, budget: FailureBudget
 ) -> Summary:
-    """How the whole rollout stands."""
+    """The state of the whole rollout."""
     if course.aborted:
         return Summary.ABORTED
     if budget.breached:

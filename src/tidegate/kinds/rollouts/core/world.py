@@ -20,7 +20,7 @@ DISAGREED = -1
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """One group as declared: who belongs to it."""
+    """One group as declared: its members."""
 
     name: str
     index: int
@@ -46,7 +46,7 @@ class RolloutWorld(msgspec.Struct, frozen=True):
     groups: tuple[Group, ...]
     targets: tuple[Target, ...]
     phases: tuple[RolloutPhase, ...]
-    # Targets we have heard of that stand in no group.
+    # Known targets that are in no group.
     departed: tuple[Target, ...] = ()
     revision: str | None = None
     rollout: Rollout = Rollout()
@@ -197,7 +197,7 @@ def _rosters(
     labels: Labels,
     problems: Problems,
 ) -> _Rosters:
-    """Rank the members within their phase: who moves together is ranked together."""
+    """Rank the members within their phase: targets that move together are ranked together."""
     _check_labels(strategy, members, labels, problems)
     positions = range(len(members))
     first = [p for p in positions if mandatory[p] and strategy.type is not StrategyType.ALL]
@@ -251,7 +251,7 @@ def _laid_out(
     labels: Labels,
     complete: bool,
 ) -> tuple[tuple[Target, ...], tuple[Group, ...], dict[str, int]]:
-    """All targets in one row, the groups as slices of it, and where each name stands."""
+    """All targets in one row, the groups as slices of it, and the position of each name."""
     ignored = _ignored(strategy, labels)
     names = [name for group in ranked_members for name in group]
     targets = tuple(

@@ -61,7 +61,7 @@ class FleetModel:
         self._mended.add(name)
 
     def apply(self, name: str, revision: str, now: Instant) -> None:
-        """Hand a revision to a cluster; it begins at once."""
+        """Give a revision to a cluster; the change begins at once."""
         cluster = self.clusters[name]
         cluster.attempts += 1
         cluster.revision, cluster.status, cluster.since = revision, Status.Progressing, now

@@ -37,7 +37,7 @@ class FleetServer:
         # How long every answer takes: half of it before anything is done, half after.
         self._answer_s = answer_s
         self._stopped = asyncio.Event()
-        # Those who listen to changes for ever.
+        # Tasks that stream changes until the server stops.
         self._lines: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:

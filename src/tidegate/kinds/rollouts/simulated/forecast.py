@@ -127,7 +127,7 @@ def _note(
     found: dict[str, TargetForecast], world: RolloutWorld, plan: RolloutPlan, now: Instant
 ) -> None:
     starting = set(plan.started)
-    # Targets share their verdicts: what follows from them is worked out once.
+    # Targets share their verdicts: what follows from them is computed once.
     said: dict[int, _Said] = {}
     for group in world.groups:
         for i in range(group.first, group.last):

@@ -50,7 +50,7 @@ def _column(scenario: Scenario, step: SimulatedStep) -> list[str]:
 
 
 def cell(states: list[State], returning: int) -> str:
-    """What stands in one cell: whatever matters most first, with its count."""
+    """The content of one cell: the most important state, with its count."""
     failed = states.count(State.FAILED) + states.count(State.TIMED_OUT)
     flying, soaking = states.count(State.IN_FLIGHT), states.count(State.SOAKING)
     done = states.count(State.DONE)

@@ -20,7 +20,7 @@ from tidegate.model.errors import StaleError
 from tidegate.model.plan import ChangeKind
 from tidegate.model.time import SECOND, Instant
 
-# How often a simulated fleet looks at its clock, which may jump, to tell what ends.
+# How often a simulated fleet looks at its clock, which may jump, to report what ends.
 LOOK_S = 5.0
 
 # Asked before every call: it may raise to make the call fail, before or after its effect.
@@ -28,7 +28,7 @@ Fault = Callable[[str], None]
 
 
 class _Listener:
-    """Who wants to know when changes end: the ends to come, the first one first."""
+    """A subscriber to the ends of changes: the ends to come, the first one first."""
 
     def __init__(self) -> None:
         self.ends: list[tuple[Instant, str]] = []

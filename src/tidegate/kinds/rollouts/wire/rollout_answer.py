@@ -182,7 +182,7 @@ def _way(option: Option) -> msgspec.Raw:
 
 
 def _unplaced(world: RolloutWorld, plan: RolloutPlan) -> list[dict[str, Any]]:
-    """Targets that stand in no group, and whether they may be removed."""
+    """Targets that are in no group, and whether they may be removed."""
     first = len(world.targets)
     return [
         {

@@ -100,7 +100,7 @@ def _world(reader: Reader, problems: Problems, brakes: Brakes | None) -> Rollout
             "rollout.lastGood",
             f"the rollout of {shown(revision)} is completed, but the last good revision is "
             f"{shown(rollout.last_good)}",
-            "who joins gets the last good one; write completed: false to roll out the declared one",
+            "targets that join get it; write completed: false to roll out the declared one",
         )
     known = {one.name for one in memberships if one.name}
     for name in sorted(rollout.approvals.groups - known):
@@ -124,13 +124,13 @@ def _memberships(reader: Reader, problems: Problems) -> list[Membership]:
             problems.add("groups", "missing", "write a list of {name, index, clusters}")
         return _groups(reader, "", problems)
     if reader.has("groups"):
-        problems.add("groups", "stands beside placements", "write one of the two")
+        problems.add("groups", "given together with placements", "write one of the two")
     found: list[Membership] = []
     names: set[str] = set()
     for each in reader.children("placements"):
         name = each.text("name")
         if not name or name in names:
-            what = f"{shown(name)} stands twice" if name else "missing"
+            what = f"{shown(name)} is listed twice" if name else "missing"
             problems.add(each.at("name"), what, "give each placement a name of its own")
         names.add(name or "")
         found += _groups(each, name or "", problems)

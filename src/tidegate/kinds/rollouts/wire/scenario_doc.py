@@ -15,7 +15,7 @@
       - {at: 3h, hold: {name: inc-42, scope: {everything: true}, owner: sre, reason: incident 42}}
       - {at: 4h, lift: inc-42}
 
-Groups go in the order in which they stand.
+Groups go in the order of the file.
 """
 
 import enum

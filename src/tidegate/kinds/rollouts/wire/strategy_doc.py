@@ -55,7 +55,7 @@ def read_strategy(reader: Reader) -> Strategy:
     for name in body.known() & set(reader.names()):
         inside = f"{_BODIES[kind]}.{name}"
         reader.raw(name)
-        reader.problems.add(reader.at(name), "stands too far out", f"write it as {inside}")
+        reader.problems.add(reader.at(name), "is at the wrong level", f"write it as {inside}")
     reader.close()
     return strategy
 

@@ -7,7 +7,7 @@ with the strict rules and nothing else: it gives no verdicts, and gains no featu
 
 Some of what is kept on purpose, with numbers:
 
-- Who reports no time changed status just now, every time it is asked: it soaks for ever and never
+- A target that reports no time changed status just now, at every read: it soaks for ever and never
   times out, save with a deadline of `0s`, which has always passed.
 - Failures are counted by name until the slots are full. With one slot and nothing tolerated,
   `a` waiting and `b`, `c` failed starts `a` and reports no breach.
@@ -72,7 +72,7 @@ class CompatStrategy(msgspec.Struct, frozen=True):
     soak: Duration = Duration(0)
     failures_max: int | str = 0
     concurrency_max: int | str = 0
-    # A name stands for every group that carries it; without a name the index counts.
+    # A name means every group that has it; without a name the index counts.
     mandatory: tuple[GroupKey, ...] = ()
 
 

@@ -69,7 +69,7 @@ _Truth = tuple[NoticeKind, str, str]
 
 
 def _true_now(world: RolloutWorld, plan: RolloutPlan) -> Iterator[_Truth]:
-    """Everything there is to tell of a plan: the event, its subject, why."""
+    """Every event of a plan: the event, its subject, why."""
     if plan.summary is Summary.SUCCEEDED:
         yield NoticeKind.DONE, "", _standing(plan)
     elif plan.course.mode is not Rules.SETTLED:

@@ -93,7 +93,7 @@ class RolloutTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TargetStanding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Where a target stands with its gates: what counts as the same verdict."""
+    """The verdicts of a target's gates, as far as they are compared between plans."""
 
     target: str
     verdicts: tuple[tuple[str, str, str, Instant | None], ...]
@@ -113,7 +113,7 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
     # Targets whose reports a retry made void.
     forgotten: tuple[str, ...] = ()
     recheck_at: Instant | None = None
-    # Of all verdicts of the plan, so that a replay can tell whether it decides the same.
+    # Of all verdicts of the plan, so that a replay can compare its decision.
     digest: str = ""
 
     def line(self) -> str:

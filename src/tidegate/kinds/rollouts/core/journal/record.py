@@ -1,4 +1,4 @@
-"""From a plan to what is written down of it: tasks with keys, verdicts that changed, and a digest.
+"""From a plan to its record: tasks with keys, verdicts that changed, and a digest.
 
 A key names the decision a task comes from, so that the same task of the same decision has the same
 key, whichever worker carries it out and however often it is tried.
@@ -32,7 +32,7 @@ def record_plan(
     now: Instant,
     mode: Mode,
 ) -> Decided:
-    """What is written down of a plan, as entry number `seq` of its partition."""
+    """What is recorded of a plan, as entry number `seq` of its partition."""
     stands = list(stands_of(world, plan))
     changed = tuple(
         stand
@@ -71,7 +71,7 @@ _PURPOSES = {ChangeKind.RETURN: Purpose.RETURN, ChangeKind.REMOVE: Purpose.REMOV
 
 
 def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[TargetStanding]:
-    """Where every target stands, over all its options."""
+    """The verdicts of every target, over all its options."""
     known: dict[int, Verdicts] = {}
     names = [target.name for target in world.targets + world.departed]
     by_target: dict[int, Verdicts] = {}

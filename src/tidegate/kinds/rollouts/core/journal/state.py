@@ -34,7 +34,7 @@ from tidegate.model.problem import Problems
 from tidegate.model.target import Status, Target
 from tidegate.model.time import Instant
 
-# Who pins what is declared to stay where it is.
+# The owner of pins that are part of the declaration.
 DECLARED = "the bundle"
 
 
@@ -112,7 +112,7 @@ def _speaks_of(report: Target, task: RolloutTask) -> bool:
 
 
 def is_void(state: RolloutState, report: Target) -> bool:
-    """Whether a report is from before a retry was taken up, and so says nothing any more."""
+    """Whether a report is from before a retry was taken up, and so no longer counts."""
     since = state.void.get(report.name)
     return since is not None and (report.since is None or report.since <= since)
 

@@ -1,4 +1,4 @@
-"""A journal whose new entries are overheard: what is logged is exactly what was written down."""
+"""A store with a listener: what is logged is exactly what was recorded."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -9,24 +9,24 @@ from tidegate.model.errors import StaleError
 from tidegate.store.port import Append, Head, Store
 
 # Called with a partition and a fact once it is written; from any thread.
-Tell = Callable[[str, Fact], None]
+Listen = Callable[[str, Fact], None]
 
 
-class _Overheard:
-    """Hands everything on, and tells of facts that were written."""
+class _Listened:
+    """Delegates every call, and passes written facts to the listener."""
 
-    def __init__(self, store: Store, tell: Tell) -> None:
+    def __init__(self, store: Store, listen: Listen) -> None:
         self._store = store
-        self._tell = tell
+        self._listen = listen
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
     def append(self, partition: str, notes: Sequence[JournalNote], **how: Any) -> Head:
-        """Write facts, then tell of them."""
+        """Write facts, then pass them to the listener."""
         head = self._store.append(partition, notes, **how)
         for note in notes:
-            self._tell(partition, note.fact)
+            self._listen(partition, note.fact)
         return head
 
     def append_many(self, appends: Sequence[Append]) -> list[Head | StaleError]:
@@ -35,10 +35,10 @@ class _Overheard:
         for one, head in zip(appends, found, strict=True):
             if isinstance(head, Head):
                 for note in one.notes:
-                    self._tell(one.partition, note.fact)
+                    self._listen(one.partition, note.fact)
         return found
 
 
-def overheard(store: Store, tell: Tell) -> Store:
-    """The same store, with an ear at its door."""
-    return cast("Store", _Overheard(store, tell))
+def with_listener(store: Store, listen: Listen) -> Store:
+    """The same store; the listener gets every fact that is written."""
+    return cast("Store", _Listened(store, listen))
