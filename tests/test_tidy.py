@@ -411,9 +411,9 @@ def test_every_check_has_been_seen_to_fail_and_to_pass() -> None:
 
 # fmt: off
 PARTICIPLES = frozenset((
-    "agreeing", "asking", "braking", "finding", "folding", "founding", "gate_agreeing",
-    "labelling", "looking", "marking", "moving", "passing", "pending", "reading", "soaking",
-    "standing", "timing", "upcoming", "wiring",
+    "agreeing", "asking", "braking", "finding", "founding", "gate_agreeing", "labelling",
+    "looking", "marking", "moving", "passing", "pending", "reading", "soaking", "standing",
+    "timing", "upcoming", "wiring",
 ))
 # fmt: on
 """Names of modules that are participles today. A module is a noun: this list only gets shorter."""
@@ -510,3 +510,45 @@ def test_the_checks_of_words_can_fail() -> None:
     assert not participle_modules(["src/tidegate/cli/soak.py", f"a/{min(PARTICIPLES)}.py"])
     assert long_subjects(["x" * (SUBJECT_MAX + 1)])
     assert not long_subjects(["x" * SUBJECT_MAX])
+
+
+# fmt: off
+SHARED_NAMES = frozenset((
+    "Ahead", "Asked", "Change", "Cluster", "Event", "Fault", "Fleet", "Gate", "InstalledAddon",
+    "Journal", "Kept", "Limits", "NodePool", "Outcome", "Outlook", "Owner", "Pace", "Pass",
+    "PolicyDoc", "Read", "RefusedError", "Rules", "Settings", "Soak", "State", "World",
+    "Written",
+))
+# fmt: on
+"""Public classes that share their name with another today. This list only gets shorter."""
+
+
+def shared_names(sources: Iterable[Source]) -> dict[str, list[str]]:
+    """Names of public classes that more than one module defines, each with its modules."""
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(source.path)
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def test_a_public_class_name_has_one_meaning() -> None:
+    """A name that is read in one module means the same in every other."""
+    new = {
+        k: v for k, v in shared_names(python_in("src/tidegate")).items() if k not in SHARED_NAMES
+    }
+    assert not new, "name it by its noun, as PlacementCluster or JournalEntry"
+
+
+def test_the_list_of_shared_names_only_gets_shorter() -> None:
+    """A name that became unique is taken off the list, so that it stays so."""
+    gone = SHARED_NAMES - shared_names(python_in("src/tidegate")).keys()
+    assert not gone, "take these out of SHARED_NAMES"
+
+
+def test_the_check_of_class_names_can_fail() -> None:
+    """Two public classes of one name are found; private and single ones are not."""
+    first, second = Source("a.py", "class A: ...\nclass _B: ..."), Source("b.py", "class A: ...")
+    assert shared_names([first, second]) == {"A": ["a.py", "b.py"]}
+    assert shared_names([first, Source("c.py", "class C: ...\nclass _B: ...")]) == {}

@@ -34,7 +34,7 @@ def address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class ApiServer(uvicorn.Server):
+class ProbeServer(uvicorn.Server):
     """A server that stops on request and installs no signal handlers."""
 
     def __init__(self, app: Starlette) -> None:

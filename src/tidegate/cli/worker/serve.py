@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tidegate import __version__
 from tidegate.api.app import Probes, make_app
-from tidegate.api.server import ApiServer, address, bind
+from tidegate.api.server import ProbeServer, address, bind
 from tidegate.cli.live import opened
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
@@ -149,7 +149,7 @@ async def _serve(
         version={"version": __version__, "python": platform.python_version()},
     )
     routes = [route for each in kinds for route in each.routes(store)]
-    server = ApiServer(make_app(probes, routes))
+    server = ProbeServer(make_app(probes, routes))
 
     def stop(name: str) -> None:
         observer.stopping = True
@@ -186,7 +186,7 @@ def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
 
 
 async def _together(
-    worker: Worker, server: ApiServer, ear: socket.socket, observer: Observer
+    worker: Worker, server: ProbeServer, ear: socket.socket, observer: Observer
 ) -> None:
     """Until the worker ends; if either ends by an error, so does everything."""
     beating = asyncio.create_task(observer.beat())
