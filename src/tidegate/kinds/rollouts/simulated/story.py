@@ -166,9 +166,9 @@ def closing(scenario: Scenario, steps: list[SimulatedStep]) -> list[str]:
     if failed:
         parts.append(f"{failed} failed")
     lines = [" · ".join(parts)]
-    waiting: dict[str, int] = {}
+    undone: dict[str, int] = {}
     for i, state in enumerate(last.plan.states):
         gate = first_shut(last.plan.options[i].verdicts)
         if gate is not None and state is not State.DONE and i not in last.plan.started:
-            waiting[sentence(gate)] = waiting.get(sentence(gate), 0) + 1
-    return lines + [f"  {count} waiting: {why}" for why, count in waiting.items()]
+            undone[sentence(gate)] = undone.get(sentence(gate), 0) + 1
+    return lines + [f"  {count} not done: {why}" for why, count in undone.items()]
