@@ -35,7 +35,7 @@ def test_a_version_is_expedited_until_it_is_not(tmp_path: Path) -> None:
     assert 0 < one.expires_at - SystemClock().now() <= 2 * 86400 * SECOND
     again = tidegate(tmp_path, *ADD, "--until", "3d")
     assert (again.returncode, "is on already" in again.stderr) == (2, True)
-    assert "is on anew" in tidegate(tmp_path, *ADD, "--until", "3d", "--replace").stdout
+    assert "is replaced" in tidegate(tmp_path, *ADD, "--until", "3d", "--replace").stdout
     assert tidegate(tmp_path, "expedite", "remove", "4.21.3").returncode == 0
     assert "no expedites" in tidegate(tmp_path, "get", "expedites").stderr
     told = tidegate(tmp_path, "journal", "show").stdout

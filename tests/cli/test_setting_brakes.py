@@ -128,7 +128,7 @@ def test_a_name_is_set_anew_only_when_asked(folder: Path) -> None:
     again = tidegate(folder, *hold, "second")
     assert again.returncode == 2
     assert "is on already" in again.stderr
-    assert tidegate(folder, *hold, "second", "--replace").stdout == "hold inc is on anew\n"
+    assert tidegate(folder, *hold, "second", "--replace").stdout == "hold inc is replaced\n"
     assert "second" in tidegate(folder, "get", "holds").stdout
 
 

@@ -101,7 +101,7 @@ def _check(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:
         problem = Problem("", "Specify a group or a gate: --group NAME or --gate NAME", remedy)
         raise UserError((problem,))
     if asked.standing and asked.gates:
-        problem = Problem("--standing", "is for groups; at a gate every revision is asked anew")
+        problem = Problem("--standing", "is for groups; a gate asks again for every revision")
         raise UserError((problem,))
     if asked.expires_at is not None and asked.groups:
         remedy = "take back a group's approval with `revoke`"

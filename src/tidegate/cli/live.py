@@ -52,4 +52,4 @@ def whoami() -> str:
 def confirmed(what: str, reach: int, yes: bool, free: int = FREE) -> None:
     """Show what is reached, and ask where it is more than a handful and a terminal is there."""
     click.echo(what, err=True)
-    asked_about("Go on?", reach, yes, free)
+    asked_about("Continue?", reach, yes, free)

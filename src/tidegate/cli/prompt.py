@@ -11,7 +11,7 @@ FREE = 5
 
 
 def agreed(question: str) -> None:
-    """Go on only after a yes."""
+    """Continue only after a yes."""
     if not click.confirm(question, err=True):
         click.echo("nothing was changed", err=True)
         raise click.exceptions.Exit(FAILURE)

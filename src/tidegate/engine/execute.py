@@ -2,7 +2,7 @@
 
 Right before each action the lease is still ours, the task still wanted and no brake covers it; else
 it is dropped, which is an outcome too. Concurrency, rate and breaker hold for every kind. A task
-that fails is recorded; whether it is tried again under its key or decided anew is the kind's.
+that fails is recorded; whether it is retried under its key or decided again is up to the kind.
 """
 
 import asyncio

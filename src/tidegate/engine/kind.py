@@ -98,7 +98,7 @@ class Rules(Generic[S, W, P]):
 
     # The name of the kind, and the first part of the names of its partitions.
     word: ClassVar[str] = ""
-    # Whether a task that failed is tried again under its key; if not, it is decided anew.
+    # Whether a task that failed is retried under its key; if not, it is decided again.
     retries: ClassVar[bool] = False
     # What a partition and a target are called in texts.
     noun: ClassVar[str] = "partition"

@@ -2,7 +2,7 @@
 
 A decision is recorded before anything is done about it, under a key for every task; the outcome is
 recorded after. A crash anywhere only delays: the next round finds the tasks that have no outcome,
-and carries them out under the same keys, or decides them anew, as the kind has it.
+and carries them out under the same keys, or decides them again, as the kind specifies.
 """
 
 from asyncio import to_thread

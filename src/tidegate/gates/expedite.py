@@ -1,4 +1,4 @@
-"""An expedite is no brake but its opposite: this version now, for a scope, a reason and a while.
+"""An expedite is the opposite of a brake: this version now, for a scope, a reason and a while.
 
 It is kept, listed and lifted beside the brakes, and it lifts none of them: holds, freezes, blocks,
 pins, budgets, mutexes and approvals stand. What it skips is up to the kind of change; only upgrades

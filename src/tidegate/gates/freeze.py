@@ -1,4 +1,4 @@
-"""A freeze is a calendar in which nothing starts; what is under way goes on.
+"""A freeze is a calendar in which nothing starts; targets in progress finish.
 
 Its spans are concrete and in UTC: rules, calendar files and time zones were worked out where they
 entered, up to a named horizon. A span begins at its first instant and is over at its last.

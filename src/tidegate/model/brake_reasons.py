@@ -44,7 +44,7 @@ class BrakeReason(Reason):
     HoldSpares = Entry(
         Gate.HOLD,
         _PASS,
-        "hold {hold} is on ({owner}); what is under way goes on",
+        "hold {hold} is on ({owner}); targets in progress finish",
         (("hold", _N), ("owner", _N)),
     )
     NotFrozen = Entry(Gate.FREEZE, _PASS, "no freeze is on")
@@ -86,7 +86,7 @@ class BrakeReason(Reason):
     FreezeSpares = Entry(
         Gate.FREEZE,
         _PASS,
-        "freeze {freeze} is on ({owner}); what is under way goes on",
+        "freeze {freeze} is on ({owner}); targets in progress finish",
         (("freeze", _N), ("owner", _N)),
     )
     NotBlocked = Entry(Gate.BLOCK, _PASS, "no block covers the revision")

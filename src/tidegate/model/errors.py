@@ -4,7 +4,7 @@
     ├── UserError      what was written is wrong: where, the value, what to write instead
     │   └── NotFoundError   what is named does not exist
     ├── OutsideError   another system failed, or did not answer: tried again later
-    └── StaleError     the world moved on meanwhile: hold, and look again
+    └── StaleError     the world changed meanwhile: hold, and read again
 
 A target that is held is a verdict, not an error; anything that is not a TidegateError is a bug.
 """

@@ -31,7 +31,7 @@ CHECK = (
         form=SettingForm.WHOLE,
         default=4,
         least="1",
-        help="How many runs are under way at once.",
+        help="How many runs are in progress at once.",
     ),
     Setting(
         name="check.timeLimit",

@@ -117,7 +117,7 @@ _ALL = (
         form=SettingForm.WHOLE,
         default=10,
         least="1",
-        help="How many actions are under way at once.",
+        help="How many actions are in progress at once.",
     ),
     Setting(
         name="limits.actionsPerSecond",
@@ -141,7 +141,7 @@ _ALL = (
         form=SettingForm.WHOLE,
         default=8,
         least="1",
-        help="How many rounds are under way at once.",
+        help="How many rounds are in progress at once.",
     ),
     Setting(
         name="limits.roundTime",

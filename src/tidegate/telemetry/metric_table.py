@@ -29,7 +29,7 @@ GAUGES = (
         _ROLLOUT,
     ),
     Known("tidegate_queue_depth", "Rounds that wait for their turn."),
-    Known("tidegate_rounds_under_way", "Rounds that are under way."),
+    Known("tidegate_rounds_under_way", "Rounds in progress."),
     Known(
         "tidegate_journal_lag_entries",
         "Entries in the journals of rollouts led here that no round has taken into account yet.",

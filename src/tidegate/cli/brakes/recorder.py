@@ -43,7 +43,7 @@ def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--reason", required=True, help="Why; shown for every target that waits."),
         click.option("--owner", help="The person to ask about it; default: you."),
         click.option("--expires", metavar="WHEN", help="A time, or from now on: 2h, 3d."),
-        click.option("--replace", is_flag=True, help="Set it anew if there is one of this name."),
+        click.option("--replace", is_flag=True, help="Replace a brake of this name."),
         click.option("--yes", is_flag=True, help="Do not ask."),
     ):
         command = option(command)
@@ -132,7 +132,7 @@ def add(
 def known_as(
     store: Store, kind: str, document: dict[str, Any], now: Instant, *, replace: bool
 ) -> BrakeRecord | None:
-    """The brake of that kind and name that is on; UsageError unless it may be set anew."""
+    """The brake of that kind and name that is on; UsageError unless it may be replaced."""
     name = str(document["name"])
     known = BrakeBook(store).state().on.get((kind, name))
     if known is not None and not replace:
@@ -151,9 +151,9 @@ def set_down(
     store.append(PARTITION, [signed(fact, now)])
     begins = _scheduled(document, now) if kind == "freeze" else None
     if begins is None:
-        click.echo(f"{kind} {name} is on{' anew' if anew else ''}{_until(document)}")
+        click.echo(f"{kind} {name} is {'replaced' if anew else 'on'}{_until(document)}")
     else:
-        click.echo(f"Freeze {name} scheduled{' anew' if anew else ''}: {begins}")
+        click.echo(f"Freeze {name} {'re' if anew else ''}scheduled: {begins}")
 
 
 def _scheduled(document: dict[str, Any], now: Instant) -> str | None:

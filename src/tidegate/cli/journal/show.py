@@ -43,7 +43,7 @@ POLL_S = 0.25
 @click.option("--since", metavar="TIME", help="From then on: 2h, 3d, or RFC 3339.")
 @click.option("--until", metavar="TIME", help="Before then.")
 @click.option("-n", "--last", type=click.IntRange(min=0), help="Only the last so many.")
-@click.option("-w", "--watch", is_flag=True, help="Go on showing what is written.")
+@click.option("-w", "--watch", is_flag=True, help="Keep showing new entries.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @database_option
 def show(

@@ -16,7 +16,7 @@ from tidegate.model.time import format_age
 from tidegate.settings.settings import Merged
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
-# How often a watched table is drawn anew.
+# How often a watched table is drawn again.
 WATCH_S = 1.0
 
 

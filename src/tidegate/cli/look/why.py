@@ -1,4 +1,4 @@
-"""`tidegate why`: what is under way, or a saved state, decided and explained."""
+"""`tidegate why`: a change in progress, or a saved state, decided and explained."""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ PROMOTION = (
 @click.command(
     cls=Command,
     examples="""
-    tidegate why prod-eu-1                a target of what is under way: every gate
+    tidegate why prod-eu-1                a target of a change in progress: every gate
     tidegate why simulated/demo           every target of a rollout
     tidegate why env/jenkins              what keeps the newest version from an environment
     tidegate why cluster/pay-prod-1       which version a cluster goes to, and what each waits for

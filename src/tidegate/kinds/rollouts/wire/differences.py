@@ -1,4 +1,4 @@
-"""Where strict and compat part ways on one document, target by target, with strict's reason."""
+"""Where strict and compat differ on one document, target by target, with strict's reason."""
 
 from typing import Any
 

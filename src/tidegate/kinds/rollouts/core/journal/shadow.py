@@ -1,4 +1,4 @@
-"""Ours beside theirs: what would have been decided, against what the existing system really did.
+"""Shadow mode: what would have been decided, against what the existing system really did.
 
 Every target that the other system started is one decision to compare. It is equal if, when it
 was started, all our gates were open for it; different if one was shut, and that gate says why. A
