@@ -145,8 +145,8 @@ LINES: list[tuple[Fact, str]] = [
         ),
         "by hand: 2 created, 1 removed: a new cluster",
     ),
-    (Told(keys=("@v2/start/",)), "notified: @v2/start/"),
-    (Told(keys=("b",), retired=("a",)), "notified: b; may be sent again: a"),
+    (Told(keys=("@v2/start/",)), "told: @v2/start/"),
+    (Told(keys=("b",), retired=("a",)), "told: b; may be told again: a"),
     (Surveyed(), "looked; all as before"),
     (
         Surveyed(

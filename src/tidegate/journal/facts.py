@@ -154,8 +154,8 @@ class Told(Fact, frozen=True, tag="told", kw_only=True, omit_defaults=True):
 
     def line(self) -> str:
         """The notices sent, and those that may be sent again."""
-        parts = [f"notified: {some_names(self.keys)}"] if self.keys else []
-        parts += [f"may be sent again: {some_names(self.retired)}"] if self.retired else []
+        parts = [f"told: {some_names(self.keys)}"] if self.keys else []
+        parts += [f"may be told again: {some_names(self.retired)}"] if self.retired else []
         return "; ".join(parts)
 
 
