@@ -17,8 +17,8 @@ from tidegate.kinds.upgrades.cli.look.outcomes import (
     Outcomes,
     outcomes_of,
 )
+from tidegate.kinds.upgrades.core.explain.writes import TELL
 from tidegate.kinds.upgrades.core.service import PARTITION
-from tidegate.kinds.upgrades.wire.writes import TELL
 from tidegate.model.counted import counted
 
 HEAD: Row = ("DO", "CLUSTER", "FROM", "TO", "STARTS", "WHY")
@@ -139,5 +139,5 @@ def _action(made: Made) -> dict[str, Any]:
         "startsAt": what.starts_at or None,
         "rules": made.by,
         "why": made.why,
-        "write": made.write,
+        "write": what.request.write(),
     }

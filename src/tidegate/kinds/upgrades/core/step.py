@@ -2,7 +2,7 @@
 
 import enum
 
-from tidegate.model.plan import Change
+from tidegate.model.plan import Change, ChangeKind
 from tidegate.model.time import Instant
 
 
@@ -30,3 +30,8 @@ class Step(Change, frozen=True, gc=False, kw_only=True):
     ident: str = ""
     # None: it would not start soon, or starts nothing.
     starts_at: Instant | None = None
+
+
+def step_of(doing: Doing, revision: str) -> Step:
+    """A step that applies a version, a channel or the minor version of a gate."""
+    return Step(kind=ChangeKind.APPLY, revision=revision, doing=doing)

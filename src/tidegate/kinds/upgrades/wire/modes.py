@@ -9,9 +9,10 @@ from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
+from tidegate.kinds.upgrades.core.requests import Write
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.world import World
-from tidegate.kinds.upgrades.wire.answer import Write, answer_plan
+from tidegate.kinds.upgrades.wire.answer import answer_plan
 from tidegate.kinds.upgrades.wire.line import answer_compat, decode, mapping
 from tidegate.kinds.upgrades.wire.refusal_doc import read_refused
 from tidegate.kinds.upgrades.wire.state import read_ledger

@@ -5,13 +5,12 @@ import msgspec
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.upgrades.cli.look.ground import Ground
 from tidegate.kinds.upgrades.core.explain.stand import most_telling, stands
+from tidegate.kinds.upgrades.core.explain.writes import PlannedWrite, planned_writes
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.agreeing import worth_telling
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.service import Registration, Rules
 from tidegate.kinds.upgrades.core.step import Step
-from tidegate.kinds.upgrades.wire.answer import Write, writes_of
-from tidegate.kinds.upgrades.wire.writes import Described, described
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.verdict import all_pass
@@ -28,8 +27,7 @@ _NOTHING_SAID = (
 class Made(msgspec.Struct, frozen=True, kw_only=True):
     """One write that would be made."""
 
-    write: Write
-    what: Described
+    what: PlannedWrite
     # By which rules: strict, compat, or both.
     by: str
     why: str = ""
@@ -62,11 +60,13 @@ def _outcomes(of: Registration, mode: str, ours: list[Made], theirs: list[Made])
     made = [each for each in ours if mode != COMPAT and _is_of(each, of)]
     others = [each for each in theirs if mode != STRICT and _is_of(each, of)]
     if mode == BOTH:
-        both = [each.write for each in made if any(each.write == one.write for one in others)]
+        theirs_too = [each.what.request for each in others]
+        both = [each.what.request for each in made if each.what.request in theirs_too]
         made = [
-            msgspec.structs.replace(each, by=BOTH) if each.write in both else each for each in made
+            msgspec.structs.replace(each, by=BOTH) if each.what.request in both else each
+            for each in made
         ]
-        others = [each for each in others if each.write not in both]
+        others = [each for each in others if each.what.request not in both]
     else:
         others = [msgspec.structs.replace(each, why=each.what.text) for each in others]
     return Outcomes(of=of, mode=mode, made=(*made, *others))
@@ -82,11 +82,10 @@ def _by_our_rules(ground: Ground, upgrades: UpgradePlan) -> list[Made]:
     told = worth_telling(upgrades, agreements)
     found: list[Made] = []
     for plan in (msgspec.structs.replace(upgrades, tellings=told), agreements):
-        writes = writes_of(plan)
         whys = [*_whys(plan), *("" for _ in plan.tellings)]
         found += [
-            Made(write=write, what=what, by=STRICT, why=why or what.text)
-            for write, what, why in zip(writes, described(writes, ground.world), whys, strict=True)
+            Made(what=what, by=STRICT, why=why or what.text)
+            for what, why in zip(planned_writes(plan, ground.world), whys, strict=True)
         ]
     return found
 
@@ -115,10 +114,10 @@ def _grounds(option: Option) -> str:
 
 def _by_theirs(ground: Ground, plan: UpgradePlan) -> list[Made]:
     """What the existing service would write, as far as brakes let it."""
-    writes, against = writes_of(ground.plan(Rules.COMPAT)), _Against(plan)
+    against = _Against(plan)
     return [
-        Made(write=write, what=what, by=COMPAT, why=what.text or against.of(what))
-        for write, what in zip(writes, described(writes, ground.world), strict=True)
+        Made(what=what, by=COMPAT, why=what.text or against.of(what))
+        for what in planned_writes(ground.plan(Rules.COMPAT), ground.world)
     ]
 
 
@@ -128,7 +127,7 @@ class _Against:
     def __init__(self, plan: UpgradePlan) -> None:
         self._stands = {each.member.cluster.uuid: each for each in stands(plan)}
 
-    def of(self, what: Described) -> str:
+    def of(self, what: PlannedWrite) -> str:
         """The gate of ours that says most about it; empty: we would do it, too."""
         stand = self._stands.get(what.cluster.uuid) if what.cluster is not None else None
         if stand is None:
@@ -138,7 +137,7 @@ class _Against:
         return f"ours: {sentence(shut)}" if shut is not None else ""
 
 
-def _is_alike(option: Option, what: Described) -> bool:
+def _is_alike(option: Option, what: PlannedWrite) -> bool:
     step = option.change
     if not isinstance(step, Step):
         return False

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from tidegate.kinds.upgrades.core.compat.discovery import discover, environments, selected
 from tidegate.kinds.upgrades.core.compat.record import (
     APPROVER,
     AbortError,
     Record,
-    cluster_path,
     error_text,
 )
 from tidegate.kinds.upgrades.core.labels.labels import split
+from tidegate.kinds.upgrades.core.step import Doing, step_of
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
 from tidegate.kinds.upgrades.core.world import Cluster, Gate, Org
 
@@ -66,5 +68,5 @@ def _approve(record: Record, cluster: Cluster, of_org: Mapping[str, str]) -> Non
                 f" version = {gate.prefix}, cluster_id = {cluster.ident}, org_id = {cluster.org}}}"
             )
             if not record.world.dry_run:
-                path = cluster_path(cluster.ident, "gate_agreements")
-                record.write("POST", path, {"version_gate": {"id": gate.id}})
+                step = step_of(Doing.AGREE, gate.prefix)
+                record.ask(cluster, msgspec.structs.replace(step, ident=gate.id))

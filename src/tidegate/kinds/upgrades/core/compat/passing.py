@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from typing import Any
 
 import msgspec
 
@@ -13,9 +12,10 @@ from tidegate.kinds.upgrades.core.compat.specs import OrgSpec, Spec
 from tidegate.kinds.upgrades.core.history import History, Minima, soaked
 from tidegate.kinds.upgrades.core.schedule.schedule import NeverFiresError, next_run
 from tidegate.kinds.upgrades.core.sectors import Sector, awaited
+from tidegate.kinds.upgrades.core.step import Doing, Step, step_of
 from tidegate.kinds.upgrades.core.versions import Key, key_of, minor_of, sort_versions
 from tidegate.kinds.upgrades.core.world import Cluster
-from tidegate.model.time import SECOND, Instant, format_second
+from tidegate.model.time import SECOND, Instant, format_second, parse_instant
 
 # OCM refuses what starts within five minutes.
 _POOL_LEAD = 6 * 60 * SECOND
@@ -25,8 +25,7 @@ class Start(msgspec.Struct, frozen=True):
     """An upgrade to be asked for."""
 
     cluster: Cluster
-    path: str
-    body: dict[str, Any]
+    step: Step
     log: str
 
 
@@ -219,10 +218,9 @@ class Pass:
             "version": cluster.version,
             "next_run": runs_at,
         }
-        path = cluster_path(cluster.ident, "node_pools", behind[0].id, "upgrade_policies")
-        body = _hosted_body(cluster, "NodePool", cluster.version, runs_at)
         log = f"create node pool upgrade policy - {facts}"
-        self.starts.append(Start(cluster, path, body, log))
+        step = _step(Doing.POOL, cluster.version, runs_at, behind[0].id)
+        self.starts.append(Start(cluster, step, log))
         self._lock(one)
         return True
 
@@ -231,14 +229,10 @@ class Pass:
         facts = {"cluster": cluster.name, "cluster_id": cluster.ident}
         if cluster.is_hosted:
             facts |= {"version": version, "next_run": runs_at}
-            path = cluster_path(cluster.ident, "control_plane", "upgrade_policies")
-            body = _hosted_body(cluster, "ControlPlane", version, runs_at)
         else:
             facts |= {"from_version": cluster.version, "to_version": version, "next_run": runs_at}
-            path = cluster_path(cluster.ident, "upgrade_policies")
-            body = {"version": version, "schedule_type": "manual", "next_run": runs_at}
         log = f"create cluster upgrade policy - {facts}"
-        self.starts.append(Start(cluster, path, body, log))
+        self.starts.append(Start(cluster, _step(Doing.UPGRADE, version, runs_at), log))
         self._lock(one)
 
     def _switch(self, cluster: Cluster) -> None:
@@ -271,11 +265,6 @@ def _most(limit: str, population: int) -> int:
         raise AbortError("ValueError", str(error)) from None
 
 
-def _hosted_body(cluster: Cluster, what: str, version: str, runs_at: str) -> dict[str, Any]:
-    return {
-        "version": version,
-        "schedule_type": "manual",
-        "upgrade_type": what,
-        "cluster_id": cluster.ident,
-        "next_run": runs_at,
-    }
+def _step(doing: Doing, version: str, runs_at: str, pool: str = "") -> Step:
+    starts_at = parse_instant(runs_at)
+    return msgspec.structs.replace(step_of(doing, version), pool=pool, starts_at=starts_at)

@@ -1,16 +1,13 @@
 """What one run writes, keeps, counts and says."""
 
-from typing import Any
-
 from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.requests import CLUSTERS, OcmRequest, Write, request_of
+from tidegate.kinds.upgrades.core.step import Step
 from tidegate.kinds.upgrades.core.versions import VersionError
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import Cluster, World
 
 SERVICE = "advanced-upgrade-scheduler"
 APPROVER = "version-gate-approver"
-_CLUSTERS = "/api/clusters_mgmt/v1/clusters"
-
-Write = tuple[str, str, dict[str, Any]]
 Sample = tuple[dict[str, str], float]
 
 
@@ -34,6 +31,9 @@ class Record:
     def __init__(self, world: World) -> None:
         self.world = world
         self.writes: list[Write] = []
+        # The same, as steps of clusters and as service logs.
+        self.steps: list[tuple[Cluster, Step]] = []
+        self.logs: list[OcmRequest] = []
         self.log: list[str] = []
         self.metrics: dict[str, list[Sample]] = {}
         self.kept: dict[str, History] = dict(world.kept)
@@ -71,8 +71,18 @@ class Record:
         if (status := self.world.fail.get(f"GET {path}")) is not None:
             raise AbortError("HTTPError", http_error(status, path))
 
-    def write(self, method: str, path: str, body: dict[str, Any]) -> None:
-        """Ask OCM to do something; AbortError where that fails."""
+    def ask(self, cluster: Cluster, step: Step) -> None:
+        """Ask OCM for one step of a cluster; AbortError where that fails."""
+        self.steps.append((cluster, step))
+        self._send(request_of(cluster, step))
+
+    def post(self, request: OcmRequest) -> None:
+        """Write a service log; AbortError where that fails."""
+        self.logs.append(request)
+        self._send(request)
+
+    def _send(self, request: OcmRequest) -> None:
+        method, path, body = request.write()
         self.writes.append((method, path, body))
         if (status := self.world.fail.get(f"{method} {path}")) is not None:
             raise AbortError("HTTPError", http_error(status, path))
@@ -86,4 +96,4 @@ def http_error(status: int, path: str) -> str:
 
 def cluster_path(ident: str, *rest: str) -> str:
     """The address of a cluster in OCM, or of something below it."""
-    return "/".join((_CLUSTERS, ident, *rest))
+    return "/" + "/".join((*CLUSTERS, ident, *rest))

@@ -6,7 +6,6 @@ from tidegate.kinds.upgrades.core.compat.discovery import environments
 from tidegate.kinds.upgrades.core.compat.gates import approve
 from tidegate.kinds.upgrades.core.compat.passing import Pass
 from tidegate.kinds.upgrades.core.compat.record import (
-    SERVICE,
     AbortError,
     Record,
     cluster_path,
@@ -15,12 +14,13 @@ from tidegate.kinds.upgrades.core.compat.record import (
 from tidegate.kinds.upgrades.core.compat.soaking import inherit, remaining, updated
 from tidegate.kinds.upgrades.core.compat.specs import OrgSpec, oldest, prepare
 from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.requests import post_service_log
+from tidegate.kinds.upgrades.core.step import Doing, Step, step_of
 from tidegate.kinds.upgrades.core.versions import VersionError
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import Cluster, World
 
 _GATES = "/api/clusters_mgmt/v1/version_gates"
 _LOGS = "/api/service_logs/v1"
-_SEVERITY = "Moderate"
 
 
 def run(world: World) -> Record:
@@ -114,14 +114,7 @@ def _signal(record: Record, spec: OrgSpec) -> None:
 
 def _post(record: Record, uuid: str, summary: str, description: str) -> None:
     record.read(f"{_LOGS}/clusters/cluster_logs")
-    body = {
-        "cluster_uuid": uuid,
-        "service_name": SERVICE,
-        "summary": summary,
-        "description": description,
-        "severity": _SEVERITY,
-    }
-    record.write("POST", f"{_LOGS}/cluster_logs", body)
+    record.post(post_service_log(uuid, summary, description))
 
 
 def _process(record: Record, spec: OrgSpec) -> None:
@@ -170,14 +163,14 @@ def _act(record: Record, spec: OrgSpec, passed: Pass) -> None:
     for start in passed.starts:
         record.info(start.log)
         if not dry:
-            _ask(record, start.cluster.name, "POST", start.path, start.body)
+            _ask(record, start.cluster, start.step)
     refused = 0
     for cluster, target in passed.switches:
         before = cluster.updates_from
         record.info(f"[{org.id}/{cluster.name}] switching channel {before} -> {target}")
         if dry:
             continue
-        if _ask(record, cluster.name, "PATCH", cluster_path(cluster.ident), {"channel": target}):
+        if _ask(record, cluster, step_of(Doing.CHANNEL, target)):
             labels = {"org_id": org.id, "cluster_uuid": cluster.uuid}
             labels |= {"from_channel": before, "to_channel": target}
             record.count("aus_cluster_channel_switch", org.env, 1, **labels)
@@ -188,11 +181,11 @@ def _act(record: Record, spec: OrgSpec, passed: Pass) -> None:
         raise AbortError("ExceptionGroup", f"channel switch errors ({refused} {what})")
 
 
-def _ask(record: Record, name: str, method: str, path: str, body: dict[str, str]) -> bool:
-    """Whether OCM took it."""
+def _ask(record: Record, cluster: Cluster, step: Step) -> bool:
+    """Whether OCM accepted the request."""
     try:
-        record.write(method, path, body)
+        record.ask(cluster, step)
     except AbortError as error:
-        record.error(f"{name}: {error}")
+        record.error(f"{cluster.name}: {error}")
         return False
     return True

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from tidegate.kinds.upgrades.core.requests import addon_plans, ocm_policies
 from tidegate.kinds.upgrades.ocm.client.asking import Asking, Limits
 from tidegate.kinds.upgrades.ocm.client.pages import joined, listed, listed_by
 from tidegate.kinds.upgrades.ocm.client.token import Credentials
@@ -47,8 +48,8 @@ class ReadingClient:
         self, url: str, credentials: Credentials, limits: Limits | None = None, addons: int = 2
     ) -> None:
         self.asking = Asking(url, credentials, limits or Limits())
-        # Which of the two services has the add-ons.
-        self.addons_v2 = addons == 2
+        # Which of the two services has the add-ons: 2, or the older 1.
+        self.addons_service = addons
 
     def __repr__(self) -> str:
         """The address alone."""
@@ -153,7 +154,7 @@ class ReadingClient:
 
     async def addons(self) -> Reading[Addon]:
         """All add-ons."""
-        base = ADDONS if self.addons_v2 else CLUSTERS
+        base = ADDONS if self.addons_service == 2 else CLUSTERS
         return await listed(self.asking, f"{base}/addons", Addon, {})
 
     async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
@@ -175,8 +176,7 @@ class ReadingClient:
 
     def plans_of(self, cluster: str) -> str:
         """Where the upgrades of a cluster's add-ons are."""
-        name = "upgrade_plans" if self.addons_v2 else "addon_upgrade_policies"
-        return f"{self._addons_of(cluster)}/{name}"
+        return escaped(addon_plans(cluster, service=self.addons_service))
 
     def calls(self) -> Mapping[str, int]:
         """How many requests were made so far, by method; tries count."""
@@ -187,7 +187,9 @@ class ReadingClient:
         await self.asking.close()
 
     def _addons_of(self, cluster: str) -> str:
-        return f"{ADDONS}/clusters/{quote(cluster, safe='')}" if self.addons_v2 else below(cluster)
+        if self.addons_service == 2:
+            return f"{ADDONS}/clusters/{quote(cluster, safe='')}"
+        return below(cluster)
 
     async def _state(self, path: str, known: PolicyState | None) -> PolicyState | None:
         """How far an upgrade is: told with it, or at an address of its own; None: nobody says."""
@@ -206,7 +208,9 @@ def below(cluster: str) -> str:
 
 def policies_of(of: Upgradable) -> str:
     """Where the upgrades of something are."""
-    if of.pool:
-        return f"{below(of.cluster)}/node_pools/{quote(of.pool, safe='')}/upgrade_policies"
-    between = "/control_plane" if of.hosted else ""
-    return f"{below(of.cluster)}{between}/upgrade_policies"
+    return escaped(ocm_policies(of.cluster, hosted=of.hosted, pool=of.pool))
+
+
+def escaped(segments: Iterable[str]) -> str:
+    """A path, each segment escaped."""
+    return "/" + "/".join(quote(each, safe="") for each in segments)

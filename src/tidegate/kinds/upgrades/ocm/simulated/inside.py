@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tidegate.kinds.upgrades.core import requests
 from tidegate.kinds.upgrades.ocm.documents import (
     Account,
     Addon,
@@ -46,7 +47,6 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
     ACCOUNTS,
     ADDONS,
     ALL_CLUSTERS,
-    CLUSTER_LOGS,
     GATES,
     LABELS,
     LOGS,
@@ -166,12 +166,11 @@ class ClustersInside:
 
     async def create_policy(self, of: Upgradable, version: str, next_run: str) -> UpgradePolicy:
         """Have it upgraded at a moment; the same again is the same policy."""
-        body = {"version": version, "schedule_type": "manual", "next_run": next_run}
-        if of.hosted or of.pool:
-            kind = "NodePool" if of.pool else "ControlPlane"
-            body |= {"upgrade_type": kind, "cluster_id": of.cluster}
-        same = {"version": version, "schedule_type": "manual", "next_run": next_run}
-        return await self._make(_policies(of), body, UpgradePolicy, same)
+        request = requests.create_ocm_policy(
+            of.cluster, version, next_run, hosted=of.hosted, pool=of.pool
+        )
+        same = {name: request.body[name] for name in ("version", "schedule_type", "next_run")}
+        return await self._make(request, UpgradePolicy, same)
 
     async def delete_policy(self, of: Upgradable, policy: str) -> None:
         """Call an upgrade off; one that is gone is gone."""
@@ -181,9 +180,9 @@ class ClustersInside:
         self, cluster: str, addon: str, version: str, next_run: str
     ) -> AddonPlan:
         """Have an add-on upgraded; the same again is the same plan."""
-        same = {"version": version, "addon_id": addon, "type": "manual"}
-        body = {**same, "cluster_id": cluster, "next_run": next_run}
-        return await self._make(f"{ADDONS}/clusters/{cluster}/upgrade_plans", body, AddonPlan, same)
+        request = requests.create_addon_plan(cluster, addon, version, next_run)
+        same = {name: request.body[name] for name in ("version", "addon_id", "type")}
+        return await self._make(request, AddonPlan, same)
 
     async def delete_addon_plan(self, cluster: str, plan: str) -> None:
         """Call an upgrade of an add-on off; one that is gone is gone."""
@@ -191,29 +190,34 @@ class ClustersInside:
 
     async def agree(self, cluster: str, gate: str) -> GateAgreement:
         """Agree to a gate for a cluster; once."""
-        path = f"{ALL_CLUSTERS}/{cluster}/gate_agreements"
-        body = {"version_gate": {"id": gate}}
-        return await self._make(path, body, GateAgreement, {"version_gate.id": gate})
+        request = requests.agree_to_gate(cluster, gate)
+        return await self._make(request, GateAgreement, {"version_gate.id": gate})
 
     async def switch_channel(self, cluster: str, channel: str) -> Cluster:
         """Put a cluster on a channel."""
-        path = f"{ALL_CLUSTERS}/{cluster}"
-        return self._read(*await self._ask("PATCH", path, {"channel": channel}), Cluster)
+        method, path, body = requests.switch_channel(cluster, channel).write()
+        return self._read(*await self._ask(method, path, body), Cluster)
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
         """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
-        body: dict[str, str] = msgspec.structs.asdict(entry)
+        method, path, body = requests.post_service_log(
+            entry.cluster_uuid,
+            entry.summary,
+            entry.description,
+            entry.service_name,
+            entry.severity,
+        ).write()
         terms = [equals(name, value) for name, value in body.items()]
         search = both(at_least("created_at", format_instant(since)), *terms)
         told = await self._list(f"{LOGS}/clusters/cluster_logs", ServiceLog, search)
         if told.items:
             return None
-        return self._read(*await self._ask("POST", CLUSTER_LOGS, body), ServiceLog)
+        return self._read(*await self._ask(method, path, body), ServiceLog)
 
     async def set_label(self, owner: Owner, key: str, value: str) -> Label:
         """Make a label what it should be."""
         path = f"{_OWNERS[owner.type]}/{owner.id}/labels"
-        body = {"kind": "Label", "key": key, "value": value}
+        body = requests.label_body(key, value)
         status, document = await self._ask("PATCH", f"{path}/{key}", body)
         if status == 404:
             status, document = await self._ask("POST", path, body)
@@ -230,9 +234,12 @@ class ClustersInside:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def _make(self, path: str, body: object, kind: type[T], same: Mapping[str, str]) -> T:
+    async def _make(
+        self, request: requests.OcmRequest, kind: type[T], same: Mapping[str, str]
+    ) -> T:
         """What a request makes; what is in the way may be the same already."""
-        status, document = await self._ask("POST", path, body)
+        method, path, body = request.write()
+        status, document = await self._ask(method, path, body)
         if status in _IN_THE_WAY:
             search = both(*(equals(name, value) for name, value in same.items()))
             there = await self._list(path, kind, search)
@@ -289,9 +296,7 @@ class ClustersInside:
 
 
 def _policies(of: Upgradable) -> str:
-    if of.pool:
-        return f"{ALL_CLUSTERS}/{of.cluster}/node_pools/{of.pool}/upgrade_policies"
-    return f"{ALL_CLUSTERS}/{of.cluster}{'/control_plane' if of.hosted else ''}/upgrade_policies"
+    return "/" + "/".join(requests.ocm_policies(of.cluster, hosted=of.hosted, pool=of.pool))
 
 
 def _refused(status: int, document: Any) -> RefusedError:
