@@ -20,7 +20,7 @@ import msgspec
 
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort
-from tidegate.kinds.upgrades.app.survey import Survey, survey
+from tidegate.kinds.upgrades.app.read.survey import Survey, survey
 from tidegate.kinds.upgrades.ocm.client.asking import Limits
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
 from tidegate.kinds.upgrades.ocm.client.token import ServiceAccount

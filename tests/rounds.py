@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.survey import survey
-from tidegate.kinds.upgrades.app.worlds import world_of
+from tidegate.kinds.upgrades.app.read.survey import survey
+from tidegate.kinds.upgrades.app.read.worlds import world_of
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.rules.soak import Ledger

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tidegate.cli.main import cli
-from tidegate.kinds.upgrades.cli.look.view import views
+from tidegate.kinds.upgrades.app.read.view import views_of
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.cli.story import Ear, Outcome
 from tidegate.kinds.upgrades.ocm.simulated.state import (
@@ -58,7 +58,7 @@ class Lived:
         rehearsal.hear = hear
         rehearsal.live(14 * 24)
         hear("", None)
-        self.looked = rehearsal.looked()
+        self.fleet = rehearsal.fleet()
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -160,7 +160,7 @@ def test_the_lines_of_a_story_fit_a_terminal() -> None:
 
 def test_thirty_clusters_live_through_all_that_can_happen(fortnight: list[dict[str, Any]]) -> None:
     """What the story is there to show is in it."""
-    found = (stand for view in views(lived(FORTNIGHT).looked) for stand in view.stands)
+    found = (stand for view in views_of(lived(FORTNIGHT).fleet) for stand in view.stands)
     stands = {each.member.cluster.name: each for each in found}
     assert len(stands) == 30
     aside = those(fortnight, "setAside")
@@ -261,7 +261,7 @@ def offered(done: Result) -> list[str]:
 @pytest.mark.parametrize(
     "args, says",
     [
-        (["--look-every", "3h"], "from 1m to 90m"),
+        (["--look-every", "3h"], "write 1m to 90m"),
         (["--look-every", "often"], "write 1h"),
         (["--days", "0"], "--days"),
         (["--fault", "lots=5"], "did you mean"),
@@ -279,6 +279,6 @@ def test_a_world_without_anybody_and_one_with_mistakes_are_refused(tmp_path: Pat
     """With the line of the mistake, those in brakes too."""
     file = tmp_path / "world.yaml"
     file.write_text("orgs: []\nclusters: []\n")
-    assert "nobody in this world is served" in told(str(file)).output
+    assert "no organisation is served" in told(str(file)).output
     file.write_text("orgs: [{id: o}]\nbrakes:\n  holds:\n    - name: x\n")
     assert f"{file}:4" in str(told(str(file)).exception.problems)  # type: ignore[union-attr]

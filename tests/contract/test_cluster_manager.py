@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from tests.unit.test_simulated_ocm import world
-from tidegate.kinds.upgrades.app.survey import survey
+from tidegate.kinds.upgrades.app.read.survey import survey
 from tidegate.kinds.upgrades.ocm.client.asking import Limits
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
 from tidegate.kinds.upgrades.ocm.client.token import (

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.unit.test_simulated_ocm import world
-from tidegate.kinds.upgrades.app.survey import Survey, survey
+from tidegate.kinds.upgrades.app.read.survey import Survey, survey
 from tidegate.kinds.upgrades.ocm.client.asking import Limits
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
 from tidegate.kinds.upgrades.ocm.client.token import ServiceAccount

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.upgrades_live import Scene
-from tidegate.kinds.upgrades.app.survey import survey
-from tidegate.kinds.upgrades.app.worlds import world_of
+from tidegate.kinds.upgrades.app.read.survey import survey
+from tidegate.kinds.upgrades.app.read.worlds import world_of
 from tidegate.kinds.upgrades.core.foresight.forecast import forecast
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.core.rules.soak import DAY

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from tests.contract.test_managed_clusters import Ground, Play, inside, over_http
-from tidegate.kinds.upgrades.app.labelling import Written, check_fresh, read_declared, write
+from tidegate.kinds.upgrades.app.owners.label_writer import (
+    Written,
+    check_fresh,
+    read_declared,
+    write,
+)
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     CLUSTER,
     ORGANISATION,

@@ -14,7 +14,7 @@ from tidegate.cli.main import cli
 from tidegate.journal.chain import Note, genesis
 from tidegate.journal.chain import verify as chain_holds
 from tidegate.journal.facts import Braked
-from tidegate.kinds.upgrades.app.reading import Others, read_organisations
+from tidegate.kinds.upgrades.app.read.organisations import Others, read_organisations
 from tidegate.kinds.upgrades.app.rounds import UpgradeRound
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.core.journal.facts import Surveyed

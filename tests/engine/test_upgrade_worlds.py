@@ -12,8 +12,8 @@ import pytest
 
 from tests.unit.test_simulated_ocm import world as small_world
 from tidegate.documents.reader import Reader
-from tidegate.kinds.upgrades.app.survey import Survey, survey
-from tidegate.kinds.upgrades.app.worlds import ends_of, world_of
+from tidegate.kinds.upgrades.app.read.survey import Survey, survey
+from tidegate.kinds.upgrades.app.read.worlds import ends_of, world_of
 from tidegate.kinds.upgrades.core import compat
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.decide import decide

@@ -30,7 +30,7 @@ def test_worlds_of_several_organisations_become_one() -> None:
     """And what is decided on each alone is decided on all of them."""
     scene = Scene(example(), luck=Luck(Troubles(permille={Fault.LOST: 30}), seed=1))
     scene.live(30)
-    worlds = [each.world for each in scene.looked().grounds]
+    worlds = [each.world for each in scene.fleet().readings]
     document = write_world(worlds, {})
     again = read_upgrades(document).world
     wanted = {

@@ -32,7 +32,7 @@ from tidegate.engine.worker import Worker
 from tidegate.explain.notice import Happening
 from tidegate.kinds.rollouts.fleet import ClosableFleet, Fleet
 from tidegate.kinds.upgrades.api.soak import soak_routes
-from tidegate.kinds.upgrades.cli.journal_soak import published
+from tidegate.kinds.upgrades.app.soak import published
 from tidegate.kinds.upgrades.cli.tending import Tended, tended_upgrades
 from tidegate.model.time import SECOND
 from tidegate.settings.setting_reader import split_address

@@ -9,8 +9,9 @@ from tests.sim import IN_CI
 from tests.sim.upgrades.story import live_through
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.gates.brakes import Brakes
-from tidegate.kinds.upgrades.app import acting, telling, worlds
+from tidegate.kinds.upgrades.app import acting, telling
 from tidegate.kinds.upgrades.app.ledgers import Ledgers
+from tidegate.kinds.upgrades.app.read import worlds
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules import agreeing, ahead, braking, decide, gates, soak

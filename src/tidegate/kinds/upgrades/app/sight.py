@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.reading import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
 from tidegate.kinds.upgrades.core.service import Registration
 from tidegate.kinds.upgrades.core.world import World
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters, RefusedError

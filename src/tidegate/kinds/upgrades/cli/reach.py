@@ -1,119 +1,25 @@
-"""Whom a brake covers among clusters that upgrade by their labels, and whom an expedite hurries."""
-
-from collections.abc import Container, Iterator
-
-import msgspec
+"""The clusters that a brake covers, as commands on brakes count them."""
 
 from tidegate.cli.braking import Reach
-from tidegate.engine.brake_book import BrakeBook
-from tidegate.explain.sentence import sentence
-from tidegate.gates.block import is_like
-from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.gates.expedite import Expedite
-from tidegate.gates.scope import KindOfChange
-from tidegate.kinds.upgrades.cli.look.journal import Journal
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
-from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
-from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
-from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
-from tidegate.kinds.upgrades.core.service import Rules
-from tidegate.kinds.upgrades.core.step import Step
-from tidegate.kinds.upgrades.core.world import World
-from tidegate.model.reason import Outcome
+from tidegate.gates.brakes import Brakes
+from tidegate.kinds.upgrades.app.brake_reach import brake_reach
 from tidegate.model.time import Instant
 from tidegate.store.port import Store
-
-_EXPEDITED = frozenset((VersionReason.SoakExpedited, UpgradeReason.WindowExpedited))
 
 
 def clusters_reached(
     store: Store, field: str, brakes: Brakes, now: Instant
 ) -> tuple[list[Reach], set[str]]:
-    """Whom a brake covers, organisation by organisation; and the names of all clusters."""
-    brakes = msgspec.structs.replace(brakes, kind=KindOfChange.UPGRADES)
-    found: list[Reach] = []
-    names: set[str] = set()
-    for partition, world in _worlds(store, now):
-        org = world.orgs[0]
-        coverages = Coverages(
-            brakes, {each.name: brake_labels(org, each) for each in world.clusters}
+    """What a brake covers, organisation by organisation; and the names of all clusters."""
+    found = brake_reach(store, field, brakes, now)
+    reached = [
+        Reach(
+            each.partition,
+            waiting=list(each.waiting),
+            moving=list(each.moving),
+            others=each.others,
+            ahead=dict(each.ahead),
         )
-        reach = Reach(partition)
-        for stand in stands(decide(world, now)):
-            name = stand.member.cluster.name
-            names.add(name)
-            coverage = coverages.of(name)
-            if getattr(coverage.surely, field) or getattr(coverage.perhaps, field):
-                _count(reach, stand)
-        if reach.targets:
-            found.append(reach)
-    return found, names
-
-
-def _worlds(
-    store: Store, now: Instant, rules: Container[Rules] = frozenset(Rules)
-) -> Iterator[tuple[str, World]]:
-    """Every organisation served by these rules, as it was last looked at."""
-    journal = Journal(store, BrakeBook(store))
-    for partition in journal.partitions():
-        world = journal.world(partition, now)
-        if world is not None and journal.state(partition).rules in rules:
-            yield partition, world
-
-
-class Hurried(msgspec.Struct):
-    """What an expedite changes in one organisation, as it stands now."""
-
-    partition: str
-    # Versions that start at once and did not before, by cluster.
-    starting: dict[str, str] = {}
-    # What clusters wait for all the same, in words.
-    waiting: dict[str, str] = {}
-
-
-def clusters_hurried(store: Store, brakes: Brakes, now: Instant) -> list[Hurried]:
-    """Whom an expedite lets skip something, organisation by organisation."""
-    found = [
-        _hurried(partition, world, brakes.expedites, now)
-        for partition, world in _worlds(store, now)
+        for each in found.items
     ]
-    return [each for each in found if each.starting or each.waiting]
-
-
-def _hurried(partition: str, world: World, more: tuple[Expedite, ...], now: Instant) -> Hurried:
-    known = world.brakes
-    every = msgspec.structs.replace(known, expedites=(*known.expedites, *more))
-    before = {each.target for each in decide(world, now).actions}
-    plan = decide(msgspec.structs.replace(world, brakes=every), now)
-    hurried = Hurried(partition)
-    for option in plan.options:
-        step, member = option.change, plan.members[option.target]
-        reasons = {each.reason for each in option.verdicts}
-        if not isinstance(step, Step) or not reasons & _EXPEDITED:
-            continue
-        version = step.revision or ""
-        if not any(is_like(version, each.version) for each in more):
-            continue
-        shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
-        if not shut and member.cluster.uuid not in before:
-            hurried.starting[member.called] = version
-        elif shut and not member.standing.occupies:
-            hurried.waiting.setdefault(member.called, sentence(shut[0]))
-    for name in hurried.starting:
-        hurried.waiting.pop(name, None)
-    return hurried
-
-
-def _count(reach: Reach, stand: Stand) -> None:
-    standing, name = stand.member.standing, stand.member.called
-    for upgrade, _ in standing.under_way:
-        if can_be_taken_back(upgrade):
-            reach.ahead[name] = upgrade.version
-    if standing.occupies:
-        reach.moving.append(name)
-    elif stand.next:
-        reach.waiting.append(name)
-    else:
-        reach.others += 1
+    return reached, set(found.clusters)

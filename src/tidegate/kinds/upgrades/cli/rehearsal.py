@@ -19,11 +19,11 @@ from tidegate.engine.worker import Report, Settings, Worker
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.upgrades.app.acting import Hands
 from tidegate.kinds.upgrades.app.ledgers import upgrade_desk
-from tidegate.kinds.upgrades.app.reading import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
+from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
 from tidegate.kinds.upgrades.app.rounds import Upgrades
 from tidegate.kinds.upgrades.app.sight import Channel, Pace, Sight, Watched
-from tidegate.kinds.upgrades.cli.look.ground import Ground, Looked
-from tidegate.kinds.upgrades.cli.look.journal import Journal
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
 from tidegate.kinds.upgrades.core.world import HealthCheck, World
@@ -193,15 +193,15 @@ class Rehearsal:
         """What the journal knows of an organisation."""
         return upgrade_desk(self.store, partition, BrakeBook(self.store)).state
 
-    def looked(self) -> Looked:
-        """Everybody who is served, as it is now, with what the journal knows; no look fails."""
+    def fleet(self) -> FleetReading:
+        """Every organisation that is served, read now without faults, with its journal."""
         found = self.play(self._read)
-        journal = Journal(self.store, BrakeBook(self.store, self._sources))
-        return Looked(
+        journal = UpgradeJournal(self.store, BrakeBook(self.store, self._sources))
+        return FleetReading(
             tuple(
-                Ground(
+                WorldReading(
                     world=msgspec.structs.replace(
-                        journal.known_of(each.partition, world), read_at=self.at
+                        journal.completed(each.partition, world), read_at=self.at
                     ),
                     service=Service((Environment(name=each.environment, url=""),), (each,)),
                     where="simulated",

@@ -4,6 +4,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 import click
 import msgspec
@@ -12,13 +13,10 @@ from tidegate.cli.output import say, terminal_width
 from tidegate.engine.kind import Ended
 from tidegate.engine.worker import Led
 from tidegate.explain.names import ranged
+from tidegate.kinds.upgrades.app.clusters import ClusterList, ClusterRow
 from tidegate.kinds.upgrades.app.rounds import UpgradeRound
-from tidegate.kinds.upgrades.cli.cluster_list import cluster_item, cluster_lines
-from tidegate.kinds.upgrades.cli.look.ground import Looked
-from tidegate.kinds.upgrades.cli.look.view import View, views
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
-from tidegate.kinds.upgrades.core.explain.stand import Stand
-from tidegate.kinds.upgrades.core.explain.table import org_words, why_cell, word_of
+from tidegate.kinds.upgrades.cli.text.clusters import cluster_table, organisation_words
 from tidegate.kinds.upgrades.ocm.simulated.happenings import What
 from tidegate.kinds.upgrades.ocm.simulated.lives import live
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
@@ -40,7 +38,7 @@ _MARKS = {
     "under way": "▶",
     "waiting": "…",
     "failed": "✗",
-    "set aside": "✗",
+    "excluded": "✗",
 }
 _ORDER = "✓▶…✗"
 
@@ -112,20 +110,16 @@ class Teller:
             due_s = self._began_s + (at - self._world.now) / SECOND / self._pace
             time.sleep(max(0.0, due_s - time.monotonic()))
 
-    def close(self, looked: Looked, days: int) -> None:
-        """Where everybody stands."""
-        some = views(looked)
-        found = [(view, stand) for view in some for stand in view.stands]
+    def close(self, found: ClusterList, days: int) -> None:
+        """Print the state of every cluster in the end."""
         if self._output == JSON:
-            for view, stand in found:
-                head = {"at": format_instant(view.ground.now), "event": "stands"}
-                click.echo(msgspec.json.encode(head | cluster_item(view, stand)))
+            for row in found.items:
+                head = {"at": found.now, "event": "stands"}
+                click.echo(msgspec.json.encode(head | msgspec.to_builtins(row)))
             return
-        lines = (
-            cluster_lines(found, TABLE, no_headers=False, one_org=False)
-            if self._output == TABLE
-            else ["", self._tally(days), *_standing(some, self._width)]
-        )
+        lines: list[str] = ["", self._tally(days), *_states(found.items, self._width)]
+        if self._output == TABLE:
+            lines = cluster_table(found, terminal_width(), wide=False, headed=True, one_org=False)
         for line in lines:
             say(line, self._colour)
 
@@ -147,15 +141,16 @@ def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[Event]:
             yield of_happening(state, state.happened.popleft())
 
 
-def _standing(some: Iterable[View], width: int) -> Iterator[str]:
-    """Organisation by organisation, the clusters that stand alike together, and why they wait."""
-    shown = [(fleet, mine, _alike(mine)) for view in some for fleet, mine in view.by_fleet()]
-    waiting = [row for _, _, rows in shown for row in rows if row[3]]
+def _states(rows: Iterable[ClusterRow], width: int) -> Iterator[str]:
+    """Organisation by organisation, clusters in the same state together, and why they wait."""
+    fleets = groupby(rows, key=lambda each: (each.environment, each.org, each.org_name))
+    shown = [(key[2], mine := list(some), _alike(mine)) for key, some in fleets]
+    waiting = [row for _, _, groups in shown for row in groups if row[3]]
     names = max((len(row[1]) for row in waiting), default=0)
     ways = max((len(row[2]) for row in waiting), default=0)
-    for fleet, mine, rows in shown:
-        yield org_words(fleet, mine)
-        for mark, who, way, why in rows:
+    for name, mine, groups in shown:
+        yield organisation_words(name, (each.phase for each in mine))
+        for mark, who, way, why in groups:
             head = f"  {mark} {who.ljust(names)}  {way.ljust(ways)}  "
             if not why:
                 yield f"  {mark} {who}  {way}"
@@ -164,13 +159,13 @@ def _standing(some: Iterable[View], width: int) -> Iterator[str]:
             yield from folded(why, width, head, beneath)
 
 
-def _alike(mine: Iterable[Stand]) -> list[tuple[str, str, str, str]]:
-    """Mark, names, versions and why; a row for all who have the same."""
+def _alike(mine: Iterable[ClusterRow]) -> list[tuple[str, str, str, str]]:
+    """Mark, names, versions and why; a row for all clusters that have the same."""
     groups: dict[tuple[str, str, str], list[str]] = {}
-    for stand in mine:
-        word = word_of(stand)
-        way = f"{stand.oldest} → {stand.next}" if stand.next else stand.oldest
-        why = "" if word == _UP_TO_DATE else why_cell(stand)
-        groups.setdefault((_MARKS[word], way, why), []).append(stand.member.cluster.name)
+    for row in mine:
+        oldest = row.oldest_version
+        way = f"{oldest} → {row.next}" if row.next else oldest
+        why = "" if row.phase == _UP_TO_DATE else row.summary
+        groups.setdefault((_MARKS[row.phase], way, why), []).append(row.cluster)
     ordered = sorted(groups.items(), key=lambda one: _ORDER.index(one[0][0]))
     return [(mark, ranged(names), way, why) for (mark, way, why), names in ordered]

@@ -93,7 +93,7 @@ async def _read(tenant: Tenant) -> tuple[Declared, Sides]:
 
 
 async def _others(manager: "ManagedClusters") -> Sides:
-    from tidegate.kinds.upgrades.app.survey import PREFIX
+    from tidegate.kinds.upgrades.app.read.survey import PREFIX
     from tidegate.kinds.upgrades.ocm.port import LabelType
 
     found: dict[str, dict[str, str]] = {}

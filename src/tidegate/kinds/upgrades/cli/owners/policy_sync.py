@@ -24,7 +24,7 @@ from tidegate.model.problem import Problem, nearest_or_all
 from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.app.labelling import Written
+    from tidegate.kinds.upgrades.app.owners.label_writer import Written
     from tidegate.kinds.upgrades.core.world import Org
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 
@@ -138,7 +138,7 @@ async def _planned(
     manager: "ManagedClusters", org: "Org", declared: BundledOrg, allowed: bool
 ) -> Turn:
     """What is to become of the labels of one organisation; UserError if that cannot be."""
-    from tidegate.kinds.upgrades.app.marking import read_marked
+    from tidegate.kinds.upgrades.app.owners.marks import read_marked
     from tidegate.kinds.upgrades.core.labels.declared_clusters import declarations
     from tidegate.kinds.upgrades.core.labels.label_check import check
     from tidegate.kinds.upgrades.core.labels.labelling import labelling
@@ -168,8 +168,8 @@ async def _planned(
 
 async def _carried_out(turns: Sequence[Turn], manner: Manner) -> "dict[str, tuple[Written, ...]]":
     """Show all changes, ask, and make them; what became of each edit, by organisation."""
-    from tidegate.kinds.upgrades.app.labelling import check_fresh
-    from tidegate.kinds.upgrades.app.marking import read_marked
+    from tidegate.kinds.upgrades.app.owners.label_writer import check_fresh
+    from tidegate.kinds.upgrades.app.owners.marks import read_marked
     from tidegate.wiring import clock
 
     changing = [turn for turn in turns if turn.changes]
@@ -189,7 +189,7 @@ async def _carried_out(turns: Sequence[Turn], manner: Manner) -> "dict[str, tupl
 
 async def _write(turn: Turn) -> "tuple[Written, ...]":
     from tidegate.cli.progress import Progress
-    from tidegate.kinds.upgrades.app.labelling import write
+    from tidegate.kinds.upgrades.app.owners.label_writer import write
 
     total = sum(len(each.edits) for each in turn.changes)
     done: list[Written] = []

@@ -17,7 +17,7 @@ from tidegate.model.counted import counted
 from tidegate.model.errors import TidegateError, UserError
 
 if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.app.labelling import Written
+    from tidegate.kinds.upgrades.app.owners.label_writer import Written
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 
 Done = Mapping[str, "tuple[Written, ...]"]

@@ -32,7 +32,7 @@ from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
 if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.app.labelling import Written
+    from tidegate.kinds.upgrades.app.owners.label_writer import Written
     from tidegate.kinds.upgrades.ocm.documents import Label
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 
@@ -81,7 +81,7 @@ def relabel(tenant: Tenant, plan: Plan, manner: Manner) -> None:
 
 
 async def _relabel(tenant: Tenant, plan: Plan, manner: Manner) -> None:
-    from tidegate.kinds.upgrades.app.labelling import check_fresh, read_declared
+    from tidegate.kinds.upgrades.app.owners.label_writer import check_fresh, read_declared
     from tidegate.kinds.upgrades.core.labels.labelling import MARK
 
     async with tenant.opened() as (manager, org):
@@ -164,7 +164,7 @@ def _asked(declared: Declared, changes: Sequence[Change], manner: Manner) -> boo
 
 async def _write(manager: "ManagedClusters", changes: Sequence[Change]) -> "tuple[Written, ...]":
     from tidegate.cli.progress import Progress
-    from tidegate.kinds.upgrades.app.labelling import write
+    from tidegate.kinds.upgrades.app.owners.label_writer import write
 
     with Progress("writing labels", sum(len(each.edits) for each in changes)) as progress:
         return await write(manager, changes, lambda _: progress.tell(1))

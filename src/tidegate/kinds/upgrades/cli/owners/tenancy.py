@@ -149,8 +149,8 @@ class Tenant:
 
 async def look(manager: "ManagedClusters", org: Org) -> Declared:
     """What an organisation declares now; what could not be read is told on stderr."""
-    from tidegate.kinds.upgrades.app.labelling import read_declared
-    from tidegate.kinds.upgrades.app.worlds import world_of
+    from tidegate.kinds.upgrades.app.owners.label_writer import read_declared
+    from tidegate.kinds.upgrades.app.read.worlds import world_of
     from tidegate.wiring import clock
 
     survey = await read_declared(manager, org.id)

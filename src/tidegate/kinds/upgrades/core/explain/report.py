@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from tidegate.explain.table import Row
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.explain.stand import Stand, doing_of, stands
 from tidegate.kinds.upgrades.core.explain.table import by_fleet
@@ -24,11 +23,6 @@ from tidegate.kinds.upgrades.core.world import Upgrade, World
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import SECOND, Instant, parse_instant
 
-FIELDS = (
-    "ocm", "cluster", "version", "channel", "schedule", "sector", "mutexes", "soak_days",
-    "workload", "soaking_upgrades",
-)  # fmt: skip
-HISTORY_FIELDS = ("ocm", "version", "workload", "soak_days", "clusters")
 WAITS, GOES, CHOSEN = "⏰", "💫", "🎉"
 _LONG_AFTER = 6 * 60 * 60 * SECOND
 _MANUAL = "manual"
@@ -41,39 +35,12 @@ class Soaking(msgspec.Struct, frozen=True):
     days: str
     mark: str = ""
 
-    def text(self) -> str:
-        """As the report has it: 4.12.18 (3.04 🎉)."""
-        return f"{self.version} ({self.days}{' ' if self.mark else ''}{self.mark})"
-
 
 class Line(msgspec.Struct, frozen=True):
     """One cluster of the report."""
 
     member: Member
     soaking: tuple[Soaking, ...]
-
-    def cells(self, ocm: str) -> Row:
-        """Its columns, in the order of FIELDS."""
-        cluster, wishes = self.member.cluster, self.member.wishes
-        zone = f" {wishes.zone}" if wishes.zone else ""
-        return (
-            ocm,
-            cluster.name,
-            cluster.version,
-            channel_group(cluster.updates_from),
-            f"{wishes.schedule}{zone}" if wishes.schedule else "",
-            wishes.sector,
-            ", ".join(wishes.mutexes),
-            "" if wishes.soak_days is None else str(wishes.soak_days),
-            ", ".join(wishes.workloads or ()),
-            self.soaking_text(),
-        )
-
-    def soaking_text(self) -> str:
-        """Its versions; or that it is set aside."""
-        if self.member.aside is not None:
-            return "set aside: see tidegate why"
-        return ", ".join(each.text() for each in self.soaking)
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -93,10 +60,6 @@ class Kept(msgspec.Struct, frozen=True):
     workload: str
     days: str
     clusters: tuple[str, ...]
-
-    def cells(self) -> Row:
-        """Its columns, in the order of HISTORY_FIELDS."""
-        return (self.ocm, self.version, self.workload, self.days, ", ".join(self.clusters))
 
 
 def sections(world: World, plan: UpgradePlan, now: Instant) -> list[Section]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.survey import PREFIX, Details, Survey
+from tidegate.kinds.upgrades.app.read.survey import PREFIX, Details, Survey
 from tidegate.kinds.upgrades.core.labels.label_edit import ORGANISATION, Change, Edit, Holder
 from tidegate.kinds.upgrades.core.labels.labelling import full_key
 from tidegate.kinds.upgrades.ocm.port import LabelType, ManagedClusters, Owner, Reading

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.survey import PREFIX, survey
-from tidegate.kinds.upgrades.app.worlds import CHANGED, labels_of, world_of
+from tidegate.kinds.upgrades.app.read.survey import PREFIX, survey
+from tidegate.kinds.upgrades.app.read.worlds import CHANGED, labels_of, world_of
 from tidegate.kinds.upgrades.core.service import Registration
 from tidegate.kinds.upgrades.core.world import Org, World
 from tidegate.kinds.upgrades.health_port import Alerts

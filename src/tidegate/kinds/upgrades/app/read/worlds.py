@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.gaps import gaps_of
-from tidegate.kinds.upgrades.app.survey import PREFIX, Details, Survey, made_order
+from tidegate.kinds.upgrades.app.read.gaps import gaps_of
+from tidegate.kinds.upgrades.app.read.survey import PREFIX, Details, Survey, made_order
 from tidegate.kinds.upgrades.core import world as decided
 from tidegate.kinds.upgrades.core.history import History
 from tidegate.kinds.upgrades.ocm.documents import Cluster, Label, UpgradePolicy, Version

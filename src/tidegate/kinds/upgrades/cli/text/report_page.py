@@ -11,7 +11,17 @@ from typing import Any
 import msgspec
 
 from tidegate.explain.markup import cut, entities, seen
-from tidegate.kinds.upgrades.core.explain.report import FIELDS, HISTORY_FIELDS, Kept, Section
+from tidegate.kinds.upgrades.app.report import (
+    FleetReport,
+    ReportedOrganisation,
+    VersionHistory,
+)
+from tidegate.kinds.upgrades.cli.text.report import (
+    FIELDS,
+    HISTORY_FIELDS,
+    history_cells,
+    report_cells,
+)
 
 _NO_ANCHOR = re.compile(r"[^\w\- ]")
 
@@ -28,41 +38,40 @@ HISTORY_EXPLANATION = (
 )
 
 
-def page(sections: Sequence[Section]) -> str:
+def report_page(document: FleetReport) -> str:
     """The report as Markdown."""
     lines = [EXPLANATION]
-    names = [each.fleet.org.name for each in sections]
-    for section in sections:
-        lines += ["", f"# {_plain(section.fleet.org.name)}", ""]
-        if section.sources:
-            others = ", ".join(_linked(each, names) for each in section.sources)
+    names = [each.name for each in document.organizations]
+    for each in document.organizations:
+        lines += ["", f"# {_plain(each.name)}", ""]
+        if each.inherits:
+            others = ", ".join(_linked(one, names) for one in each.inherits)
             lines += [f"inheriting version data from {others}", ""]
-        if section.fleet.unverified:
-            others = ", ".join(map(_plain, section.fleet.unverified))
+        if each.unverified:
+            others = ", ".join(map(_plain, each.unverified))
             lines += [f"not inheriting from {others}: they do not publish to it", ""]
-        lines += _table(FIELDS, _items(section))
+        lines += _table(FIELDS, _items(each))
     return "\n".join([*lines, ""])
 
 
-def history_page(kept: Iterable[Kept]) -> str:
+def history_page(document: VersionHistory) -> str:
     """The version history as Markdown."""
     items = [
-        {**dict(zip(HISTORY_FIELDS, each.cells(), strict=True)), "soak_days": float(each.days)}
-        for each in kept
+        {**dict(zip(HISTORY_FIELDS, history_cells(each), strict=True)), "soak_days": each.soak_days}
+        for each in document.items
     ]
     return "\n".join([HISTORY_EXPLANATION, "", *_table(HISTORY_FIELDS, items), ""])
 
 
-def _items(section: Section) -> list[dict[str, Any]]:
-    org = section.fleet.org
+def _items(organisation: ReportedOrganisation) -> list[dict[str, Any]]:
     return [
         {
-            **dict(zip(FIELDS, line.cells(org.name), strict=True)),
-            "soak_days": line.member.wishes.soak_days,  # a number, to be sorted by
-            "id": line.member.cluster.ident,
-            "uuid": line.member.cluster.uuid,
+            **dict(zip(FIELDS, report_cells(each, organisation.name), strict=True)),
+            "soak_days": each.soak_days,  # a number, to be sorted by
+            "id": each.id,
+            "uuid": each.uuid,
         }
-        for line in section.lines
+        for each in organisation.clusters
     ]
 
 

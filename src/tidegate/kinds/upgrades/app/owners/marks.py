@@ -4,9 +4,9 @@ import asyncio
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.labelling import read_declared
-from tidegate.kinds.upgrades.app.survey import Survey
-from tidegate.kinds.upgrades.app.worlds import world_of
+from tidegate.kinds.upgrades.app.owners.label_writer import read_declared
+from tidegate.kinds.upgrades.app.read.survey import Survey
+from tidegate.kinds.upgrades.app.read.worlds import world_of
 from tidegate.kinds.upgrades.core.labels.label_edit import cluster_holders, org_holder
 from tidegate.kinds.upgrades.core.labels.labelling import MARK, Labelled
 from tidegate.kinds.upgrades.core.world import Org, World

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.survey import Survey
+from tidegate.kinds.upgrades.app.read.survey import Survey
 from tidegate.kinds.upgrades.core import world as decided
 from tidegate.kinds.upgrades.ocm.documents import Cluster, Label, Subscription
 from tidegate.kinds.upgrades.ocm.port import LabelType, SetAside

@@ -1,0 +1,110 @@
+"""What the journal knows of upgrades: soak, brakes, refusals, and the last recorded survey."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.kinds.upgrades.app.ledgers import Ledgers, upgrade_desk
+from tidegate.kinds.upgrades.app.read.world import (
+    FleetReading,
+    WorldReading,
+    unknown_organisation,
+)
+from tidegate.kinds.upgrades.core.journal.state import UpgradeState, ledgers_of, past_of, world_of
+from tidegate.kinds.upgrades.core.rules.soak import Ledger
+from tidegate.kinds.upgrades.core.service import PARTITION, Environment, Registration, Service
+from tidegate.kinds.upgrades.core.world import World
+from tidegate.model.time import Instant, format_age, format_second
+from tidegate.store.port import Store
+
+PREFIX = f"{PARTITION}/"
+
+
+class UpgradeJournal:
+    """The journals of organisations, to read."""
+
+    def __init__(self, store: Store, book: BrakeBook) -> None:
+        self._store = store
+        self._book = book
+        self._ledgers = Ledgers(store, book)
+
+    def partitions(self) -> list[str]:
+        """Every organisation that has a journal."""
+        return sorted(e for e in self._store.partitions() if e.startswith(PREFIX))
+
+    def state(self, partition: str) -> UpgradeState:
+        """The recorded state of an organisation."""
+        return upgrade_desk(self._store, partition, self._book).state
+
+    def soak(self, key: str) -> dict[str, Ledger]:
+        """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
+        return ledgers_of(key, self.state(f"{PREFIX}{key}"))
+
+    def world(self, partition: str, now: Instant) -> World | None:
+        """An organisation as of its last recorded survey; None: there is none."""
+        state = self.state(partition)
+        brakes = self._book.seen_for(partition, state.brakes, now)
+        ledgers, kept = self._ledgers.of(state), self._ledgers.kept(state)
+        return world_of(state, now, ledgers=ledgers, brakes=brakes, kept=kept)
+
+    def completed(self, partition: str, world: World) -> World:
+        """A world that was read just now, with all that only the journal knows."""
+        state = self.state(partition)
+        others = msgspec.structs.replace(state, others=tuple(world.orgs[1:]))
+        ledgers, kept = self._ledgers.of(others), self._ledgers.kept(others)
+        if state.surveyed_at is not None or state.ledger.days:
+            key = partition.removeprefix(PREFIX)
+            ledgers |= ledgers_of(key, state)
+            kept[key] = past_of(state)
+        brakes = self._book.seen_for(partition, state.brakes, world.now)
+        return msgspec.structs.replace(
+            world, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
+        )
+
+
+def read_recorded(
+    journal: UpgradeJournal, orgs: Sequence[str], now: Instant, where: str
+) -> FleetReading:
+    """Every organisation as of its last recorded survey; no API is called."""
+    found = [
+        _reading(partition, world, journal.state(partition), where)
+        for partition in _wanted(journal, orgs)
+        if (world := journal.world(partition, now)) is not None
+    ]
+    return FleetReading(tuple(found))
+
+
+def _wanted(journal: UpgradeJournal, orgs: Sequence[str]) -> list[str]:
+    known = journal.partitions()
+    names: dict[str, set[str]] = {}
+    for each in known:
+        org = journal.state(each).org
+        names[each] = {each.rpartition("/")[2], *(() if org is None else (org.id, org.name))}
+    for name in orgs:
+        if not any(name in some for some in names.values()):
+            ids = [each.rpartition("/")[2] for each in known]
+            raise unknown_organisation(name, ids, "none is recorded yet")
+    return [each for each in known if not orgs or names[each] & set(orgs)]
+
+
+def _reading(partition: str, world: World, state: UpgradeState, where: str) -> WorldReading:
+    org = world.orgs[0]
+    read_at = world.read_at if world.read_at is not None else world.now
+    age = format_age(max(0, world.now - read_at))
+    registration = Registration(
+        id=org.id,
+        name=org.name,
+        environment=org.env,
+        rules=state.rules,
+        health_checks=org.health_checks,
+        disabled=org.disabled,
+        quarantine_after=org.quarantine_after,
+    )
+    return WorldReading(
+        world=world,
+        service=Service((Environment(name=org.env, url=""),), (registration,)),
+        where=where,
+        read_at=read_at,
+        notes=(f"{partition} as surveyed at {format_second(read_at)} ({age} ago)",),
+    )
