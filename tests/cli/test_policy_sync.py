@@ -196,7 +196,7 @@ def test_a_cluster_that_is_not_there_keeps_others_from_losing_theirs(team: Team)
     result = team.run()
     assert result.exit_code == 1
     assert 'cluster/pay-stag-1: not in payments; did you mean "pay-stage-1"?' in result.stderr
-    assert "not taken away: the reading is incomplete" in result.stderr
+    assert "not removed: the reading is incomplete" in result.stderr
     assert "schedule" in team.labels("pay-stage-1")
     assert team.labels("pay-stage-2")["soak-days"] == "2"
 
@@ -273,6 +273,6 @@ def test_who_is_not_served_or_says_no_is_left_alone(team: Team) -> None:
         + "disable: {integrations: [ocm-labels]}\n",
     )
     result = team.run("--dry-run")
-    assert "o-maps: ocm-labels is disabled there: left alone" in result.stderr
+    assert "o-maps: ocm-labels is disabled there: unchanged" in result.stderr
     wrong: Any = team.run("--org", "o-payment").exception
     assert 'did you mean "o-payments"?' in str(wrong)

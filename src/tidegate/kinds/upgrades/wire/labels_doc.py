@@ -110,7 +110,7 @@ def sector_documents(labels: Labels) -> list[dict[str, Any]]:
 def read_blocks(document: object) -> tuple[str, ...]:
     """The patterns of a document; UserError lists all that is wrong with it."""
     problems = Problems()
-    found = _items(Reader({BLOCKED: document}, "", problems), BLOCKED)
+    found = _items(Reader({BLOCKED: _listed(document)[1]}, "", problems), BLOCKED)
     _raise(problems)
     return found or ()
 
@@ -118,6 +118,8 @@ def read_blocks(document: object) -> tuple[str, ...]:
 def read_inheritance(document: object) -> Wanted:
     """Whose version data counts and who may use ours; UserError lists all that is wrong."""
     problems = Problems()
+    if isinstance(document, Mapping) and "apiVersion" in document:
+        document = {name: document[name] for name in ("inherit", "publish") if name in document}
     reader = Reader(document, "", problems)
     wanted = {
         label: ",".join(found)
@@ -198,13 +200,21 @@ def _sector(reader: Reader) -> SectorWish:
 
 
 def _objects(document: object, problems: Problems) -> list[Reader]:
-    """The objects of a list; one by itself is a list of one."""
-    if isinstance(document, Mapping):
-        return [Reader(document, "", problems)]
-    if not isinstance(document, list):
-        problems.add("", f"{shown(document)} is not a list", "write a list")
+    """The objects of a list, or of one of our documents; one by itself is a list of one."""
+    path, several = _listed(document)
+    if isinstance(several, Mapping):
+        return [Reader(several, "", problems)]
+    if not isinstance(several, list):
+        problems.add(path, f"{shown(several)} is not a list", "write a list")
         return []
-    return [Reader(each, f"[{i}]", problems) for i, each in enumerate(document)]
+    return [Reader(each, f"{path}[{i}]", problems) for i, each in enumerate(several)]
+
+
+def _listed(document: object) -> tuple[str, object]:
+    """The items of what `get -o json` prints, and their place; else the document as it is."""
+    if isinstance(document, Mapping) and "apiVersion" in document and "items" in document:
+        return "items", document["items"]
+    return "", document
 
 
 def _items(reader: Reader, name: str) -> tuple[str, ...] | None:
