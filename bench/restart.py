@@ -20,17 +20,19 @@ import msgspec
 
 from bench.table import Report, count, draw
 from bench.timing import Effort
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.desk import Desk
-from tidegate.engine.round import run_round
+from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.journal import Journal
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
+from tidegate.engine.round import Desk, Round
 from tidegate.journal.facts import Mode
 from tidegate.kinds.rollouts.core.journal.replay import replay
+from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
 from tidegate.model.time import SECOND, Duration, Instant, parse_instant
-from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
 TARGETS = 100
@@ -41,20 +43,20 @@ _START = parse_instant("2026-01-01T00:00:00Z")
 
 _TAKE_UP = """
 import resource, sys, time
-from tidegate.kinds.rollouts.core.journal.state import world_of
-from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.desk import Desk
-from tidegate.wiring import clock, open_store
+from tidegate.engine.partition import PartitionState
+from tidegate.wiring import clock, open_store, rules_of
 store = open_store(sys.argv[1])
-book, now, desks, targets = BrakeBook(store), clock().now(), [], 0
+book, now, parts, targets = BrakeBook(store), clock().now(), [], 0
 for partition in store.partitions():
-    desk = Desk(store, partition, book)
-    world = world_of(desk.state, book.brakes_of(partition, desk.state, now))
+    rules = rules_of(partition)
+    part = PartitionState(store, partition, rules)
+    brakes = book.seen(partition, rules.under_way(part.state), now)
+    world = rules.world(part.state, brakes, now, lambda _: None)
     if world is not None:
-        targets += len(decide(world, now).states)
-    desks.append(desk)
-print(len(desks), targets, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        targets += len(rules.decide(world, now).states)
+    parts.append(part)
+print(len(parts), targets, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -95,26 +97,22 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
 async def _live(path: str, rollouts: int) -> None:
     """Let so many rollouts live through their first groups, all the way through the engine."""
     store, clock = open_store(path), _Clock()
-    fleet, book = SimulatedFleet(clock), BrakeBook(store)
-    actor = Actor(Limits(concurrency_max=100, per_s=10**6), Breaker())
+    fleet = SimulatedFleet(clock)
+    kind = RolloutKind(fleet)
+    executor = Executor(Limits(concurrency_max=100, per_s=10**6), Breaker())
     names = [f"simulated/r{number:04d}" for number in range(rollouts)]
     for name in names:
         fleet.add(name, read_scenario(_scenario(name)))
-    desks = [Desk(store, name, book) for name in names]
+    others = OtherStates(store).of(kind.rules)
+    desk = Desk(BrakeBook(store), Journal(store), executor, clock, others)
+    parts = [PartitionState(store, name, kind.rules) for name in names]
     for _ in range(6):
-        for desk in desks:
-            await _round(store, desk, fleet, clock, actor)
+        for part in parts:
+            lease = store.lease(part.partition, "bench", clock.now(), Duration(3600 * SECOND))
+            assert lease is not None
+            await Round(desk, kind, part, lease, Mode.ACT).run()
         clock.at = Instant(clock.at + 20 * 60 * SECOND)
     store.close()
-
-
-async def _round(
-    store: Store, desk: Desk, fleet: SimulatedFleet, clock: _Clock, actor: Actor
-) -> None:
-    term = Duration(3600 * SECOND)
-    lease = store.lease(desk.partition, "bench", clock.now(), term)
-    assert lease is not None
-    await run_round(desk, fleet, clock, actor, lease, Mode.ACT)
 
 
 def _scenario(name: str) -> dict[str, object]:

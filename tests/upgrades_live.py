@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from tidegate.engine.kind import Ended
-from tidegate.engine.worker import Led
-from tidegate.kinds.upgrades.app.sight import Watched
+from tidegate.engine.round import RoundResult
+from tidegate.engine.vitals import Led
+from tidegate.kinds.upgrades.app.surveys import SurveyReport
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.core.service import Registration
 from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
@@ -41,7 +41,7 @@ class Scene(Rehearsal):
         look: Duration = LOOK,
         **registered: Any,
     ) -> None:
-        self.told: list[tuple[str, Ended | Led | Exception]] = []
+        self.told: list[tuple[str, RoundResult | Led | Exception]] = []
         self.registrations = tuple(
             Registration(id=each["id"], name=each["name"], environment=PROD, **registered)
             for each in document["orgs"]
@@ -54,7 +54,7 @@ class Scene(Rehearsal):
             look=look,
             hear=lambda partition, outcome: self.told.append((partition, outcome)),
         )
-        self.watched: list[Watched] = []
+        self.watched: list[SurveyReport] = []
         self.watch, self.ask = self.watched.append, None
 
     @property

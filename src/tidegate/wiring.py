@@ -1,11 +1,15 @@
 """Puts the parts together; the only module that knows every adapter."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegate.forge.port import Forge
+from tidegate.gates.scope import kind_word
 from tidegate.git.port import Contents, Repository
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.dry_runs_port import MissingError, Runner
@@ -27,8 +31,11 @@ from tidegate.registry.port import Registry
 from tidegate.store.archive_port import Archive
 
 if TYPE_CHECKING:
+    from tidegate.engine.kind import Rules
+    from tidegate.engine.started import Started
     from tidegate.forge.place import ForgeKind
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
+    from tidegate.settings.settings import Settings
 
 
 def reasons() -> tuple[Reason, ...]:
@@ -52,6 +59,50 @@ def reasons() -> tuple[Reason, ...]:
 def clock() -> Clock:
     """The clock of the machine."""
     return SystemClock()
+
+
+# Where the rules of each kind are, by the first part of the names of its partitions; any other name
+# is that of a fleet whose targets are rolled out to.
+_RULES = {
+    "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
+}
+_ROLLOUTS = "tidegate.kinds.rollouts.rules:RolloutRules"
+
+
+@cache
+def _rules_at(where: str) -> "Rules[Any, Any, Any]":
+    module, _, name = where.partition(":")
+    made: Rules[Any, Any, Any] = getattr(import_module(module), name)()
+    return made
+
+
+def rules_of(partition: str) -> "Rules[Any, Any, Any]":
+    """The rules by which a partition is decided."""
+    return _rules_at(_RULES.get(kind_word(partition), _ROLLOUTS))
+
+
+# Every kind that `run` and `serve` can start, one line each.
+_STARTS = (
+    "tidegate.kinds.rollouts.start:start",
+    "tidegate.kinds.integrations.start:start",
+    "tidegate.kinds.upgrades.start:start",
+)
+
+
+def start_kinds(settings: "Settings", seed: int = 0) -> "list[Started]":
+    """The kinds that the settings ask for; nothing outside is asked yet."""
+    found: list[Started] = []
+    for where in _STARTS:
+        module, _, name = where.partition(":")
+        started = getattr(import_module(module), name)(settings, seed)
+        if started is not None:
+            found.append(started)
+    return found
+
+
+def warn(text: str) -> None:
+    """A warning on stderr."""
+    sys.stderr.write(f"warning: {text}\n")
 
 
 def fact_tags() -> tuple[str, ...]:

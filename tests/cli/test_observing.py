@@ -7,15 +7,16 @@ import pytest
 from msgspec.structs import replace
 
 from tests.engine.stage import VirtualClock
-from tidegate.cli.observing import BEAT_LATE_S, JOURNAL_SILENT_S, Observer
-from tidegate.engine.worker import Vitals
+from tidegate.engine.vitals import Vitals
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Instant
+from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.log import Log
+from tidegate.telemetry.observer import BEAT_LATE_S, JOURNAL_SILENT_S, Observer
 
 WELL = Vitals(
     led=frozenset(),
-    tended=frozenset(),
+    running=frozenset(),
     waiting=0,
     under_way=0,
     behind=0,
@@ -33,7 +34,9 @@ class Watched:
         self.lines: list[bytes] = []
         clock = VirtualClock(Instant(0))
         self.log = Log(clock, self.lines.append, human=False)
-        self.observer = Observer(self.log, clock, "1", lambda: self.vitals)
+        self.observer = Observer(
+            self.log, clock, "1", lambda: self.vitals, lambda _: KindTelemetry()
+        )
 
 
 def test_it_is_ready_when_nothing_is_missing() -> None:
@@ -57,7 +60,7 @@ def test_everything_that_is_missing_is_named() -> None:
     assert asyncio.run(look()) == [
         "stopping",
         "the journal was not read yet",
-        "rollouts were not looked for yet",
+        "partitions were not discovered yet",
     ]
 
 

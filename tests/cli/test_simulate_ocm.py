@@ -112,4 +112,4 @@ def test_the_word_and_the_file_have_their_own_help() -> None:
     assert "OpenShift Cluster Manager" in both
     assert "WORLD" in CliRunner().invoke(cli, ["simulate", "ocm", "--help"]).output
     missing = CliRunner().invoke(cli, ["simulate", "omc"])
-    assert "no such file" in missing.output
+    assert "no such file" in str(missing.exception)

@@ -1,43 +1,45 @@
 """What `serve` makes of rounds of upgrades: numbers that agree with what happened, and lines."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.engine.stage import VirtualClock
-from tests.telemetry.test_numbers import NOTHING
 from tests.telemetry.test_upgrade_numbers import Labels, by, scraped
 from tests.upgrades_live import Scene, example
-from tidegate.engine.kind import TroubleError
-from tidegate.engine.worker import Led
-from tidegate.kinds.upgrades.app.rounds import UpgradeRound
-from tidegate.kinds.upgrades.cli.observing import UpgradeEars
+from tidegate.engine.round import RoundResult
+from tidegate.engine.vitals import Led, TroubleError
+from tidegate.journal.facts import Told
 from tidegate.kinds.upgrades.core.service import Credentials, Environment, Service
 from tidegate.kinds.upgrades.ocm.port import RefusedError
 from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.telemetry.metrics import UpgradeNumbers
+from tidegate.kinds.upgrades.telemetry.observer import UpgradeTelemetry
 from tidegate.model.time import Instant
 from tidegate.telemetry.log import Log
-from tidegate.telemetry.metrics import Metrics
 
 PAYMENTS = "upgrades/prod/o-payments"
 
 
 class Heard:
-    """Ears that heard a scene, and what they made of it."""
+    """Telemetry of a scene: its metrics and lines."""
 
     def __init__(self, scene: Scene) -> None:
         self.lines: list[bytes] = []
-        self.metrics = Metrics("1", lambda: NOTHING)
+        self.numbers = UpgradeNumbers()
         log = Log(VirtualClock(Instant(0)), self.lines.append, human=False)
-        self.ears = UpgradeEars(self.metrics, log)
+        self.ears = UpgradeTelemetry(self.numbers)
         environment = Environment(name="prod", url="https://ocm", severity="high")
         self.ears.serve(Service((environment,), scene.registrations), dict)
         for each in scene.watched:
-            self.ears.watched(each)
+            self.ears.on_survey(each)
         for partition, outcome in scene.told:
-            if isinstance(outcome, UpgradeRound):
-                self.ears.ended(partition, outcome)
+            if isinstance(outcome, RoundResult):
+                if outcome.is_new:
+                    self.ears.round_ended(outcome)
+                    log.later(partial(self.ears.records, outcome))
             elif isinstance(outcome, Exception):
                 self.ears.failed(partition, outcome)
         log.close()
@@ -45,7 +47,7 @@ class Heard:
     @property
     def found(self) -> dict[str, dict[Labels, float]]:
         """What is scraped."""
-        return scraped(self.metrics.upgrades)
+        return scraped(self.numbers)
 
     def decisions(self) -> list[dict[str, Any]]:
         """Every line, read."""
@@ -81,7 +83,9 @@ def test_numbers_agree_with_what_was_asked_for(day: Scene) -> None:
     found = Heard(day).found
     writes = [each for each in day.writes if "service_logs" not in each.path]
     assert sum(found["tidegate_upgrade_acts_total"].values()) == len(writes) > 3
-    rounds = [each for _, each in day.told if isinstance(each, UpgradeRound) and each.plan]
+    rounds = [
+        each for _, each in day.told if isinstance(each, RoundResult) and each.plan and each.is_new
+    ]
     assert sum(found["aus_organization_reconciled_total"].values()) == len(rounds)
     assert set(found["aus_organization_reconcile_errors_total"].values()) == {0}
     assert set(found["aus_ocm_environment_errors_total"].values()) == {0}
@@ -108,7 +112,7 @@ def test_who_no_longer_leads_tells_nothing(day: Scene) -> None:
     """Counters stay: they are of this process."""
     heard = Heard(day)
     for each in day.registrations:
-        heard.ears.left(each.partition)
+        heard.ears.on_lease_lost(each.partition)
     assert "aus_cluster_info" not in heard.found
     assert "tidegate_upgrade_survey_seconds" not in heard.found
     assert heard.found["tidegate_upgrade_acts_total"]
@@ -151,9 +155,9 @@ def test_an_outage_is_nobodys_here(day: Scene) -> None:
     done = next(
         each
         for name, each in day.told
-        if name == PAYMENTS and isinstance(each, UpgradeRound) and each.plan
+        if name == PAYMENTS and isinstance(each, RoundResult) and each.plan and each.is_new
     )
-    heard.ears.ended(PAYMENTS, done)
+    heard.ears.round_ended(done)
     assert by(heard.found["tidegate_upgrade_failing"], "org_id") == {"o-maps": 1}
 
 
@@ -171,5 +175,5 @@ def test_service_logs_are_counted() -> None:
     scene = Scene(example())
     scene.live(2)
     heard = Heard(scene)
-    heard.ears.told("upgrades/prod/o-maps", 1)
+    heard.ears.written("upgrades/prod/o-maps", Told(keys=("abc",)))
     assert by(heard.found["tidegate_upgrade_told_total"], "outcome") == {"sent": 1}

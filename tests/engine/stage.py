@@ -5,14 +5,21 @@ from typing import Any
 
 import msgspec
 
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.desk import Desk
-from tidegate.engine.round import Round, run_round
+from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.journal import Journal
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
+from tidegate.engine.round import Desk, Round, RoundResult
 from tidegate.journal.facts import Mode
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.fleet import Fleet
+from tidegate.kinds.rollouts.kind import RolloutKind
+from tidegate.kinds.rollouts.rules import RolloutRules
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
+from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Lease, Store
 
@@ -105,6 +112,27 @@ def set_up(store: Store, trip: Tripwire, document: dict[str, object] | None = No
     return Stage(clock, fleet, Brittle(store, trip), trip)
 
 
+def rollout_part(store: Store, partition: str = PARTITION) -> PartitionState[RolloutState]:
+    """The state of a rollout, as its journal has it."""
+    return PartitionState(store, partition, RolloutRules())
+
+
+def make_round(
+    store: Store,
+    part: PartitionState[RolloutState],
+    fleet: Fleet,
+    clock: Clock,
+    executor: Executor,
+    lease: Lease,
+    mode: Mode = Mode.ACT,
+    book: BrakeBook | None = None,
+) -> Round:
+    """One round of a rollout, as a worker makes it."""
+    others = OtherStates(store).of(part.rules)
+    desk = Desk(book or BrakeBook(store), Journal(store), executor, clock, others)
+    return Round(desk, RolloutKind(fleet), part, lease, mode)
+
+
 class Process:
     """One life of a worker: whatever it knew is gone when it dies."""
 
@@ -114,18 +142,27 @@ class Process:
         stage.holder += 1
         self.name = f"worker-{stage.holder}"
         self.stage = stage
-        self.desk = Desk(stage.store, partition, book)
+        self.part = rollout_part(stage.store, partition)
+        self.book = book or BrakeBook(stage.store)
+        self.last: Round | None = None
         self.breaker = Breaker()
         self.lease: Lease | None = None
 
-    async def round(self, mode: Mode = Mode.ACT) -> Round:
+    async def round(self, mode: Mode = Mode.ACT) -> RoundResult:
         """One round under a lease."""
         stage = self.stage
-        lease = stage.store.lease(self.desk.partition, self.name, stage.clock.now(), TERM)
+        lease = stage.store.lease(self.part.partition, self.name, stage.clock.now(), TERM)
         assert lease is not None, "somebody else leads"
         self.lease = lease
-        actor = Actor(Limits(), self.breaker)  # it belongs to one event loop
-        return await run_round(self.desk, stage.fleet, stage.clock, actor, lease, mode)
+        self.last = self.make(lease, mode)
+        return await self.last.run()
+
+    def make(self, lease: Lease, mode: Mode = Mode.ACT, executor: Executor | None = None) -> Round:
+        """A round under any lease; an executor belongs to one event loop."""
+        stage, executor = self.stage, executor or Executor(Limits(), self.breaker)
+        return make_round(
+            stage.store, self.part, stage.fleet, stage.clock, executor, lease, mode, self.book
+        )
 
 
 async def live(stage: Stage, mode: Mode = Mode.ACT) -> list[str]:
@@ -141,8 +178,8 @@ async def live(stage: Stage, mode: Mode = Mode.ACT) -> list[str]:
             # The dead one's lease runs out before another may lead.
             stage.clock.at = Instant(stage.clock.at + TERM)
             continue
-        if result.decided is not None:
-            told.append(result.decided.summary.value)
+        if result.plan is not None:
+            told.append(result.plan.summary.value)
         moments = [result.recheck_at, stage.fleet.fleets[PARTITION].next_end()]
         later = [each for each in moments if each is not None and each > stage.clock.at]
         if later:

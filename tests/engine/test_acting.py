@@ -4,23 +4,20 @@ import asyncio
 
 import pytest
 
-from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, set_up
-from tidegate.engine.acting import (
+from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, make_round, rollout_part, set_up
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.execute import Executor, Limits
+from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
+from tidegate.kinds.rollouts.core.journal.pending import (
     RETRY_FIRST,
     RETRY_MAX,
-    Actor,
-    Limits,
-    brake_removals,
     retry_at,
+    withheld_removals,
 )
-from tidegate.engine.breaker import Breaker
-from tidegate.engine.desk import Desk
-from tidegate.engine.round import run_round
-from tidegate.journal.facts import Mode
-from tidegate.kinds.rollouts.core.journal.facts import Declared, Task
 from tidegate.kinds.rollouts.core.journal.state import Pending, RolloutState
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
 from tidegate.machine.system_clock import SystemClock
@@ -53,7 +50,7 @@ def test_a_failed_action_is_a_fact_and_tried_again_under_its_key() -> None:
     results = []
     for _ in range(3):
         results.append(asyncio.run(process.round()))
-        pending = process.desk.state.pending.get("a")
+        pending = process.part.state.pending.get("a")
         if pending is not None:
             assert pending.detail == "no quota"
             stage.clock.at = retry_at(pending)
@@ -114,10 +111,10 @@ def fleet_state(count: int, *, complete: bool = True, empty: bool = False) -> Ro
 def test_mass_removal_is_refused(state: RolloutState, count: int, allowed: bool, kept: int) -> None:
     """More than a tenth at once, or anything on a partial or emptied reading, stays."""
     tasks = [Task(f"k{i}", f"c{i}", Change(ChangeKind.REMOVE)) for i in range(count)]
-    left, dropped = brake_removals(state, tasks, allowed)
-    assert len(left) == kept
-    assert len(left) + len(dropped) == count
-    assert all(why for _, why in dropped)
+    withheld = withheld_removals(state, tasks, allowed)
+    assert count - len(withheld) == kept
+    assert all(withheld.values())
+    assert withheld.keys() <= {task.key for task in tasks}
 
 
 def test_no_more_actions_begin_in_a_second_than_are_allowed() -> None:
@@ -141,8 +138,8 @@ def test_no_more_actions_begin_in_a_second_than_are_allowed() -> None:
     async def story() -> None:
         lease = store.lease(PARTITION, "w", clock.now(), Duration(60 * SECOND))
         assert lease is not None
-        actor = Actor(Limits(per_s=5), Breaker())
-        await run_round(Desk(store, PARTITION), fleet, clock, actor, lease, Mode.ACT)
+        executor = Executor(Limits(per_s=5), Breaker())
+        await make_round(store, rollout_part(store), fleet, clock, executor, lease).run()
 
     try:
         loop.run_until_complete(story())
@@ -162,11 +159,15 @@ def test_a_system_that_is_ill_keeps_nobody_from_another() -> None:
             return partition
 
     breaker = Breaker(1, Duration(SECOND), Duration(SECOND))
-    hands = Actor(Limits(), breaker)
-    fleet = Two(SystemClock())
-    ill, well = (hands._breaker_of(fleet, name) for name in ("ill", "well"))
+    executor, kind = Executor(Limits(), breaker), RolloutKind(Two(SystemClock()))
+
+    def breaker_of(partition: str) -> Breaker:
+        return executor.breaker(kind.rules.word, kind.system_of(partition))
+
+    ill, well = breaker_of("ill"), breaker_of("well")
     ill.failed(Instant(0))
     assert ill.shut_until(Instant(1)) is not None
     assert well.shut_until(Instant(1)) is None
-    assert hands._breaker_of(fleet, "ill") is ill
-    assert hands._breaker_of(SimulatedFleet(SystemClock()), "ill") is breaker
+    assert breaker_of("ill") is ill
+    one = RolloutKind(SimulatedFleet(SystemClock()))
+    assert one.system_of("ill") == one.system_of("well")

@@ -10,7 +10,7 @@ import pytest
 from tests.engine.stage import DEMO, PARTITION, TERM, Process, Stage, Tripwire, set_up
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.evidence import Gatherer, Pace
-from tidegate.engine.round import Round
+from tidegate.engine.round import RoundResult
 from tidegate.gates.health import Evidence, Run
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
@@ -42,7 +42,7 @@ def put(stage: Stage, fact: Braked | Lifted) -> None:
     stage.store.append(BRAKES, [Note(stage.clock.now(), "user:ada", fact)])
 
 
-def shut_at(result: Round, target: str) -> set[Gate]:
+def shut_at(result: RoundResult, target: str) -> set[Gate]:
     """The gates that keep a target waiting."""
     assert result.world is not None
     assert result.plan is not None
@@ -88,13 +88,13 @@ def test_a_hold_between_deciding_and_acting_is_heeded() -> None:
     """Read again right before the write: the task is dropped, with the hold's own words."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
-    original = process.desk.confirm
+    original = process.part.confirm
 
     def confirm(token: int) -> None:
         put(stage, braked("hold", HOLD))
         original(token)
 
-    process.desk.confirm = confirm  # type: ignore[method-assign]
+    process.part.confirm = confirm  # type: ignore[method-assign]
     asyncio.run(process.round())
     assert not stage.fleet.done
     acted = [e.fact() for e in stage.store.read(PARTITION) if isinstance(e.fact(), Acted)]
@@ -102,7 +102,7 @@ def test_a_hold_between_deciding_and_acting_is_heeded() -> None:
         ("a", Outcome.DROPPED)
     ]
     assert "incident 42" in str(acted[0])
-    assert not process.desk.state.pending
+    assert not process.part.state.pending
 
 
 def test_what_is_in_flight_goes_on_and_says_so() -> None:

@@ -106,14 +106,14 @@ def test_a_task_that_is_dropped_gives_its_place_back(tmp_path: Path) -> None:
     from tidegate.journal.facts import Asked, Verb
 
     stage, first, second = two(tmp_path, MUTEX)
-    original = first.desk.confirm
+    original = first.part.confirm
 
     def confirm(token: int) -> None:
         note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE))
         stage.store.append(FIRST, [note])
         original(token)
 
-    first.desk.confirm = confirm  # type: ignore[method-assign]
+    first.part.confirm = confirm  # type: ignore[method-assign]
     asyncio.run(first.round())
     assert [claim.partition for claim in stage.store.claims()] == [FIRST]
     asyncio.run(first.round())

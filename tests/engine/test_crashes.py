@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.contract import journals
-from tests.engine.stage import DEMO, PARTITION, Stage, Tripwire, live, set_up
+from tests.engine.stage import DEMO, PARTITION, Stage, Tripwire, live, rollout_part, set_up
 from tests.sim import IN_CI
-from tidegate.engine.desk import Desk
 from tidegate.journal.chain import genesis, verify
 from tidegate.journal.facts import Mode
 from tidegate.kinds.rollouts.core.journal.facts import Decided
@@ -82,7 +81,7 @@ def check(stage: Stage) -> None:
     state = RolloutState()
     for entry in entries:
         state = fold(state, entry.at, entry.fact(), entry.actor)
-    assert state == Desk(stage.store, PARTITION).state
+    assert state == rollout_part(stage.store).state
     assert not state.pending
     decided = [fact for entry in entries if isinstance(fact := entry.fact(), Decided)]
     keys = {task.key for fact in decided for task in fact.tasks}

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from tests.engine.stage import PARTITION, TERM, Process, Tripwire, set_up
-from tidegate.engine.acting import Actor, Limits, unwanted
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.round import run_round
+from tidegate.engine.execute import Executor, Limits, _Wave
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Mode, Outcome
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Task
+from tidegate.kinds.rollouts.core.journal.pending import unwanted
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
@@ -125,36 +125,33 @@ def test_an_answer_that_outlives_the_lease_is_not_acted_on() -> None:
     process = Process(stage)
     lease = stage.store.lease(PARTITION, process.name, stage.clock.now(), TERM)
     assert lease is not None
-    confirm = process.desk.confirm
+    confirm = process.part.confirm
 
     def slowly(token: int) -> None:
         confirm(token)
         stage.clock.at = Instant(stage.clock.at + TERM)
 
-    process.desk.confirm = slowly  # type: ignore[method-assign]
-    hands = Actor(Limits(), Breaker())
-    asyncio.run(run_round(process.desk, stage.fleet, stage.clock, hands, lease, Mode.ACT))
+    process.part.confirm = slowly  # type: ignore[method-assign]
+    asyncio.run(process.make(lease).run())
     assert not stage.fleet.done
-    assert list(process.desk.state.pending) == ["a"]
+    assert list(process.part.state.pending) == ["a"]
 
 
-def test_no_act_outlives_its_round() -> None:
+def test_no_act_outlives_its_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """One write fails; the other act, still under way, ends before the round is over."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
     ended: list[str] = []
 
-    class Two(Actor):
-        async def _one(self, *args: object) -> None:
-            (one,) = (each for each in args if isinstance(each, Task))
-            if one.target == "a":
-                raise OutsideError("the database is gone")
-            await asyncio.sleep(0.01)
-            ended.append(one.target)
+    async def one(_wave: object, task: Task) -> None:
+        if task.target == "a":
+            raise OutsideError("the database is gone")
+        await asyncio.sleep(0.01)
+        ended.append(task.target)
 
+    monkeypatch.setattr(_Wave, "one", one)
     lease = Lease(PARTITION, "w", 1, HOUR)
     tasks = [task(ChangeKind.APPLY, "a"), task(ChangeKind.APPLY, "b")]
-    hands = Two(Limits(), Breaker())
     with pytest.raises(OutsideError):
-        asyncio.run(hands.carry_out(process.desk, stage.fleet, stage.clock, lease, tasks))
+        asyncio.run(Executor(Limits(), Breaker()).carry_out(process.make(lease), [tasks]))
     assert ended == ["b"]

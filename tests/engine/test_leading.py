@@ -4,10 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.engine.stage import PARTITION, TERM, Process, Tripwire, live, set_up
-from tidegate.engine.acting import Actor, Limits
-from tidegate.engine.desk import Desk
-from tidegate.engine.round import run_round
+from tests.engine.stage import PARTITION, TERM, Process, Tripwire, live, rollout_part, set_up
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.model.errors import StaleError
@@ -27,11 +24,7 @@ def test_a_worker_whose_lease_was_taken_over_does_nothing() -> None:
     # It has not looked at its clock: only the token can stop it.
     forever = type(stale)(stale.partition, stale.holder, stale.token, Instant(2**62))
     with pytest.raises(StaleError):
-        asyncio.run(
-            run_round(
-                old.desk, stage.fleet, stage.clock, Actor(Limits(), old.breaker), forever, Mode.ACT
-            )
-        )
+        asyncio.run(old.make(forever).run())
     assert stage.fleet.done == done
     assert stage.store.head(PARTITION) == head
 
@@ -53,18 +46,18 @@ def test_a_pause_between_deciding_and_acting_is_heeded() -> None:
     process = Process(stage)
     asyncio.run(process.round(Mode.OBSERVE))
     note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
-    original = process.desk.confirm
+    original = process.part.confirm
 
     def confirm(token: int) -> None:
-        if not process.desk.state.rollout.paused:
+        if not process.part.state.rollout.paused:
             stage.store.append(PARTITION, [note])
         original(token)
 
-    process.desk.confirm = confirm  # type: ignore[method-assign]
+    process.part.confirm = confirm  # type: ignore[method-assign]
     asyncio.run(process.round())
     assert not stage.fleet.done
-    assert not process.desk.state.pending
-    assert process.desk.state.rollout.paused
+    assert not process.part.state.pending
+    assert process.part.state.rollout.paused
 
 
 def test_what_was_staged_and_not_written_never_happened() -> None:
@@ -73,11 +66,11 @@ def test_what_was_staged_and_not_written_never_happened() -> None:
     process = Process(stage)
     note = Note(stage.clock.now(), "user:ada", Asked(verb=Verb.PAUSE, reason="incident"))
     seen: list[tuple[bool, int]] = []
-    for step in (lambda: process.desk.stage([note]), process.desk.catch_up):
+    for step in (lambda: process.part.stage([note]), process.part.catch_up):
         step()
-        seen.append((process.desk.state.rollout.paused, process.desk.next_seq))
+        seen.append((process.part.state.rollout.paused, process.part.next_seq))
     assert seen == [(True, 2), (False, 1)]
     asyncio.run(process.round())
     kinds = [entry.kind for entry in stage.store.read(PARTITION)]
     assert kinds == ["declared", "observed", "decided", "acted"]
-    assert Desk(stage.store, PARTITION).state == process.desk.state
+    assert rollout_part(stage.store).state == process.part.state

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from tidegate.engine.noticing import LAG_MAX, notice
 from tidegate.kinds.rollouts.core.journal.facts import Declared, Observed
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.kinds.rollouts.news import LAG_MAX, news_of
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant
 
@@ -22,7 +22,7 @@ def known(report: Target) -> RolloutState:
 
 def observed(state: RolloutState, *reports: Target, complete: bool = True) -> list[Observed]:
     """What a reading adds to what is known."""
-    found = list(notice(state, Observation(DECLARED, reports, complete), Instant(0)))
+    found = list(news_of(state, Observation(DECLARED, reports, complete), Instant(0)))
     return [fact for fact in found if isinstance(fact, Observed)]
 
 
@@ -62,7 +62,7 @@ def test_a_report_from_before_a_retry_is_no_news() -> None:
 def undated(state: RolloutState, *reports: Target, now: int = 50) -> list[Target]:
     """What is noticed of a fleet that cannot tell since when anything is so."""
     seen = Observation(DECLARED, reports, dated=False)
-    found = [fact for fact in notice(state, seen, Instant(now)) if isinstance(fact, Observed)]
+    found = [fact for fact in news_of(state, seen, Instant(now)) if isinstance(fact, Observed)]
     return [report for fact in found for report in fact.reports]
 
 
@@ -95,9 +95,9 @@ def test_the_way_back_does_not_vanish_because_everybody_moved_on() -> None:
     before = msgspec.structs.replace(DECLARED, revision="v2", last_good="v1")
     now = msgspec.structs.replace(before, last_good=None)
     state = RolloutState(declared=before)
-    assert list(notice(state, Observation(now, ()), Instant(0))) == []
+    assert list(news_of(state, Observation(now, ()), Instant(0))) == []
     other = msgspec.structs.replace(now, revision="v3")
-    assert list(notice(state, Observation(other, ()), Instant(0))) == [other]
+    assert list(news_of(state, Observation(other, ()), Instant(0))) == [other]
 
 
 def test_what_was_so_before_anybody_looked_is_believed_to_be_as_old_as_it_says() -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from tests.engine.stage import DEMO, PARTITION, Process, Stage, Tripwire, set_up
-from tidegate.engine.telling import Teller
+from tidegate.engine.notify import NoticeQueue
 from tidegate.explain.notice import Happening, Notice
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Asked, Mode, Told, Verb
@@ -50,17 +50,17 @@ def teller(
     wanted: frozenset[Happening] = EVERYTHING,
     most: int = 10,
     outcomes: Outcomes | None = None,
-) -> Teller:
+) -> NoticeQueue:
     """A teller that rests for no time at all."""
-    return Teller(chat, wanted, most, outcomes or Outcomes(), rest_s=0)
+    return NoticeQueue(chat, wanted, most, outcomes or Outcomes(), rest_s=0)
 
 
 async def live(
     stage: Stage,
-    make: Callable[[], Teller],
+    make: Callable[[], NoticeQueue],
     *,
     mode: Mode = Mode.ACT,
-    restarts: Callable[[Teller], bool] = lambda _: False,
+    restarts: Callable[[NoticeQueue], bool] = lambda _: False,
 ) -> None:
     """Run to rest, telling all the way; at a restart everything in memory is lost."""
     process, telling = Process(stage), make()
@@ -73,7 +73,8 @@ async def live(
             sending = asyncio.create_task(telling.run())
         done = await process.round(mode)
         assert process.lease is not None
-        await telling.round_ended(process.desk, process.lease, stage.clock, done)
+        assert process.last is not None
+        await telling.round_ended(process.last, done)
         for _ in range(5):
             await asyncio.sleep(0)
         moments = [done.recheck_at, stage.fleet.fleets[PARTITION].next_end()]
@@ -171,7 +172,8 @@ def test_a_second_pause_is_told_again() -> None:
             for _ in range(3):
                 done = await process.round()
                 assert process.lease is not None
-                await telling.round_ended(process.desk, process.lease, stage.clock, done)
+                assert process.last is not None
+                await telling.round_ended(process.last, done)
                 for _ in range(5):
                     await asyncio.sleep(0)
         sending.cancel()

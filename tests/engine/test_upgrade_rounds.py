@@ -11,11 +11,11 @@ from click.testing import CliRunner
 
 from tests.upgrades_live import Scene, example
 from tidegate.cli.main import cli
+from tidegate.engine.round import RoundResult
 from tidegate.journal.chain import Note, genesis
 from tidegate.journal.chain import verify as chain_holds
 from tidegate.journal.facts import Braked
 from tidegate.kinds.upgrades.app.read.organisations import Others, read_organisations
-from tidegate.kinds.upgrades.app.rounds import UpgradeRound
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.core.journal.facts import Surveyed
 from tidegate.kinds.upgrades.core.rules.soak import DAY
@@ -179,7 +179,7 @@ def test_an_environment_that_does_not_answer_moves_nothing_and_is_reported() -> 
     luck.troubles = Troubles()
     scene.live(2)
     assert made(scene)
-    assert any(isinstance(each, UpgradeRound) and each.outcomes for _, each in scene.told)
+    assert any(isinstance(each, RoundResult) and each.outcomes for _, each in scene.told)
 
 
 def alone(**fields: Any) -> dict[str, Any]:

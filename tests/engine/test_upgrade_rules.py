@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.upgrades_live import Scene, example
-from tidegate.cli.replay import StatesThen
+from tidegate.engine.replay import StatesThen
 from tidegate.kinds.upgrades.core.compat.run import run
 from tidegate.kinds.upgrades.core.history import History, Soak, Workloads
 from tidegate.kinds.upgrades.core.journal.past import history_of, news_of, patched
@@ -14,6 +14,7 @@ from tidegate.kinds.upgrades.core.journal.replay import compare, replay
 from tidegate.kinds.upgrades.core.journal.state import past_of, world_of
 from tidegate.kinds.upgrades.core.rules.soak import DAY
 from tidegate.kinds.upgrades.core.service import Rules
+from tidegate.kinds.upgrades.rules import UpgradeRules
 
 MAPS, PAYMENTS = "upgrades/prod/o-maps", "upgrades/prod/o-payments"
 
@@ -91,27 +92,27 @@ def test_recorded_decisions_are_taken_again_and_are_equal(theirs: Scene) -> None
     ours = Scene(example())
     ours.live(26)
     for scene in (theirs, ours):
-        taken = list(replay(scene.store.read(PAYMENTS), StatesThen(scene.store)))
+        taken = list(replay(scene.store.read(PAYMENTS), StatesThen(scene.store, UpgradeRules())))
         assert len(taken) >= 3
         assert all(each.difference is None for each in taken)
     entries = list(ours.store.read(PAYMENTS))
     at = next(i for i, each in enumerate(entries) if each.kind == "planned")
     body = entries[at].body.replace(b'"digest":"', b'"digest":"0')
     entries[at] = msgspec.structs.replace(entries[at], body=body)
-    assert any(each.difference for each in replay(entries, StatesThen(ours.store)))
+    assert any(each.difference for each in replay(entries, StatesThen(ours.store, UpgradeRules())))
 
 
 def test_shadowing_tells_what_only_one_of_both_rules_asks_for() -> None:
     """Observing only: what both ask for is equal, and each difference has its reason."""
     scene = Scene(example())
     scene.live(24, scene.worker(act=()))
-    found = compare(scene.store.read(PAYMENTS), StatesThen(scene.store))
+    found = compare(scene.store.read(PAYMENTS), StatesThen(scene.store, UpgradeRules()))
     equal = {(each.cluster, each.what) for each in found.wanted if each.is_equal}
     assert ("pay-stage-1", "upgrade/4.16.4") in equal
     odd = {each.cluster: each for each in found.differ}
     assert odd["pay-prod-1"].what == "channel/stable-4.17", "they switch beside a mutex"
     assert "pay-prod" in odd["pay-prod-1"].why
-    (only,) = compare(scene.store.read(MAPS), StatesThen(scene.store)).wanted
+    (only,) = compare(scene.store.read(MAPS), StatesThen(scene.store, UpgradeRules())).wanted
     assert (only.cluster, only.theirs_at) == ("maps-1", None)
     assert "Cluster config errors" in only.why
 
@@ -127,6 +128,6 @@ def test_soak_of_others_is_theirs_as_it_was_then() -> None:
     scene = Scene(document)
     scene.live(40)
     assert scene.versions()["maps-1"] == "4.16.4", "soaked by the other organisation's canary"
-    taken = list(replay(scene.store.read(MAPS), StatesThen(scene.store)))
+    taken = list(replay(scene.store.read(MAPS), StatesThen(scene.store, UpgradeRules())))
     assert taken
     assert all(each.difference is None for each in taken)

@@ -6,20 +6,21 @@ from collections.abc import Callable
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.kind import Ended
-from tidegate.engine.round import Round
-from tidegate.engine.worker import Led, Settings, Worker
+from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.round import RoundResult
+from tidegate.engine.vitals import Led
+from tidegate.engine.worker import Settings, Worker
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Asked, Verb
+from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.port import Fault, SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Duration
 from tidegate.store.client.memory import MemoryStore
 
-Told = list[tuple[str, Ended | Led | Exception]]
+Told = list[tuple[str, RoundResult | Led | Exception]]
 
 
 def make(told: Told, fault: Fault | None = None, store: MemoryStore | None = None) -> Worker:
@@ -32,9 +33,9 @@ def make(told: Told, fault: Fault | None = None, store: MemoryStore | None = Non
     )
     return Worker(
         store or MemoryStore(),
-        fleet,
+        (RolloutKind(fleet),),
         clock,
-        Actor(Limits(), Breaker()),
+        Executor(Limits(), Breaker()),
         settings,
         lambda partition, outcome: told.append((partition, outcome)),
     )
@@ -49,7 +50,9 @@ async def seen(condition: Callable[[], bool]) -> None:
 async def until(worker: Worker, told: Told, rounds: int) -> None:
     """Let a worker go until so many rounds are told."""
     running = asyncio.create_task(worker.run())
-    await seen(lambda: running.done() or sum(isinstance(each, Round) for _, each in told) >= rounds)
+    await seen(
+        lambda: running.done() or sum(isinstance(each, RoundResult) for _, each in told) >= rounds
+    )
     worker.stop()
     await running
 
@@ -61,7 +64,7 @@ def test_leading_is_told_when_it_begins_and_when_it_ends() -> None:
     asyncio.run(until(worker, told, 2))
     assert told[0] == (PARTITION, Led(True))
     assert told[-1] == (PARTITION, Led(False))
-    assert all(outcome.took_s > 0 for _, outcome in told if isinstance(outcome, Round))
+    assert all(outcome.took_s > 0 for _, outcome in told if isinstance(outcome, RoundResult))
     assert not worker.vitals().led
 
 
@@ -78,13 +81,13 @@ def test_vitals_tell_what_is_led_and_read() -> None:
         await seen(
             lambda: (
                 bool(told)
-                and isinstance(told[-1][1], Round)
+                and isinstance(told[-1][1], RoundResult)
                 and not worker.vitals().behind
                 and not worker.vitals().under_way
             )
         )
         vitals = worker.vitals()
-        assert vitals.led == vitals.tended == {PARTITION}
+        assert vitals.led == vitals.running == {PARTITION}
         assert vitals.discovered
         assert vitals.journal_at is not None
         assert (vitals.waiting, vitals.under_way) == (0, 0)
@@ -102,7 +105,7 @@ def test_what_others_write_is_behind_until_a_round_has_seen_it() -> None:
     async def look() -> None:
         worker = make(told, store=store)
         running = asyncio.create_task(worker.run())
-        await seen(lambda: any(isinstance(outcome, Round) for _, outcome in told))
+        await seen(lambda: any(isinstance(outcome, RoundResult) for _, outcome in told))
         note = Note(SystemClock().now(), "user:ada", Asked(verb=Verb.PAUSE))
         seq = store.append(PARTITION, [note]).seq
         await seen(lambda: worker._seen.get(PARTITION, 0) >= seq)
@@ -141,7 +144,7 @@ def test_a_rollout_that_is_gone_is_tended_no_more() -> None:
         running = asyncio.create_task(worker.run())
         await seen(lambda: worker.vitals().led == {PARTITION})
         listed.clear()
-        await seen(lambda: not worker.vitals().tended and not worker.vitals().led)
+        await seen(lambda: not worker.vitals().running and not worker.vitals().led)
         listed.append(PARTITION)
         await seen(lambda: worker.vitals().led == {PARTITION})
         worker.stop()

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases, manual, retries, rollbacks
 from tests.sim.generator import Case
-from tidegate.explain.notice import WORDS, Happening, words
+from tidegate.explain.notice import WORDS, Due, Happening, words
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.notices import Due, due, key
+from tidegate.kinds.rollouts.core.explain.notices import due, key
 from tidegate.kinds.rollouts.core.remember import remember
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld

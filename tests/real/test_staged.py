@@ -10,9 +10,9 @@ from tests.contract.clusters import PATIENCE_S, REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.staged import INTEGRATION, RULES, Declared
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.round import Round
+from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Settings, Worker
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import layout
@@ -22,6 +22,7 @@ from tidegate.kinds.integrations.core.workloads.live import pod_of
 from tidegate.kinds.rollouts.core.explain.table import TARGET_HEAD, target_rows
 from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.pods import Reach
 from tidegate.kubernetes.port import POD, Change
@@ -46,7 +47,7 @@ class Stage:
     def __init__(self, declared: Declared, cluster: KubernetesCluster) -> None:
         self.declared, self.cluster = declared, cluster
         self.store = MemoryStore()
-        self.rounds: list[Round] = []
+        self.rounds: list[RoundResult] = []
         self.troubles: list[Exception] = []
 
     def worker(self) -> Worker:
@@ -54,10 +55,11 @@ class Stage:
         clock = SystemClock()
         fleet = self.declared.fleet(lambda _: self.cluster, clock, port=METRICS_PORT, look_s=0.1)
         settings = Settings(holder="w", act=("*",), discover_s=0.2, listen_s=0.1, resync_s=0.3)
-        return Worker(self.store, fleet, clock, Actor(Limits(), Breaker()), settings, self._told)
+        kinds, executor = (RolloutKind(fleet),), Executor(Limits(), Breaker())
+        return Worker(self.store, kinds, clock, executor, settings, self._told)
 
     def _told(self, _: str, outcome: object) -> None:
-        if isinstance(outcome, Round):
+        if isinstance(outcome, RoundResult):
             self.rounds.append(outcome)
         elif isinstance(outcome, Exception):
             self.troubles.append(outcome)
@@ -73,7 +75,7 @@ class Stage:
             worker.stop()
             await task
 
-    async def until(self, so: Callable[[Round], bool]) -> Round:
+    async def until(self, so: Callable[[RoundResult], bool]) -> RoundResult:
         """The first round from now on of which something is so."""
         seen = len(self.rounds)
         try:
@@ -118,10 +120,10 @@ class Stage:
         return found
 
 
-def shaped(count: str) -> Callable[[Round], bool]:
+def shaped(count: str) -> Callable[[RoundResult], bool]:
     """Whether a resharding to so many is over."""
 
-    def is_so(each: Round) -> bool:
+    def is_so(each: RoundResult) -> bool:
         assert each.plan is not None
         out = str(each.plan.course.revision).startswith(f"{count} shards/")
         return out and each.plan.summary is Summary.SUCCEEDED
@@ -155,10 +157,10 @@ async def owners(stage: Stage, seen: list[set[str]]) -> AsyncIterator[None]:
             await task
 
 
-def done(image: str) -> Callable[[Round], bool]:
+def done(image: str) -> Callable[[RoundResult], bool]:
     """Whether an image is out."""
 
-    def is_so(each: Round) -> bool:
+    def is_so(each: RoundResult) -> bool:
         assert each.plan is not None
         return each.plan.summary is Summary.SUCCEEDED and each.plan.course.revision == image
 

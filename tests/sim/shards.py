@@ -18,11 +18,12 @@ from typing import Any
 import msgspec
 
 from tests.staged import INTEGRATION, NUMBERED, TIERS, Declared, rules
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
+from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Settings, Worker
 from tidegate.kinds.integrations.core.workloads.live import pod_of, workload_of
 from tidegate.kinds.integrations.wire.run_numbers import read_run
+from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kubernetes.port import DEPLOYMENT, POD, STATEFUL_SET, Change
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
@@ -123,7 +124,12 @@ class _Scene:
             holder=f"w{self._deaths}", act=("*",), discover_s=30, listen_s=10, resync_s=20
         )
         self._worker = Worker(
-            self._store, fleet, self._clock, Actor(Limits(), Breaker()), settings, self._told
+            self._store,
+            (RolloutKind(fleet),),
+            self._clock,
+            Executor(Limits(), Breaker()),
+            settings,
+            self._told,
         )
         self._working = asyncio.create_task(self._worker.run())
 

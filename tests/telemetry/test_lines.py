@@ -8,31 +8,30 @@ import threading
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, VirtualClock, set_up
-from tidegate.engine.round import Round
+from tidegate.engine.round import RoundResult
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import first_shut
 from tidegate.journal.facts import Acted, Mode, Outcome
-from tidegate.kinds.rollouts.telemetry.decisions import acted_record, decision_records
+from tidegate.kinds.rollouts.telemetry.observer import RolloutTelemetry
 from tidegate.model.time import Instant, parse_instant
 from tidegate.store.client.memory import MemoryStore
 from tidegate.telemetry import lines as lines_module
+from tidegate.telemetry.acted import acted_record
 from tidegate.telemetry.lines import Lines
 from tidegate.telemetry.log import Log, Record
 
 NOON = parse_instant("2026-01-05T12:00:00Z")
 
 
-def first_round(mode: Mode = Mode.ACT) -> Round:
+def first_round(mode: Mode = Mode.ACT) -> RoundResult:
     """A round in which everything is news."""
     return asyncio.run(Process(set_up(MemoryStore(), Tripwire())).round(mode))
 
 
-def records(done: Round) -> list[Record]:
+def records(done: RoundResult) -> list[Record]:
     """The lines about a round."""
-    assert done.decided is not None
-    assert done.world is not None
-    assert done.plan is not None
-    return list(decision_records(PARTITION, done.decided, done.world, done.plan))
+    assert done.partition == PARTITION
+    return list(RolloutTelemetry().records(done)) if done.is_new else []
 
 
 def logged(found: list[Record], **how: object) -> list[str]:

@@ -1,6 +1,7 @@
 """Metrics say what the plans say: no more, no less, and not for long after somebody else leads."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 from hypothesis import given
@@ -9,15 +10,16 @@ from tests.real.promtool import promtool
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
+from tidegate.explain.view import state_label
+from tidegate.kinds.rollouts.core.explain.counts import count
 from tidegate.kinds.rollouts.core.explain.table import state_word
-from tidegate.kinds.rollouts.telemetry.counting import count, label
 from tidegate.model.target import State
 from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS
 from tidegate.telemetry.metrics import Gauges, Metrics
 
 NOTHING = Gauges(
     led=frozenset(),
-    tended=frozenset(),
+    running=frozenset(),
     waiting=0,
     under_way=0,
     behind=0,
@@ -41,7 +43,7 @@ def test_every_target_has_one_state(case: Case) -> None:
     counts = count(world, plan)
     assert sum(counts.states.values()) == len(world.targets) + len(world.departed)
     for i in range(len(world.targets)):
-        assert counts.states[label(state_word(world, plan, i))] > 0
+        assert counts.states[state_label(state_word(world, plan, i))] > 0
 
 
 @given(cases())
@@ -59,7 +61,7 @@ def test_a_scrape_agrees_with_the_plan(case: Case) -> None:
     """The text that is scraped adds up to the targets there are."""
     world, plan = decided(case)
     ours = metrics()
-    ours.round_ended("simulated/x", world, plan, 0.1, 1.0)
+    ours.round_ended("simulated/x", partial(count, world, plan), 0.1, 1.0)
     found = SAMPLE.findall(ours.text().decode())
     assert sum(float(number) for *_, number in found) == len(world.targets) + len(world.departed)
     assert {(kind, rollout) for kind, rollout, *_ in found} <= {("simulated", "simulated/x")}
@@ -70,7 +72,7 @@ def test_who_no_longer_leads_counts_nothing(case: Case) -> None:
     """Two processes never count the same rollout for good."""
     world, plan = decided(case)
     ours = metrics()
-    ours.round_ended("simulated/x", world, plan, 0.1, 1.0)
+    ours.round_ended("simulated/x", partial(count, world, plan), 0.1, 1.0)
     ours.forget("simulated/x")
     assert not SAMPLE.findall(ours.text().decode())
 
@@ -79,7 +81,7 @@ def busy() -> bytes:
     """What is scraped where something of everything happened."""
     gauges = Gauges(
         led=frozenset({"simulated/x"}),
-        tended=frozenset({"simulated/x", "simulated/y"}),
+        running=frozenset({"simulated/x", "simulated/y"}),
         waiting=1,
         under_way=2,
         behind=3,
@@ -89,7 +91,7 @@ def busy() -> bytes:
     ours = Metrics("1", lambda: gauges)
     for known in TOTALS:
         ours.add(known.name, *known.labels)
-    ours.round_ended("simulated/x", None, None, 0.1, 1.0)
+    ours.round_ended("simulated/x", None, 0.1, 1.0)
     return ours.text()
 
 

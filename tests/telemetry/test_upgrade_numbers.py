@@ -362,8 +362,9 @@ def test_numbers_by_the_existing_services_rules_are_its_own() -> None:
 
 def test_they_are_part_of_what_serve_answers() -> None:
     """After everything else, in the same scrape."""
-    ours = Metrics("1", lambda: NOTHING)
-    ours.upgrades.round_ended(seen(world({"name": "a"})))
+    numbers = UpgradeNumbers()
+    ours = Metrics("1", lambda: NOTHING, numbers.text)
+    numbers.round_ended(seen(world({"name": "a"})))
     text = ours.text().decode()
     assert "\ntidegate_build_info" in text
     assert "\naus_cluster_info{" in text

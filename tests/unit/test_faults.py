@@ -10,13 +10,14 @@ from tests.engine.stage import DEMO, PARTITION
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.rollouts.core.journal.facts import Task
+from tidegate.kinds.rollouts.simulated.faulty_fleet import STALE_MAX, FaultyFleet
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import DEFAULT_START, read_scenario
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.plan import Change, ChangeKind
 from tidegate.model.target import Status
 from tidegate.model.time import SECOND, Instant
-from tidegate.simulation.faults import STALE_MAX, Fault, Faults, FaultyFleet, FaultyStore
+from tidegate.simulation.faults import Fault, Faults, FaultyStore
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
 from tidegate.store.client.memory import MemoryStore
 

@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
+from tests.engine.stage import rollout_part
 from tests.estates import estate, integration, managed, staged
 from tidegate.cli.pace import ASSUMED
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.desk import Desk
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Braked, Mode
@@ -134,7 +134,7 @@ def test_a_rollout_under_way_is_finished_first() -> None:
     # 5 m and a soak for the one in flight, 15 m for the last: then the next sets out.
     assert found.starts_at == NOW + 25 * MINUTE
     assert found.done_at == NOW + (25 + 45) * MINUTE
-    state = outset_of(move, Desk(store, move.place.partition).state)
+    state = outset_of(move, rollout_part(store, move.place.partition).state)
     assert state is not None
     for each in forecast(state, NOW, {}, ASSUMED):
         assert each.revision == "ccccccc"

@@ -9,7 +9,7 @@ from tidegate.engine.brake_book import BrakeBook
 from tidegate.explain.table import layout
 from tidegate.gates.scope import Brake, in_force
 from tidegate.journal.brake_state import FIELDS, BrakeState
-from tidegate.kinds.rollouts.core.journal.record import target_of
+from tidegate.journal.keys import target_of
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import Instant, format_second
 from tidegate.store.port import Store

@@ -7,7 +7,7 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.brake_state import PARTITION
 from tidegate.journal.facts import Lifted
-from tidegate.kinds.rollouts.core.journal.record import target_of
+from tidegate.journal.keys import target_of
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.target import State
 from tidegate.model.time import format_age

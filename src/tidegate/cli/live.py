@@ -9,7 +9,7 @@ import msgspec
 
 from tidegate.cli.asking import FREE, asked_about
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.desk import Desk
+from tidegate.engine.partition import PartitionState
 from tidegate.gates.scope import kind_word
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
@@ -17,9 +17,10 @@ from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Observed
-from tidegate.kinds.rollouts.core.journal.state import RolloutState, world_of
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.rules import RolloutRules
 from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
 from tidegate.model.plan import Event
 from tidegate.model.problem import nearest, nearest_or_all
@@ -57,8 +58,10 @@ def rollouts(store: Store) -> list[Live]:
     for partition in store.partitions():
         if partition == BRAKES or kind_word(partition) == UPGRADES:
             continue
-        state = Desk(store, partition, book).state
-        world = world_of(state, book.seen_by_others(partition, state, now))
+        rules = RolloutRules()
+        state = PartitionState(store, partition, rules).state
+        brakes = book.seen(partition, rules.under_way(state), now)
+        world = rules.world(state, brakes, now, lambda _: None)
         if world is not None:
             found.append(Live(partition, state, world, decide(world, now), now))
     return found

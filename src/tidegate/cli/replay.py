@@ -1,25 +1,20 @@
 """`tidegate replay` and `shadow`: recorded decisions against today's rules, and against others'."""
 
-from collections.abc import Iterator
-
 import click
 
 from tidegate.cli.live import opened
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
+from tidegate.engine.replay import StatesThen, replay_partition
 from tidegate.gates.scope import kind_word
-from tidegate.journal.chain import Entry
-from tidegate.journal.replay import Replayed
-from tidegate.kinds.rollouts.core.journal.replay import replay as replayed
 from tidegate.kinds.rollouts.core.journal.shadow import shadow as shadowed
 from tidegate.kinds.upgrades.core.journal.replay import compare
-from tidegate.kinds.upgrades.core.journal.replay import replay as upgrades_again
-from tidegate.kinds.upgrades.core.journal.state import UpgradeState, fold
 from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
 from tidegate.model.counted import counted
-from tidegate.model.time import Instant, format_age, format_second
+from tidegate.model.time import format_age, format_second
 from tidegate.store.port import Store
+from tidegate.wiring import rules_of
 
 DIFFERENT = 1
 
@@ -41,46 +36,16 @@ def replay(partition: str | None, database: str) -> None:
     decisions = targets = 0
     with opened(database) as store:
         for name in [partition] if partition else store.partitions():
-            for one in _replayed(store, name):
+            for one in replay_partition(store, name, rules_of(name)):
                 decisions, targets = decisions + 1, targets + one.targets
                 if one.difference is None:
                     continue
-                click.echo(f"{name}: entry {one.seq}: {one.difference.target} fares differently")
+                click.echo(f"{name}: entry {one.seq}: decision changed: {one.difference.target}")
                 for head, lines in (("then", one.difference.then), ("now", one.difference.now)):
                     for line in lines:
                         click.echo(f"  {head:<4}  {line}")
                 raise click.exceptions.Exit(DIFFERENT)
     click.echo(f"{decisions} decisions over {targets} targets: all equal")
-
-
-def _replayed(store: Store, partition: str) -> Iterator[Replayed]:
-    if kind_word(partition) == UPGRADES:
-        return upgrades_again(store.read(partition), StatesThen(store))
-    return replayed(store.read(partition))
-
-
-class StatesThen:
-    """Other organisations as they were, at moments that only go forward."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._read: dict[str, tuple[Iterator[Entry], list[Entry], UpgradeState]] = {}
-
-    def __call__(self, keys: tuple[str, ...], now: Instant) -> dict[str, UpgradeState]:
-        """Each by `env/org`."""
-        return {key: self._at(key, now) for key in keys}
-
-    def _at(self, key: str, now: Instant) -> UpgradeState:
-        entries, ahead, state = self._read.get(key) or (
-            iter(self._store.read(f"{UPGRADES}/{key}")), [], UpgradeState(),
-        )  # fmt: skip
-        while entry := ahead.pop() if ahead else next(entries, None):
-            if entry.at > now:
-                ahead.append(entry)
-                break
-            state = fold(state, entry.at, entry.fact(), entry.actor)
-        self._read[key] = (entries, ahead, state)
-        return state
 
 
 @click.command(
@@ -125,7 +90,7 @@ def shadow(partition: str | None, database: str, output: str) -> None:
 
 def _show_upgrades(store: Store, name: str, output: str) -> bool:
     """Both rules, side by side; whether they part ways."""
-    found = compare(store.read(name), StatesThen(store))
+    found = compare(store.read(name), StatesThen(store, rules_of(name)))
     odd = found.differ
     if output != "table":
         emit({"partition": name, **_doc(found)}, output)

@@ -7,29 +7,21 @@ import click
 
 from tidegate.cli.live import opened
 from tidegate.cli.shape import Command
-from tidegate.cli.tending import (
-    actor,
+from tidegate.cli.worker_options import (
     brake_book,
-    fleet_of,
+    executor,
     gatherer,
-    tending_options,
     threads,
+    worker_options,
     worker_settings,
 )
-from tidegate.engine.acting import Actor
-from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.evidence import Gatherer
-from tidegate.engine.kind import Ended
-from tidegate.engine.round import Round
-from tidegate.engine.worker import Led, Settings, Worker
-from tidegate.kinds.rollouts.fleet import ClosableFleet, Fleet
-from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
-from tidegate.kinds.upgrades.app.rounds import UpgradeRound
-from tidegate.kinds.upgrades.cli.tending import Tended, line_of, tended_upgrades
-from tidegate.model.time import format_age
-from tidegate.settings.settings import Merged
+from tidegate.engine.round import RoundResult
+from tidegate.engine.started import Started
+from tidegate.engine.vitals import Led
+from tidegate.engine.worker import Worker
+from tidegate.settings.settings import Merged, Settings
 from tidegate.store.port import Store
-from tidegate.wiring import clock
+from tidegate.wiring import clock, start_kinds
 
 
 @click.command(
@@ -41,56 +33,51 @@ from tidegate.wiring import clock
     tidegate run --kind upgrades --upgrades examples/upgrades.yaml --once     what it would do
     """,
 )
-@click.option("--once", is_flag=True, help="Stop when every rollout has come to rest.")
-@tending_options()
+@click.option("--once", is_flag=True, help="Stop when nothing more happens by itself.")
+@worker_options()
 def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where told to, act. Stops on SIGTERM and Ctrl-C, and exits 0."""
     settings = merged.settings()
-    fleet = fleet_of(settings, seed)
-    hands = actor(settings, allow_mass_delete)
-    upgrades = tended_upgrades(settings)
+    kinds = start_kinds(settings, seed)
     with opened(settings.database, writes=True) as store:
-        asks = gatherer(settings)
-        book = brake_book(settings, store, asks)
-        asyncio.run(
-            _run(store, fleet, hands, worker_settings(settings), book, asks, upgrades, once)
-        )
+        asyncio.run(_run(store, kinds, settings, allow_mass_delete, once))
 
 
 async def _run(
     store: Store,
-    fleet: Fleet,
-    hands: Actor,
+    kinds: list[Started],
     settings: Settings,
-    book: BrakeBook,
-    asks: Gatherer,
-    upgrades: Tended | None,
+    allow_mass_delete: bool,
     once: bool,
 ) -> None:
     threads()
+    asks = gatherer(settings)
     quiet: set[str] = set()
+    started: dict[str, Started] = {}
 
-    def report(partition: str, outcome: Ended | Led | Exception) -> None:
+    def report(partition: str, outcome: RoundResult | Led | Exception) -> None:
         if isinstance(outcome, Led):
             return
         if isinstance(outcome, Exception):
             click.echo(f"{partition or 'journal'}: {outcome}", err=True)
             return
-        if isinstance(outcome, UpgradeRound):
-            rests = outcome.plan is not None or partition in quiet
-            if line := line_of(partition, outcome):
-                click.echo(line, err=True)
-        elif isinstance(outcome, Round):
-            rests = _rests(fleet, partition, outcome)
-            _tell(partition, outcome)
-        else:
-            return
+        one = started.setdefault(partition, _kind_of(kinds, worker, partition))
+        if line := one.telemetry.line(outcome):
+            click.echo(line, err=True)
+        rests = one.kind.rests(outcome)
         (quiet.add if rests else quiet.discard)(partition)
-        if once and quiet >= worker.vitals().tended:
+        if once and quiet >= worker.vitals().running:
             worker.stop()
 
-    kinds = () if upgrades is None else (upgrades.kind,)
-    worker = Worker(store, fleet, clock(), hands, settings, report, book, kinds=kinds)
+    worker = Worker(
+        store,
+        [each.kind for each in kinds],
+        clock(),
+        executor(settings, allow_mass_delete),
+        worker_settings(settings),
+        report,
+        brake_book(settings, store, asks),
+    )
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, worker.stop)
@@ -98,29 +85,11 @@ async def _run(
         await worker.run()
     finally:
         await asks.close()
-        if upgrades is not None:
-            await upgrades.close()
-        if isinstance(fleet, ClosableFleet):
-            await fleet.close()
+        for each in kinds:
+            await each.close()
 
 
-def _rests(fleet: Fleet, partition: str, outcome: Round) -> bool:
-    """Whether nothing more happens to a rollout by itself."""
-    if outcome.recheck_at is not None or outcome.done or outcome.plan is None:
-        return False
-    if isinstance(fleet, SimulatedFleet):
-        return fleet.fleets[partition].next_end() is None
-    return not any(report.tally.in_flight for report in outcome.plan.groups)
-
-
-def _tell(partition: str, outcome: Round) -> None:
-    """A line for every round in which something changed."""
-    decided = outcome.decided
-    if decided is None or not (decided.changed or decided.tasks):
-        return
-    verb = decided.mode.value
-    left = ""
-    if outcome.recheck_at is not None:
-        left = f", look again in {format_age(outcome.recheck_at - decided.now)}"
-    tasks = ", ".join(task.target for task in decided.tasks) or "nothing"
-    click.echo(f"{partition}: {decided.summary.value}: {verb} {tasks}{left}", err=True)
+def _kind_of(kinds: list[Started], worker: Worker, partition: str) -> Started:
+    """The kind of a partition that the worker runs."""
+    kind = worker.kind_of(partition)
+    return next(each for each in kinds if each.kind is kind)

@@ -1,4 +1,4 @@
-"""`tidegate serve`: the rounds of chosen kinds, with probes, numbers and lines about them."""
+"""`tidegate serve`: `run` plus HTTP probes, metrics and logs."""
 
 import asyncio
 import os
@@ -14,34 +14,31 @@ from tidegate import __version__
 from tidegate.api.app import Probes, make_app
 from tidegate.api.server import Server, address, bind
 from tidegate.cli.live import opened
-from tidegate.cli.observing import Observer
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
-from tidegate.cli.tending import (
-    actor,
+from tidegate.cli.worker_options import (
     brake_book,
-    fleet_of,
+    executor,
     gatherer,
-    tending_options,
     threads,
+    worker_options,
     worker_settings,
 )
-from tidegate.engine.acting import Actor
-from tidegate.engine.telling import Teller
+from tidegate.engine.execute import Executor
+from tidegate.engine.notify import NoticeQueue
+from tidegate.engine.started import Started
 from tidegate.engine.worker import Worker
 from tidegate.explain.notice import Happening
-from tidegate.kinds.rollouts.fleet import ClosableFleet, Fleet
-from tidegate.kinds.upgrades.api.soak import soak_routes
-from tidegate.kinds.upgrades.app.soak import published
-from tidegate.kinds.upgrades.cli.tending import Tended, tended_upgrades
 from tidegate.model.time import SECOND
 from tidegate.settings.setting_reader import split_address
 from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Merged, Settings, revealed, shown
 from tidegate.store.port import Store
+from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.log import Log
+from tidegate.telemetry.observer import Observer
 from tidegate.telemetry.overheard import overheard
-from tidegate.wiring import clock, webhook
+from tidegate.wiring import clock, start_kinds, webhook
 
 _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
 
@@ -56,7 +53,7 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
     curl -s 127.0.0.1:8080/readyz                                      what is missing, if anything
     """,
 )
-@tending_options("listen", "log.format", "log.level", "color", *_NOTIFY)
+@worker_options("listen", "log.format", "log.level", "color", *_NOTIFY)
 def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     """Run rounds for as long as it is left to, and say how they go.
 
@@ -67,15 +64,14 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
     settings = replace(settings, notify_webhook=url)
-    fleet = fleet_of(settings, seed)
-    hands = actor(settings, allow_mass_delete)
+    kinds = start_kinds(settings, seed)
+    carries_out = executor(settings, allow_mass_delete)
     host, port = split_address(settings.listen) or ("", 0)
-    upgrades = tended_upgrades(settings)
     with bind(host, port) as ear, opened(settings.database, writes=True) as store:
         log = _log(settings)
         try:
             _tell_settings(log, merged)
-            asyncio.run(_serve(store, fleet, hands, settings, log, ear, upgrades))
+            asyncio.run(_serve(store, kinds, carries_out, settings, log, ear))
         finally:
             log.close()
 
@@ -109,31 +105,34 @@ def _tell_settings(log: Log, merged: Merged) -> None:
 
 async def _serve(
     store: Store,
-    fleet: Fleet,
-    hands: Actor,
+    kinds: list[Started],
+    carries_out: Executor,
     settings: Settings,
     log: Log,
     ear: socket.socket,
-    upgrades: Tended | None,
 ) -> None:
     threads()
     asks = gatherer(settings)
+
+    def telemetry(partition: str) -> KindTelemetry:
+        kind = worker.kind_of(partition)
+        return next(each.telemetry for each in kinds if each.kind is kind)
+
+    def more() -> bytes:
+        return b"".join(each.telemetry.text() for each in kinds)
+
     # The worker comes next: it reports to the observer, which asks it how it is.
-    observer = Observer(log, clock(), __version__, lambda: worker.vitals())  # noqa: PLW0108
-    teller = observer.teller = _teller(settings, observer)
-    if upgrades is not None:
-        observer.upgrades.serve(upgrades.service, upgrades.managers.calls)
-        upgrades.sight.heard = observer.upgrades.watched
+    observer = Observer(log, clock(), __version__, lambda: worker.vitals(), telemetry, more)  # noqa: PLW0108
+    notices = observer.notices = _notices(settings, observer)
     worker = Worker(
         overheard(store, observer.written),
-        fleet,
+        [each.kind for each in kinds],
         clock(),
-        hands,
+        carries_out,
         worker_settings(settings),
         observer.report,
         brake_book(settings, store, asks),
-        teller=teller,
-        kinds=() if upgrades is None else (upgrades.kind,),
+        notices,
     )
     probes = Probes(
         ill=observer.ill,
@@ -141,7 +140,7 @@ async def _serve(
         metrics=observer.metrics.text,
         version={"version": __version__, "python": platform.python_version()},
     )
-    routes = soak_routes(published(store, clock())) if upgrades is not None else []
+    routes = [route for each in kinds for route in each.routes(store)]
     server = Server(make_app(probes, routes))
 
     def stop(name: str) -> None:
@@ -162,22 +161,20 @@ async def _serve(
         raise
     finally:
         await asks.close()
-        if upgrades is not None:
-            await upgrades.close()
-        if isinstance(fleet, ClosableFleet):
-            await fleet.close()
+        for one in kinds:
+            await one.close()
     log.say("info", "stopped", what="stopped")
 
 
-def _teller(settings: Settings, observer: Observer) -> Teller | None:
-    """Whoever tells people, where somebody said how."""
+def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
+    """Notices through the webhook, where one is set."""
     if not settings.notify_webhook:
         return None
     notifier = webhook(
         settings.notify_webhook, settings.notify_template, settings.notify_time / SECOND
     )
     wanted = frozenset(Happening(each) for each in settings.notify_on)
-    return Teller(notifier, wanted, settings.notify_queue, observer.heard)
+    return NoticeQueue(notifier, wanted, settings.notify_queue, observer.on_notice)
 
 
 async def _together(worker: Worker, server: Server, ear: socket.socket, observer: Observer) -> None:

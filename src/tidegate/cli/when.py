@@ -4,12 +4,12 @@ from typing import Any
 
 import click
 
-from tidegate.cli.documents import is_file, read_document
 from tidegate.cli.live import find_target, opened
 from tidegate.cli.output import emit, terminal_width
 from tidegate.cli.pace import usual_pace
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.documents.files import is_file, read_document
 from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.simulated.forecast import Expected, forecast
 from tidegate.kinds.upgrades.app.read.document import is_world

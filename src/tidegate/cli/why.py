@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from tidegate.cli.documents import files_beside, is_file, located, read_document
 from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.documents.files import files_beside, is_file, located, read_document
 from tidegate.documents.strict_yaml import Document
 from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide

@@ -7,7 +7,7 @@ restarted, come to the same spans.
 """
 
 from asyncio import to_thread
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -18,19 +18,16 @@ from tidegate.documents.calendar_doc import Stretch, stretch_from
 from tidegate.documents.reader import Reader
 from tidegate.engine.brake_source import BrakeSource, Written
 from tidegate.engine.evidence import Gatherer
+from tidegate.engine.kind import UnderWay
 from tidegate.gates.approval import ApprovalGate
-from tidegate.gates.ask import Ask, shut_now
-from tidegate.gates.brakes import KEPT, LISTS, Brakes, Coverages
+from tidegate.gates.brakes import KEPT, Brakes, Coverages
 from tidegate.gates.claims import Claim
 from tidegate.gates.hold import Hold
 from tidegate.gates.scope import EVERYTHING, kind_of
 from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
-from tidegate.kinds.rollouts.core.journal.facts import Task
-from tidegate.kinds.rollouts.core.journal.record import target_of
-from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.journal.keys import target_of
 from tidegate.model.problem import Problems
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.model.verdict import Verdict
 from tidegate.prometheus.port import Probe
 from tidegate.store.port import Store
 
@@ -84,20 +81,22 @@ class BrakeBook:
                 self._written, self._read_of = written, (self._seq, quarter)
             return self._brakes
 
-    async def gather(
-        self, state: RolloutState, now: Instant, wake: Callable[[], None] | None
-    ) -> dict[str, str]:
-        """Ask for evidence of health where it is time; why a gate got none, by what it is."""
-        return await self.gather_for(_revision(state), state.began_at, now, wake)
+    @property
+    def has_probes(self) -> bool:
+        """Whether evidence of health is asked for."""
+        return self._gatherer is not None and (self._read_of is None or bool(self._probes))
 
-    async def gather_for(
+    async def gather(
         self,
         revision: str | None,
         since: Instant | None,
         now: Instant,
         wake: Callable[[], None] | None,
     ) -> dict[str, str]:
-        """The same for a revision that is under way since a moment; None: for none."""
+        """Ask for evidence of health where it is time; why a gate got none, by what it is.
+
+        For a revision that is under way since a moment; None: for none.
+        """
         if self._gatherer is None:
             return {}
         if self._read_of is None:
@@ -109,29 +108,28 @@ class BrakeBook:
         found = self._gatherer.troubles(probes, revision, since)
         return {f"health {gate}": why for gate, why in found.items()}
 
-    def brakes_of(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
-        """What binds one rollout, with the claims there are and what people said; None: nothing."""
-        return self._bind(self.read(now), partition, state)
+    def binding(self, partition: str, way: UnderWay, brakes: Brakes) -> Brakes:
+        """All that may bind a partition, with evidence, claims and what people answered.
 
-    def brakes_for(self, partition: str, now: Instant) -> Brakes:
-        """All that may bind targets of what is no rollout, with the claims there are."""
-        brakes = self.read(now)
+        `brakes` are those that `read` returned.
+        """
         if self._gatherer is not None:
-            brakes = self._gatherer.known(brakes, self._probes, None, None)
-        return self._claimed(brakes, partition)
+            brakes = self._gatherer.known(brakes, self._probes, way.revision, way.since)
+        claims: tuple[Claim, ...] = ()
+        if brakes.budgets or brakes.mutexes or way.frees:
+            claims = self._claims()
+        approvals = tuple(_answered(each, way) for each in brakes.approvals)
+        return msgspec.structs.replace(
+            brakes,
+            approvals=approvals,
+            claims=claims,
+            kind=kind_of(partition),
+            partition=partition,
+        )
 
-    def seen_for(self, partition: str, recorded: Brakes | None, now: Instant) -> Brakes:
-        """The same for whoever does not have the worker's files."""
-        return self._claimed(self._with_recorded(recorded, now), partition)
-
-    def _claimed(self, brakes: Brakes, partition: str) -> Brakes:
-        claims = self._claims() if brakes.budgets or brakes.mutexes else ()
-        kind = kind_of(partition)
-        return msgspec.structs.replace(brakes, claims=claims, kind=kind, partition=partition)
-
-    def seen_by_others(self, partition: str, state: RolloutState, now: Instant) -> Brakes | None:
-        """What binds one rollout, for whoever does not have the worker's files."""
-        return self._bind(self._with_recorded(state.brakes, now), partition, state)
+    def seen(self, partition: str, way: UnderWay, now: Instant) -> Brakes:
+        """The same for a reader, who does not have the worker's files."""
+        return self.binding(partition, way, self._with_recorded(way.brakes, now))
 
     def _with_recorded(self, recorded: Brakes | None, now: Instant) -> Brakes:
         """All brakes; those of the worker's files are known from what it recorded.
@@ -156,23 +154,12 @@ class BrakeBook:
             kept[field] += tuple(each for each in mine if each.name not in names[field])
         return Brakes(**kept)
 
-    def _bind(self, brakes: Brakes, partition: str, state: RolloutState) -> Brakes | None:
-        if self._gatherer is not None:
-            probes, since = self._probes, state.began_at
-            brakes = self._gatherer.known(brakes, probes, _revision(state), since)
-        claims: tuple[Claim, ...] = ()
-        if brakes.budgets or brakes.mutexes or state.brakes is not None:
-            claims = self._claims()
-        if not claims and not any(getattr(brakes, field) for field in LISTS):
-            return None
-        approvals = tuple(_answered(each, state) for each in brakes.approvals)
-        return msgspec.structs.replace(
-            brakes,
-            approvals=approvals,
-            claims=claims,
-            kind=kind_of(partition),
-            partition=partition,
-        )
+    def coverages(
+        self, partition: str, labels: Mapping[str, Mapping[str, str]], now: Instant
+    ) -> Coverages:
+        """Which brakes cover which targets of a partition, as of now."""
+        brakes = msgspec.structs.replace(self.read(now), kind=kind_of(partition))
+        return Coverages(brakes, labels)
 
     def _claims(self) -> tuple[Claim, ...]:
         """Every place that somebody has of what is shared."""
@@ -188,22 +175,6 @@ class BrakeBook:
             for each in self._store.claims()
         )
 
-    def shutting(
-        self, partition: str, state: RolloutState, now: Instant
-    ) -> Callable[[Task], Verdict | None]:
-        """Says of a task which brake keeps it from being carried out now; None: none does."""
-        brakes = msgspec.structs.replace(self.read(now), kind=kind_of(partition))
-        labels = state.declared.labels if state.declared is not None else {}
-        coverages = Coverages(brakes, labels)
-
-        def shut(task: Task) -> Verdict | None:
-            # That it can be done before a freeze was weighed when it was decided, a moment ago.
-            need, revision = Duration(0), task.change.revision
-            ask = Ask(purpose=task.purpose, now=now, revision=revision, need=need)
-            return shut_now(coverages.of(task.target), ask)
-
-        return shut
-
     def _catch_up(self) -> None:
         for entry in self._store.read(PARTITION, after=self._seq):
             self._state = fold_brake(self._state, entry.at, entry.fact(), entry.actor)
@@ -216,16 +187,10 @@ class BrakeBook:
             yield Written(f"{JOURNAL}: {kind} {name}", {FIELDS.get(kind, kind): [document]})
 
 
-def _answered(gate: ApprovalGate, state: RolloutState) -> ApprovalGate:
-    """An approval gate with what people said at it, each word once."""
-    said = (*gate.responses, *state.responses.get(gate.name, ()))
+def _answered(gate: ApprovalGate, way: UnderWay) -> ApprovalGate:
+    """An approval gate with what people answered at it, each answer once."""
+    said = (*gate.responses, *way.responses.get(gate.name, ()))
     return msgspec.structs.replace(gate, responses=tuple(dict.fromkeys(said)))
-
-
-def _revision(state: RolloutState) -> str | None:
-    """The revision under way, or the one that is declared."""
-    declared = state.declared.revision if state.declared is not None else None
-    return state.rollout.revision if state.rollout.revision is not None else declared
 
 
 def put_together(

@@ -1,67 +1,276 @@
-"""One round of one partition: observe, decide, record, act.
+"""One round of one partition: observe, fold, decide, record, execute.
 
-What is decided is written down before anything is done about it, under a key for every task; what
-came of it is written down after. A crash anywhere only delays: the next round finds the tasks that
-have no outcome, and carries them out under the same keys.
+A decision is recorded before anything is done about it, under a key for every task; the outcome is
+recorded after. A crash anywhere only delays: the next round finds the tasks that have no outcome,
+and carries them out under the same keys, or decides them anew, as the kind has it.
 """
 
 from asyncio import to_thread
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
-from tidegate.engine.acting import ACTOR, Actor, acted, due_tasks, next_retry, overdue_tasks
-from tidegate.engine.desk import RolloutDesk
-from tidegate.engine.kind import Ended
-from tidegate.engine.noticing import notice
-from tidegate.engine.recording import decide_and_record
+import msgspec
+
+from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.execute import ACTOR, Executor
+from tidegate.engine.journal import Journal
+from tidegate.engine.kind import Kind, Others, PlanRecord, Task
+from tidegate.engine.partition import PartitionState
+from tidegate.explain.view import Counts
+from tidegate.gates.brakes import Brakes
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Mode, Outcome
-from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.journal.facts import Decided
-from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.fleet import Fleet
+from tidegate.journal.fact import Fact, Mode
+from tidegate.journal.facts import Outcome
 from tidegate.machine.clock import Clock
-from tidegate.store.port import Lease
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.port import Append, Head, Lease, LostClaimError
+
+# How often a plan is made again because others took a place first; then the round is given up.
+TRIES_MAX = 5
+# How long a round waits for a first reading.
+SOON = Duration(5 * SECOND)
 
 
-class Round(Ended, frozen=True, kw_only=True):
-    """What came of a round: what was written down, and what it was decided from."""
+class RoundResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a round decided, recorded and did."""
 
-    decided: Decided | None
-    done: int = 0
-    failed: int = 0
-    world: RolloutWorld | None = None
-    plan: RolloutPlan | None = None
+    partition: str
+    recheck_at: Instant | None = None
+    # None: nothing is known yet.
+    world: Any = None
+    plan: Any = None
+    record: PlanRecord | None = None
+    # False: nothing had changed, and the last plan stands.
+    is_new: bool = True
+    mode: Mode = Mode.OBSERVE
+    outcomes: tuple[tuple[Any, Outcome], ...] = ()
+    # Why something could not be read or sent, by what it is.
+    troubles: Mapping[str, str] = {}
+    took_s: float = 0.0
+    # Whether something that other partitions wait for was freed.
+    frees: bool = False
+    # The plan in numbers.
+    count: Callable[[], Counts] = lambda: Counts("", Counter(), Counter())
+
+    @property
+    def fact(self) -> Fact | None:
+        """The fact of the plan."""
+        return None if self.record is None else self.record.fact
+
+    @property
+    def done(self) -> int:
+        """How many tasks were carried out."""
+        return sum(outcome is Outcome.DONE for _, outcome in self.outcomes)
+
+    @property
+    def failed(self) -> int:
+        """How many tasks failed."""
+        return sum(outcome is Outcome.FAILED for _, outcome in self.outcomes)
 
 
-async def run_round(
-    desk: RolloutDesk, fleet: Fleet, clock: Clock, actor: Actor, lease: Lease, mode: Mode
-) -> Round:
-    """Observe, decide, record, act."""
-    seen = await fleet.observe(desk.partition)
-    head = await to_thread(desk.catch_up)
-    now = clock.now()
-    news = [Note(now, ACTOR, fact) for fact in notice(desk.state, seen, now)]
-    late = overdue_tasks(desk.state, now)
-    news += [acted(now, task, Outcome.DROPPED, "left undone too long") for task in late]
-    if news:
-        desk.stage(news)
-    troubles = await desk.book.gather(desk.state, now, desk.wake)
-    recorded = await to_thread(decide_and_record, desk, lease, head, now, mode, ACTOR)
-    if recorded is None:
-        return Round(decided=None)
-    done, failed = 0, 0
-    if mode is Mode.ACT:
-        tasks = due_tasks(desk.state, now)
-        done, failed = await actor.carry_out(desk, fleet, clock, lease, tasks)
-    plan, again = recorded.plan, next_retry(desk.state)
-    moments = [each for each in (plan.recheck_at, again) if each is not None]
-    look_again = min(moments, default=None)
-    return Round(
-        decided=recorded.decided,
-        done=done,
-        failed=failed,
-        recheck_at=look_again,
-        world=recorded.world,
-        plan=plan,
-        troubles=troubles,
-        frees=bool(plan.freed),
-    )
+class Desk(msgspec.Struct, frozen=True):
+    """What rounds of a worker share."""
+
+    book: BrakeBook
+    journal: Journal
+    executor: Executor
+    clock: Clock
+    # The states of other partitions.
+    others: Others
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """A decision, and how it is recorded."""
+
+    world: Any
+    plan: Any
+    record: PlanRecord
+    append: Append | None
+    # All brakes that were read for it.
+    brakes: Brakes
+    # The end of the chain that it rests on, its own record included.
+    seq: int = 0
+
+
+class _Basis(msgspec.Struct, frozen=True):
+    """What the last decision rests on."""
+
+    brakes: Brakes
+    seq: int
+    mode: Mode
+    recheck_at: Instant | None
+    world: Any
+    plan: Any
+    record: PlanRecord
+
+    def holds(self, brakes: Brakes, seq: int, mode: Mode, now: Instant) -> bool:
+        """Whether nothing has changed since, and time alone changes nothing either."""
+        shares = brakes.budgets or brakes.mutexes or brakes.health
+        later = self.recheck_at is not None and now >= self.recheck_at
+        same = (self.seq, self.mode) == (seq, mode) and self.brakes is brakes
+        return same and not shares and not later
+
+
+class Round:
+    """One round, step by step."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        kind: Kind[Any, Any, Any, Any],
+        part: PartitionState[Any],
+        lease: Lease,
+        mode: Mode,
+    ) -> None:
+        self.desk = desk
+        self.kind = kind
+        self.part = part
+        self.lease = lease
+        self.mode = mode
+        self.seen: Any = None
+        self.made: _Made | None = None
+        # Whether this round acts: only on a fresh reading.
+        self.acting = Mode.OBSERVE
+        self.outcomes: tuple[tuple[Any, Outcome], ...] = ()
+
+    @property
+    def clock(self) -> Clock:
+        """The clock."""
+        return self.desk.clock
+
+    async def run(self) -> RoundResult:
+        """Observe, fold, decide, record, execute."""
+        part = self.part
+        self.seen = await self.kind.observe(part.partition)
+        now = self.clock.now()
+        if self.seen is None:
+            return RoundResult(partition=part.partition, recheck_at=Instant(now + SOON))
+        head, kept = await to_thread(self._fold, now)
+        if kept is None and self.desk.book.has_probes:
+            troubles = await self._gather(now)
+        else:
+            troubles = {}
+        mode = self.acting = self._mode(now)
+        if kept is None:
+            self.made = await self._decide(head, now, mode)
+            if self.made is None:
+                return RoundResult(partition=part.partition, troubles=troubles)
+        world, plan, record = _content(self.made, kept)
+        if mode is not self.mode and record.tasks:
+            self.kind.observe_soon(part.partition)
+        if mode is Mode.ACT:
+            self.outcomes = tuple(await self._execute(now))
+        troubles |= await self.kind.after_round(self)
+        frees = kept is None and mode is Mode.ACT and bool(record.frees)
+        if self.made is not None:
+            part.basis = _Basis(
+                self.made.brakes, self.made.seq, mode, record.recheck_at, world, plan, record
+            )
+        return RoundResult(
+            partition=part.partition,
+            recheck_at=_first(record.recheck_at, part.rules.retry_at(part.state)),
+            world=world,
+            plan=plan,
+            record=record,
+            is_new=kept is None,
+            mode=mode,
+            outcomes=self.outcomes,
+            troubles=troubles,
+            frees=frees,
+            count=partial(part.rules.counts, part.partition, part.state, world, plan, now),
+        )
+
+    def _fold(self, now: Instant) -> tuple[Head, _Basis | None]:
+        """Fold in what others wrote and what is new; the basis of the last plan if it stands."""
+        part = self.part
+        head = part.catch_up()
+        facts = [Note(at, ACTOR, fact) for at, fact in self.kind.news(part.state, self.seen, now)]
+        late = part.rules.overdue(part.state, now)
+        why = "not tried for too long; decided again"
+        drops = (part.rules.acted(task, Outcome.DROPPED, why, False) for task in late)
+        facts += [Note(now, ACTOR, fact) for fact in drops]
+        brakes = self.desk.book.read(now)
+        basis: _Basis | None = part.basis
+        if basis is not None and not facts and basis.holds(brakes, head.seq, self._mode(now), now):
+            return head, basis
+        part.basis = None
+        if facts:
+            part.stage(facts)
+        return head, None
+
+    def _mode(self, now: Instant) -> Mode:
+        """Only a fresh reading is acted on."""
+        until = self.kind.acts_until(self.seen)
+        return Mode.OBSERVE if until is not None and now > until else self.mode
+
+    async def _gather(self, now: Instant) -> dict[str, str]:
+        part = self.part
+        way = part.rules.under_way(part.state)
+        return await self.desk.book.gather(way.revision, way.since, now, part.wake)
+
+    async def _decide(self, head: Head, now: Instant, mode: Mode) -> _Made | None:
+        """Decide, and record with the claims; again where another partition was faster."""
+        for left in reversed(range(TRIES_MAX)):
+            made = await to_thread(self._make, head, now, mode)
+            if made is None:
+                return None
+            if made.append is None:
+                return msgspec.structs.replace(made, seq=head.seq)
+            try:
+                end = await self.desk.journal.append(made.append)
+            except LostClaimError:
+                if not left:
+                    raise
+                continue
+            self.part.written(made.append, end)
+            return msgspec.structs.replace(made, seq=end.seq)
+        return None
+
+    def _make(self, head: Head, now: Instant, mode: Mode) -> _Made | None:
+        part, rules = self.part, self.part.rules
+        every = self.desk.book.read(now)
+        brakes = self.desk.book.binding(part.partition, rules.under_way(part.state), every)
+        world = rules.world(part.state, brakes, now, self.desk.others)
+        if world is None:
+            if part.is_staged:
+                part.write((), after=head, token=self.lease.token)
+            return None
+        plan = rules.decide(world, now)
+        bound = rules.bound(part.state, world)
+        seq = part.next_seq + (bound is not None)
+        record = rules.record(part.partition, seq, part.state, world, plan, now, mode)
+        notes: list[Note] = []
+        if record.is_news:
+            notes = [Note(now, ACTOR, record.fact)]
+            if bound is not None:
+                notes.insert(0, Note(now, ACTOR, bound))
+        acts = mode is Mode.ACT
+        frees = record.frees if acts else ()
+        append = None
+        if notes or frees or part.is_staged:
+            append = part.request(
+                notes,
+                after=head,
+                token=self.lease.token,
+                claims=record.claims if acts else (),
+                frees=frees,
+            )
+        return _Made(world, plan, record, append, every)
+
+    async def _execute(self, now: Instant) -> list[tuple[Task, Outcome]]:
+        stages = self.part.rules.due(self.part.state, now)
+        if not any(stages):
+            return []
+        return await self.desk.executor.carry_out(self, stages)
+
+
+def _content(made: _Made | None, kept: _Basis | None) -> tuple[Any, Any, PlanRecord]:
+    found = made if made is not None else kept
+    assert found is not None
+    return found.world, found.plan, found.record
+
+
+def _first(*moments: Instant | None) -> Instant | None:
+    return min((each for each in moments if each is not None), default=None)

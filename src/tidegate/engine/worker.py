@@ -1,14 +1,14 @@
-"""A worker tends many partitions: one at a time each, some at once, nobody waiting for another.
+"""A worker runs the rounds of many partitions: one at a time each, several side by side.
 
-A partition is looked at when its fleet may have changed, when somebody wrote to its journal, when
-time alone changes a verdict, and every so often anyway. One whose outside system is slow or broken
-holds up itself alone. Whoever tends a partition holds its lease; the token of the lease is checked
-by the store at every write, so that a worker that lost it without noticing does nothing.
+A partition gets a round when its targets may have changed, when a fact was written to its journal,
+when time alone changes a verdict, and every so often anyway. One whose outside system is slow or
+broken delays itself alone. The worker that leads a partition holds its lease; the store checks the
+token of the lease at every write, so that a worker that lost it without noticing writes nothing.
 """
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from functools import partial
@@ -17,22 +17,24 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tidegate.engine.acting import Actor
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.desk import AnyDesk
-from tidegate.engine.kind import Ended, Kind, TroubleError
-from tidegate.engine.rollouts import Rollouts
-from tidegate.engine.telling import Teller
+from tidegate.engine.execute import Executor
+from tidegate.engine.journal import Journal
+from tidegate.engine.kind import Kind
+from tidegate.engine.notify import NoticeQueue
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
+from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.engine.vitals import Led, TroubleError, Vitals
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_word
 from tidegate.journal.facts import Mode
-from tidegate.kinds.rollouts.fleet import Fleet
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Lease, Store
 
-# A rollout that is missing from the list this often is gone.
+# A partition that is missing from the list this often is gone.
 MISSED_MAX = 3
 
 
@@ -44,13 +46,15 @@ class Settings(msgspec.Struct, frozen=True):
     act: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ("*",)
     lease_term: Duration = Duration(30 * SECOND)
-    # How soon a fact written by somebody else (an approval, a hold) is noticed.
+    # How soon a fact written by another process (an approval, a hold) is noticed.
     listen_s: float = 0.5
-    # How long a partition is left alone if nothing calls for it.
+    # How long a partition goes without a round if nothing calls for one.
     resync_s: float = 30.0
     discover_s: float = 5.0
-    # How often whoever does not lead asks whether it may.
+    # How often a worker that does not lead asks for the lease.
     follow_s: float = 1.0
+    # How long changes of a partition collect before its next round.
+    settle_s: float = 0.0
     rounds_max: int = 8
     observe_timeout_s: float = 60.0
     backoff_first_s: float = 1.0
@@ -59,56 +63,41 @@ class Settings(msgspec.Struct, frozen=True):
     grace_s: float = 20.0
 
 
-class Led(msgspec.Struct, frozen=True):
-    """A partition became ours to lead, or is no longer."""
-
-    leads: bool
-
-
-class Vitals(msgspec.Struct, frozen=True):
-    """How a worker is doing, for probes and metrics."""
-
-    led: frozenset[str]
-    tended: frozenset[str]
-    # Rounds that wait for their turn, and rounds under way.
-    waiting: int
-    under_way: int
-    # Entries in the journal that no round has taken into account yet, where we lead.
-    behind: int
-    discovered: bool
-    # The event loop's time when the journal last answered; None: it has not yet.
-    journal_at: float | None
-
-
 # What happened to a partition: for logs, metrics and tests.
-Report = Callable[[str, "Ended | Led | Exception"], None]
+Report = Callable[[str, "RoundResult | Led | Exception"], None]
 
 
 class Worker:
-    """Tends the partitions of a fleet until it is told to stop."""
+    """Runs the rounds of all partitions of some kinds until it is stopped."""
 
     def __init__(
         self,
         store: Store,
-        fleet: Fleet,
+        kinds: Sequence[Kind[Any, Any, Any, Any]],
         clock: Clock,
-        actor: Actor,
+        executor: Executor,
         settings: Settings,
         report: Report | None = None,
         book: BrakeBook | None = None,
-        teller: Teller | None = None,
-        kinds: Sequence[Kind[Any]] = (),
+        notices: NoticeQueue | None = None,
     ) -> None:
         self._store = store
-        self._kinds: tuple[Kind[Any], ...] = (Rollouts(fleet, actor, teller), *kinds)
-        # Of which kind everything is that was ever discovered.
-        self._kind_of: dict[str, Kind[Any]] = {}
+        self._kinds = tuple(kinds)
+        # The kind of every partition that was ever discovered.
+        self._kind_of: dict[str, Kind[Any, Any, Any, Any]] = {}
         self._clock = clock
         self._settings = settings
         self._book = book if book is not None else BrakeBook(store)
+        self._executor = executor
+        self._notices = notices
+        others, journal = OtherStates(store), Journal(store)
+        self._desks = {
+            kind.rules.word: Desk(self._book, journal, executor, clock, others.of(kind.rules))
+            for kind in self._kinds
+        }
         self._report = report or (lambda _partition, _outcome: None)
         self._wakes: dict[str, asyncio.Event] = {}
-        self._tended: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
         self._rounds = asyncio.Semaphore(settings.rounds_max)
         self._jitter = random.Random(settings.holder)
         self._stop = asyncio.Event()
@@ -116,9 +105,9 @@ class Worker:
         self._waiting = self._under_way = 0
         self._heads: dict[str, int] = {}
         self._seen: dict[str, int] = {}
-        self._troubles: dict[str, dict[str, str]] = {}
+        self._troubles: dict[str, Mapping[str, str]] = {}
         self._discovered = False
-        # How often in a row a rollout was not listed.
+        # How often in a row a partition was not listed.
         self._missed: dict[str, int] = {}
         self._journal_at: float | None = None
         self._crash: BaseException | None = None
@@ -128,7 +117,7 @@ class Worker:
         behind = (self._heads.get(each, 0) - self._seen.get(each, 0) for each in self._led)
         return Vitals(
             led=frozenset(self._led),
-            tended=frozenset(self._tended),
+            running=frozenset(self._running),
             waiting=self._waiting,
             under_way=self._under_way,
             behind=sum(max(0, entries) for entries in behind),
@@ -136,38 +125,47 @@ class Worker:
             journal_at=self._journal_at,
         )
 
+    def kind_of(self, partition: str) -> Kind[Any, Any, Any, Any]:
+        """The kind of a partition that was discovered."""
+        return self._kind_of[partition]
+
     def wake(self, partition: str) -> None:
-        """Something happened to a partition: look at it soon."""
+        """Something happened to a partition: it gets a round soon."""
         event = self._wakes.get(partition)
         if event is not None:
             event.set()
 
     def wake_all(self) -> None:
-        """Something happened that concerns everybody: a brake was set or lifted, a place freed."""
+        """Something happened that concerns every partition: a brake was set, a place freed."""
         for event in self._wakes.values():
             event.set()
 
     def stop(self) -> None:
         """Start nothing more; what is under way ends, or is handed over."""
+        self._executor.stopping = True
         for kind in self._kinds:
             kind.stop()
         self._stop.set()
+        self.wake_all()
 
     async def run(self) -> None:
-        """Tend everything until told to stop. A bug in any part ends the whole, and is raised."""
-        aside = [self._begin(self._listen())]
-        aside += [self._begin(self._watch(kind)) for kind in self._kinds]
-        beside = (kind.beside(self.wake) for kind in self._kinds)
-        aside += [self._begin(each) for each in beside if each is not None]
+        """Run rounds until stopped. A bug in any part ends the whole, and is raised."""
+        background = [self._begin(self._listen())]
+        background += [self._begin(self._watch(kind)) for kind in self._kinds]
+        works = [kind.background(self.wake) for kind in self._kinds]
+        if self._notices is not None:
+            self._notices.wake = self.wake
+            works.append(self._notices.run())
+        background += [self._begin(each) for each in works if each is not None]
         try:
             while not self._stop.is_set():
                 await self._discover()
                 await _first(self._stop.wait(), asyncio.sleep(self._settings.discover_s))
-            if self._tended:
-                await asyncio.wait(self._tended.values(), timeout=self._settings.grace_s)
+            if self._running:
+                await asyncio.wait(self._running.values(), timeout=self._settings.grace_s)
         finally:
             self.stop()
-            under_way = [*aside, *self._tended.values()]
+            under_way = [*background, *self._running.values()]
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
@@ -180,7 +178,7 @@ class Worker:
         return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """What ends by an error nobody expected must not end unseen."""
+        """A task that ends by an unexpected error must not end unseen."""
         error = None if task.cancelled() else task.exception()
         if error is not None and self._crash is None:
             self._crash = error
@@ -201,19 +199,19 @@ class Worker:
             self._kind_of |= dict.fromkeys(some, kind)
         for partition in sorted(found):
             mine = any(fnmatchcase(kind_word(partition), kind) for kind in self._settings.kinds)
-            if mine and partition not in self._tended:
+            if mine and partition not in self._running:
                 self._wakes[partition] = asyncio.Event()
-                self._tended[partition] = self._begin(self._tend(partition))
+                self._running[partition] = self._begin(self._run_partition(partition))
         if whole:
             self._leave(frozenset(found))
             self._discovered = True
 
     def _leave(self, found: frozenset[str]) -> None:
-        """Tend a rollout no more once it was missing some times in a row: lists may be short."""
-        for partition in [each for each in self._tended if each not in found]:
+        """Leave a partition once it was missing some times in a row: lists may be short."""
+        for partition in [each for each in self._running if each not in found]:
             self._missed[partition] = self._missed.get(partition, 0) + 1
             if self._missed[partition] >= MISSED_MAX:
-                self._tended.pop(partition).cancel()
+                self._running.pop(partition).cancel()
                 self._wakes.pop(partition)
         self._missed = {each: n for each, n in self._missed.items() if each not in found}
 
@@ -239,8 +237,8 @@ class Worker:
             known = self._heads = heads
             await asyncio.sleep(self._settings.listen_s)
 
-    async def _watch(self, kind: Kind[Any]) -> None:
-        """Hear from a fleet itself what may have changed."""
+    async def _watch(self, kind: Kind[Any, Any, Any, Any]) -> None:
+        """Follow what a kind reports as changed."""
         failures = 0
         while True:
             try:
@@ -252,10 +250,10 @@ class Worker:
             failures += 1
             await asyncio.sleep(self._backoff_s(failures))
 
-    async def _tend(self, partition: str) -> None:
+    async def _run_partition(self, partition: str) -> None:
         """Round after round, for as long as the lease is ours."""
         kind = self._kind_of[partition]
-        desk: AnyDesk[Any] | None = None
+        part: PartitionState[Any] | None = None
         failures = 0
         lease: Lease | None = None
         renews = True
@@ -270,24 +268,25 @@ class Worker:
                         again_s = self._settings.follow_s
                         await self._pause(partition, self._clock.now() + round(again_s * SECOND))
                         continue
-                    if desk is None:
-                        desk = await asyncio.to_thread(
-                            kind.desk, self._store, partition, self._book
+                    if part is None:
+                        part = await asyncio.to_thread(
+                            PartitionState, self._store, partition, kind.rules
                         )
-                        desk.wake = partial(self.wake, partition)
+                        part.wake = partial(self.wake, partition)
                     async with self._turn():
-                        result = await self._round(kind, desk, lease)
+                        one, result = await self._round(kind, part, lease)
                     failures = 0
                     self._report(partition, result)
-                    self._complain(partition, result.troubles)
-                    await kind.told(desk, self._clock, lease, result)
-                    self._seen[partition] = desk.next_seq - 1
+                    self._report_troubles(partition, result.troubles)
+                    if self._notices is not None:
+                        await self._notices.round_ended(one, result)
+                    self._seen[partition] = part.next_seq - 1
                     if result.frees:
                         self.wake_all()
                     await self._pause(partition, result.recheck_at)
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
                     failures += 1
-                    desk = None  # what we thought we knew may be wrong: fold it again
+                    part = None  # the state in memory may be wrong: fold it again
                     renews = True
                     self._report(partition, error)
                     await _first(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
@@ -297,14 +296,14 @@ class Worker:
                 await asyncio.shield(self._release(lease))
 
     async def _release(self, lease: Lease) -> None:
-        """Give a lease back; where that fails, it runs out by itself."""
+        """Give a lease back; where that fails, it expires."""
         try:
             await asyncio.to_thread(self._store.release, lease)
         except (OutsideError, StaleError, OSError) as error:
             self._report(lease.partition, error)
 
-    def _complain(self, partition: str, troubles: dict[str, str]) -> None:
-        """Tell what could not be found out, and why, once for as long as it stays so."""
+    def _report_troubles(self, partition: str, troubles: Mapping[str, str]) -> None:
+        """Report what could not be read or sent, once for as long as it stays so."""
         before = self._troubles.get(partition, {})
         self._troubles[partition] = troubles
         for what, why in troubles.items():
@@ -315,7 +314,9 @@ class Worker:
         if leads is not (partition in self._led):
             (self._led.add if leads else self._led.discard)(partition)
             if not leads:
-                self._kind_of[partition].left(partition)
+                self._kind_of[partition].on_lease_lost(partition)
+                if self._notices is not None:
+                    self._notices.forget(partition)
             self._report(partition, Led(leads))
 
     @asynccontextmanager
@@ -344,23 +345,32 @@ class Worker:
         term = self._settings.lease_term
         return lease is not None and term // 2 < lease.until - self._clock.now() <= term
 
-    async def _round(self, kind: Kind[Any], desk: AnyDesk[Any], lease: Lease) -> Ended:
-        acts = any(fnmatchcase(desk.partition, pattern) for pattern in self._settings.act)
+    async def _round(
+        self, kind: Kind[Any, Any, Any, Any], part: PartitionState[Any], lease: Lease
+    ) -> tuple[Round, RoundResult]:
+        acts = any(fnmatchcase(part.partition, pattern) for pattern in self._settings.act)
         mode = Mode.ACT if acts else Mode.OBSERVE
         loop = asyncio.get_running_loop()
         began = loop.time()
+        one = Round(self._desks[kind.rules.word], kind, part, lease, mode)
         async with asyncio.timeout(self._settings.observe_timeout_s):
-            done = await kind.round(desk, self._clock, lease, mode)
-        return replace(done, took_s=loop.time() - began)
+            done = await one.run()
+        return one, replace(done, took_s=loop.time() - began)
 
     async def _pause(self, partition: str, until: Instant | int | None) -> None:
-        """Until something happens, time changes a verdict, or it is time to look anyway."""
+        """Until something happens, time changes a verdict, or the next resync is due."""
         wake = self._wakes[partition]
         # The lease is renewed by the next round, so that must come well before its end.
         longest = min(self._settings.resync_s, self._settings.lease_term / SECOND / 3)
         left = longest if until is None else (until - self._clock.now()) / SECOND
-        pause = asyncio.sleep(max(0.0, min(left, longest)))
-        await _first(wake.wait(), self._stop.wait(), pause)
+        try:
+            async with asyncio.timeout(max(0.0, min(left, longest))):
+                await wake.wait()
+        except TimeoutError:
+            pass
+        else:
+            if self._settings.settle_s and not self._stop.is_set():
+                await asyncio.sleep(self._settings.settle_s)
         wake.clear()
 
     def _backoff_s(self, failures: int) -> float:
@@ -371,7 +381,7 @@ class Worker:
 
 
 async def _first(*waits: Coroutine[Any, Any, object]) -> None:
-    """Wait for whichever comes first; the others are given up."""
+    """Wait for the first to end; the others are given up."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

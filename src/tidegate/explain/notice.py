@@ -58,3 +58,10 @@ _WHAT = {
     Happening.DONE: "is done",
 }
 WORDS = ("rollout", "kind", "name", "revision", "event", "what", "subjects", "why", "key")
+
+
+class Due(msgspec.Struct, frozen=True):
+    """What people are notified of now, and the keys that may be sent again."""
+
+    notices: tuple[Notice, ...] = ()
+    retired: tuple[str, ...] = ()

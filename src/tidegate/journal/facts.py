@@ -181,4 +181,7 @@ class Handled(Fact, frozen=True, tag="handled", kw_only=True, omit_defaults=True
         return f"by hand: {told or 'nothing'}{first}{because(self.reason)}"
 
 
+SHARED_FACTS: tuple[type[Fact], ...] = (Asked, Bound, Acted, Told, Folded)
+"""What the state of every kind takes into account."""
+
 register(Asked, Bound, Acted, Braked, Lifted, Told, Handled, Folded)

@@ -48,6 +48,17 @@ class LostClaimError(StaleError):
         super().__init__("; ".join(taken))
 
 
+class Append(msgspec.Struct, frozen=True):
+    """One append of many, as `Store.append` has it."""
+
+    partition: str
+    notes: tuple[Note, ...]
+    after: Head | None = None
+    token: int | None = None
+    claims: tuple[Claim, ...] = ()
+    frees: tuple[str, ...] = ()
+
+
 class Store(Protocol):
     """A journal. StaleError wherever the caller's picture of it is out of date."""
 
@@ -66,6 +77,14 @@ class Store(Protocol):
         `after`: only if the chain ends there. `token`: only if no newer lease was given out.
         `frees`: keys whose claims end. `claims`: taken after that in the same transaction, all or
         none; LostClaimError if one is somebody else's.
+        """
+        ...
+
+    def append_many(self, appends: Sequence[Append]) -> list[Head | StaleError]:
+        """Several appends in one transaction; each is written or refused by itself.
+
+        What `append` would return or raise as StaleError, in their order. Anything else that goes
+        wrong is raised, and none is written.
         """
         ...
 
@@ -125,3 +144,40 @@ class Store(Protocol):
         would be lost.
         """
         ...
+
+
+class Appends(Protocol):
+    """What appends facts."""
+
+    def append(
+        self,
+        partition: str,
+        notes: Sequence[Note],
+        *,
+        after: Head | None = None,
+        token: int | None = None,
+        claims: Sequence[Claim] = (),
+        frees: Sequence[str] = (),
+    ) -> Head:
+        """As `Store.append`."""
+        ...
+
+
+def append_each(store: Appends, appends: Sequence[Append]) -> list[Head | StaleError]:
+    """Several appends, one after the other; each is written or refused by itself."""
+    found: list[Head | StaleError] = []
+    for one in appends:
+        try:
+            head = store.append(
+                one.partition,
+                one.notes,
+                after=one.after,
+                token=one.token,
+                claims=one.claims,
+                frees=one.frees,
+            )
+        except StaleError as error:
+            found.append(error)
+        else:
+            found.append(head)
+    return found

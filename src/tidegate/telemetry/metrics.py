@@ -21,11 +21,8 @@ from prometheus_client import Counter as Total
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from tidegate.explain.view import Counts
 from tidegate.gates.scope import kind_word
-from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.telemetry.counting import Counts, count
-from tidegate.kinds.upgrades.telemetry.metrics import UpgradeNumbers
 from tidegate.telemetry.metric_table import BUCKETS, GAUGES, HISTOGRAMS, TOTALS, Known
 
 # A second series for every counter, which only says when the process began.
@@ -36,7 +33,7 @@ class Gauges(msgspec.Struct, frozen=True):
     """What is read off whatever runs, at the moment of a scrape."""
 
     led: frozenset[str]
-    tended: frozenset[str]
+    running: frozenset[str]
     waiting: int
     under_way: int
     behind: int
@@ -46,21 +43,25 @@ class Gauges(msgspec.Struct, frozen=True):
 
 
 class _Last(msgspec.Struct):
-    """The last plan of a rollout; counted when somebody asks."""
+    """The last plan of a partition; counted at the next scrape."""
 
-    world: RolloutWorld
-    plan: RolloutPlan
+    count: Callable[[], Counts]
     counts: Counts | None = None
 
 
 class Metrics:
     """Everything that can be scraped."""
 
-    def __init__(self, version: str, gauges: Callable[[], Gauges]) -> None:
+    def __init__(
+        self,
+        version: str,
+        gauges: Callable[[], Gauges],
+        more: Callable[[], bytes] = lambda: b"",
+    ) -> None:
         self._version = version
         self._gauges = gauges
-        # Those of upgrades, which have labels for clusters.
-        self.upgrades = UpgradeNumbers()
+        # Metrics of the kinds' own.
+        self._more = more
         self._last: dict[str, _Last] = {}
         self._round_at: dict[str, float] = {}
         self._lock = Lock()
@@ -79,17 +80,16 @@ class Metrics:
     def round_ended(
         self,
         rollout: str,
-        world: RolloutWorld | None,
-        plan: RolloutPlan | None,
+        count: Callable[[], Counts] | None,
         took_s: float,
         at_s: float,
     ) -> None:
-        """A round was completed: its plan is the one to count from now on."""
+        """A round was completed: its plan, if it is new, is the one to count from now on."""
         self._seconds.labels(kind_word(rollout)).observe(took_s)
         with self._lock:
             self._round_at[rollout] = at_s
-            if world is not None and plan is not None:
-                self._last[rollout] = _Last(world, plan)
+            if count is not None:
+                self._last[rollout] = _Last(count)
 
     def forget(self, rollout: str) -> None:
         """Somebody else leads it now: they count it."""
@@ -104,7 +104,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """What a scrape gets."""
-        return generate_latest(self._registry) + self.upgrades.text()
+        return generate_latest(self._registry) + self._more()
 
     def counts(self) -> dict[str, Counts]:
         """The rollouts led here in numbers."""
@@ -112,7 +112,7 @@ class Metrics:
             last = dict(self._last)
         for one in last.values():
             if one.counts is None:
-                one.counts = count(one.world, one.plan)
+                one.counts = one.count()
         return {name: one.counts for name, one in last.items() if one.counts is not None}
 
     def _collect(self) -> Iterator[Metric]:
@@ -126,7 +126,7 @@ class Metrics:
             "tidegate_log_dropped_total": [((), now.lines_dropped)],
             "tidegate_notices_waiting": [((), now.notices_waiting)],
             "tidegate_leader": [
-                ((kind_word(name), name), float(name in now.led)) for name in sorted(now.tended)
+                ((kind_word(name), name), float(name in now.led)) for name in sorted(now.running)
             ],
             "tidegate_last_round_timestamp_seconds": [
                 ((kind_word(name), name), at) for name, at in sorted(self._round_at.items())

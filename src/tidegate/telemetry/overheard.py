@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from tidegate.journal.chain import Note
 from tidegate.journal.fact import Fact
-from tidegate.store.port import Head, Store
+from tidegate.model.errors import StaleError
+from tidegate.store.port import Append, Head, Store
 
 # Told a partition and a fact once it is written; from any thread.
 Tell = Callable[[str, Fact], None]
@@ -27,6 +28,15 @@ class _Overheard:
         for note in notes:
             self._tell(partition, note.fact)
         return head
+
+    def append_many(self, appends: Sequence[Append]) -> list[Head | StaleError]:
+        """Write facts of several partitions, then report those that were written."""
+        found = self._store.append_many(appends)
+        for one, head in zip(appends, found, strict=True):
+            if isinstance(head, Head):
+                for note in one.notes:
+                    self._tell(one.partition, note.fact)
+        return found
 
 
 def overheard(store: Store, tell: Tell) -> Store:

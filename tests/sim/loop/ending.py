@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from tests.sim.drawing import describe
 from tests.sim.loop.scene import Scene
 from tests.sim.truth import check_end
-from tidegate.engine.desk import Desk
+from tidegate.engine.partition import PartitionState
 from tidegate.journal.chain import genesis, verify
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
 from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.rules import RolloutRules
 from tidegate.model.target import State, Status
 from tidegate.model.time import Instant
 
@@ -51,7 +52,9 @@ def check_partition(scene: Scene, partition: str) -> None:
     state = RolloutState()
     for entry in entries:
         state = fold(state, entry.at, entry.fact(), entry.actor)
-    assert state == Desk(store, partition).state, f"{partition}: the projection is another state"
+    assert state == PartitionState(store, partition, RolloutRules()).state, (
+        f"{partition}: the projection is another state"
+    )
     world = world_of(state, state.brakes)
     assert world is not None, f"{partition}: nothing was ever declared"
     now = scene.loop.now()

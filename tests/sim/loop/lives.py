@@ -111,7 +111,7 @@ class Life:
         """What ended a part of the worker that should have gone on; None: nothing did."""
         if self.dead:
             return None
-        for task in (self.task, *self.worker._tended.values()):
+        for task in (self.task, *self.worker._running.values()):
             if task.done() and not task.cancelled() and task.exception() is not None:
                 return task.exception()
         return None

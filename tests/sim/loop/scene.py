@@ -9,18 +9,20 @@ import msgspec
 from tests.sim.generator import Dice, make_strategy
 from tests.sim.loop.lives import CURRENT, Life, MortalFleet, MortalStore
 from tests.sim.loop.witness import Partition, Witness
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
+from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Settings, Worker
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb
 from tidegate.kinds.rollouts.core.journal.facts import Task
 from tidegate.kinds.rollouts.core.strategy import Strategy
+from tidegate.kinds.rollouts.kind import RolloutKind
+from tidegate.kinds.rollouts.simulated.faulty_fleet import FaultyFleet
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, Temper
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.simulation.faults import SLOW_S, Fault, Faults, FaultyFleet, FaultyStore
+from tidegate.simulation.faults import SLOW_S, Fault, Faults, FaultyStore
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
 from tidegate.store.port import Store
 
@@ -155,9 +157,9 @@ class Scene:
             fleet = FaultyFleet(self.fleet, self.faults)
             return Worker(
                 MortalStore(life, store),
-                MortalFleet(life, fleet, self.witness.called),
+                (RolloutKind(MortalFleet(life, fleet, self.witness.called)),),
                 life.clock,
-                Actor(limits, Breaker()),
+                Executor(limits, Breaker()),
                 settings,
                 self.witness.reported,
             )

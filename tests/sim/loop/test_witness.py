@@ -7,12 +7,15 @@ import msgspec
 import pytest
 
 from tests.sim.loop.story import live_through
-from tidegate.engine import acting, noticing, recording
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.execute import _Wave
 from tidegate.gates.brakes import Brakes
+from tidegate.kinds.rollouts import news
 from tidegate.kinds.rollouts.core import decide as deciding
 from tidegate.kinds.rollouts.core import gates
 from tidegate.kinds.rollouts.core.budget import Budget
+from tidegate.kinds.rollouts.core.journal import pending
+from tidegate.kinds.rollouts.core.journal import state as rollout_state
 from tidegate.kinds.rollouts.core.journal.state import world_of
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.slots import Slots
@@ -55,14 +58,19 @@ def believes_every_reading(*_: Any) -> bool:
 NO_BRAKES = Brakes()
 
 MISSING: dict[str, tuple[object, str, Callable[..., Any], str]] = {
-    "lease": (acting, "_refusals", never_asks, "without asking whether it still leads"),
-    "pause": (acting, "unwanted", lambda *_: "", "although it is (paused|aborted)"),
+    "lease": (_Wave, "_refused", never_asks, "without asking whether it still leads"),
+    "pause": (pending, "unwanted", lambda *_: "", "although it is (paused|aborted)"),
     "hold": (BrakeBook, "read", lambda *_: NO_BRAKES, "although everything is held"),
     "budget": (deciding, "count_failures", no_budget, "failures of|replayed"),
     "order": (gates.Order, "verdict", no_order, "a later group starts before"),
     "slots": (Slots, "take", endless_slots, "change at once"),
-    "tasks": (recording, "world_of", forgets_what_is_under_way, "second time|at once|replayed"),
-    "readings": (noticing, "_is_older", believes_every_reading, "second time|at once"),
+    "tasks": (rollout_state, "world_of", forgets_what_is_under_way, "second time|at once|replayed"),
+    "readings": (
+        news,
+        "_is_older",
+        believes_every_reading,
+        "second time|at once|a later group starts",
+    ),
 }
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from tests.sim.invariants import takes_part
 from tests.sim.loop.lives import Life
-from tidegate.engine.round import Round
+from tidegate.engine.round import RoundResult
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.kinds.rollouts.core.course import Mode as CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
@@ -60,7 +60,7 @@ class Partition:
     begun: set[tuple[str, str | None]] = field(default_factory=set)
     # Reports from before a retry do not count.
     retried_at: Instant = NEVER
-    last_round: Round | None = None
+    last_round: RoundResult | None = None
 
 
 class Witness:
@@ -93,9 +93,9 @@ class Witness:
 
     def reported(self, partition: str, outcome: object) -> None:
         """A worker says what came of a round, or something else of itself."""
-        self.rounds += isinstance(outcome, Round | Exception)
+        self.rounds += isinstance(outcome, RoundResult | Exception)
         self.errors += isinstance(outcome, Exception)
-        if isinstance(outcome, Round) and partition in self.partitions:
+        if isinstance(outcome, RoundResult) and partition in self.partitions:
             self.partitions[partition].last_round = outcome
 
     def is_watched(self, partition: str) -> bool:

@@ -9,10 +9,10 @@ from tests.sim.upgrades.owners import items, minor
 from tests.sim.upgrades.record import Cluster
 from tests.sim.upgrades.rules import shut_out, wrong_with
 from tests.sim.upgrades.scene import QUIET_EVERY_S, Scene
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.partition import PartitionState
 from tidegate.journal.chain import genesis, verify
-from tidegate.kinds.upgrades.app.ledgers import upgrade_desk
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
+from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import SECOND, Instant
 
 # Whoever may start, does within this; a schedule that fires once a week needs a week.
@@ -131,8 +131,8 @@ def _check_journal(scene: Scene, partition: str) -> None:
     state = upgrade_state.UpgradeState()
     for entry in entries:
         state = upgrade_state.fold(state, entry.at, entry.fact(), entry.actor)
-    desk = upgrade_desk(store, partition, BrakeBook(store))
-    assert state == desk.state, f"{partition}: the projection is another state"
+    part = PartitionState(store, partition, UpgradeRules())
+    assert state == part.state, f"{partition}: the projection is another state"
     org = partition.rpartition("/")[2]
     slack = scene.ground.slack
     for (version, workload), counted in state.ledger.days.items():

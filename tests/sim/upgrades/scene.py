@@ -12,13 +12,11 @@ from tests.sim.upgrades.mortal import MortalClusters, Weather
 from tests.sim.upgrades.people import People
 from tests.sim.upgrades.record import Record
 from tests.sim.upgrades.witness import Witness
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
+from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Settings, Worker
-from tidegate.kinds.upgrades.app.acting import Hands
-from tidegate.kinds.upgrades.app.rounds import Upgrades
-from tidegate.kinds.upgrades.app.sight import Channel, Pace, Sight
-from tidegate.kinds.upgrades.cli.rehearsal import NoRollouts
+from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, Surveys
+from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.simulated.founding import found
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     State,
@@ -120,21 +118,21 @@ class Scene:
         mortal = mortal and not self.calm
         off = Duration(rng.randint(-self.off_max, self.off_max)) if mortal else Duration(0)
         dies_after = rng.randrange(1, 30_000) if mortal and rng.random() < 0.5 else None
-        pace = Pace(every_s=every_s, rest_s=120.0)
+        pace = SurveyPace(every_s=every_s, rest_s=120.0)
 
         def make(life: Life) -> Worker:
             channels = tuple(
-                Channel(env, self._manager(life, env), self.served[env]) for env in self.states
+                SurveyChannel(env, self._manager(life, env), self.served[env])
+                for env in self.states
             )
-            sight = Sight(channels, life.clock, pace, dict.fromkeys(self.states, self._alerts))
+            surveys = Surveys(channels, life.clock, pace, dict.fromkeys(self.states, self._alerts))
             return Worker(
                 MortalStore(life, FaultyStore(self.store, self.faults, self.loop.block)),
-                NoRollouts(life.clock),
+                (UpgradeKind(surveys),),
                 life.clock,
-                Actor(Limits(), Breaker()),
+                Executor(Limits(), Breaker()),
                 settings,
                 self.witness.reported,
-                kinds=(Upgrades(sight, Hands()),),
             )
 
         life = Life(self.loop, self.witness, name, make, off=off, dies_after=dies_after)

@@ -8,10 +8,11 @@ import pytest
 from tests.sim import IN_CI
 from tests.sim.upgrades.story import live_through
 from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.execute import _Wave
 from tidegate.gates.brakes import Brakes
-from tidegate.kinds.upgrades.app import acting, telling
-from tidegate.kinds.upgrades.app.ledgers import Ledgers
+from tidegate.kinds.upgrades.app import service_log
 from tidegate.kinds.upgrades.app.read import worlds
+from tidegate.kinds.upgrades.core.journal import made
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules import agreeing, ahead, braking, decide, gates, soak
@@ -75,7 +76,7 @@ MISSING: dict[str, Missing] = {
         AT + "\\S+ of (stage|dev) is behind",
         0,
     ),
-    "inheritance": (Ledgers, "of", lambda *_: {}, "from which it inherits, is behind", 12),
+    "inheritance": (made, "ledgers_of", lambda *_: {}, "from which it inherits, is behind", 12),
     "soak": (Asked, "soak", lambda *_: gates.NO_SOAK, "ran .* of .* days", 1),
     "facts": (soak, "_counted", any_stretch, "ran .* days|more than anybody ran", 1),
     "brakes": (BrakeBook, "read", lambda *_: NO_BRAKES, "is on|blocks", 0),
@@ -93,9 +94,9 @@ MISSING: dict[str, Missing] = {
     "releases": (Asked, "offer", any_version, "is no release", 1),
     "health": (Asked, "health", nothing, "fires", 11),
     "quarantine": (Asked, "quarantine", nothing, "upgrades to it failed", 5),
-    "days": (telling, "AGAIN", Duration(3600 * SECOND), "twice a day", 1),
+    "days": (service_log, "AGAIN", Duration(3600 * SECOND), "twice a day", 1),
     "gaps": (worlds, "CHANGED", "", "did nothing wrong|are upgraded|is had", 9),
-    "lease": (acting, "_refusals", never_asks, "without asking whether it still leads", 0),
+    "lease": (_Wave, "_refused", never_asks, "without asking whether it still leads", 0),
     "node pools": (Pass, "_pools", nothing, "nobody upgrades .*/np", 2),
     "channels": (Pass, "_channel", nothing, "nobody puts it on", 8),
     "agreements": (agreeing, "relevant", lambda *_: [], "nobody agrees to", 7),

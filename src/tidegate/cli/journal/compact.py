@@ -4,8 +4,6 @@ Rollouts and organisations are compacted: their state is a fold that a Folded fa
 partition with other facts (brakes) is small, and left alone.
 """
 
-from typing import TypeVar
-
 import click
 import msgspec
 
@@ -16,27 +14,16 @@ from tidegate.cli.moment import moment
 from tidegate.cli.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.engine.desk import ROLLOUT, Form
-from tidegate.gates.scope import kind_word
-from tidegate.journal.facts import Acted, Asked, Bound, Folded, Told
+from tidegate.journal.facts import Folded
 from tidegate.journal.pieces import Chain
-from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed
-from tidegate.kinds.upgrades.app.ledgers import UPGRADE
-from tidegate.kinds.upgrades.core.journal.facts import Imported, Planned, Surveyed
-from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.port import Head
-from tidegate.wiring import clock
-
-S = TypeVar("S")
+from tidegate.wiring import clock, rules_of
 
 # Whoever writes to a rollout while it is folded makes the fold stale; then it is folded again.
 TRIES_MAX = 5
-# Facts that a rollout's state holds, and those that an organisation's does.
-_OF_ROLLOUTS = (Declared, Observed, Asked, Bound, Decided, Acted, Told, Folded)
-_OF_UPGRADES = (Surveyed, Planned, Imported, Bound, Acted, Told, Folded)
 
 
 class Folding(msgspec.Struct, frozen=True):
@@ -104,24 +91,17 @@ def _verify(archive: Archive, chains: list[Chain]) -> None:
 
 
 def _fold(archive: Archive, chain: Chain, before: Instant) -> Folding | None:
-    """What to drop of a chain; None if it is neither a rollout's nor an organisation's."""
-    if kind_word(chain.partition) == UPGRADES:
-        return _folded(archive, chain, before, UPGRADE, _OF_UPGRADES)
-    return _folded(archive, chain, before, ROLLOUT, _OF_ROLLOUTS)
-
-
-def _folded(
-    archive: Archive, chain: Chain, before: Instant, form: Form[S], known: tuple[type, ...]
-) -> Folding | None:
-    state, keep_after, old = form.empty(), chain.base_seq, True
+    """What to drop of a chain; None if its facts are not those of a state."""
+    rules = rules_of(chain.partition)
+    state, keep_after, old = rules.empty(), chain.base_seq, True
     for entry in archive.read(chain.partition, limit=chain.kept):
         fact = entry.fact()
-        if not isinstance(fact, known):
+        if not isinstance(fact, rules.facts):
             return None
-        state = form.fold(state, entry.at, fact, entry.actor)
+        state = rules.fold(state, entry.at, fact, entry.actor)
         old = old and entry.at < before
         keep_after = entry.seq if old else keep_after
-    return Folding(chain, keep_after, form.encode(state))
+    return Folding(chain, keep_after, rules.encode(state))
 
 
 def _name_others(chains: list[Chain], found: list[Folding | None], named: tuple[str, ...]) -> None:

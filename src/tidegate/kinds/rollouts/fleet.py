@@ -61,6 +61,15 @@ class ManySystems(Fleet, Protocol):
 
 
 @runtime_checkable
+class SimulatedEnds(Fleet, Protocol):
+    """A simulated fleet, which knows whether a change will end."""
+
+    def is_moving(self, partition: str) -> bool:
+        """Whether a change is under way that ends by itself."""
+        ...
+
+
+@runtime_checkable
 class ClosableFleet(Fleet, Protocol):
     """A fleet that holds something open."""
 

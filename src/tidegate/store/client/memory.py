@@ -11,12 +11,12 @@ from threading import RLock
 from tidegate.journal.chain import Break, Entry, Note, genesis, link, verify
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.journal.selection import Wanted, matches
-from tidegate.model.errors import UserError
+from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Tell
 from tidegate.store.client import rules
-from tidegate.store.port import Claim, Head, Lease, LostClaimError
+from tidegate.store.port import Append, Claim, Head, Lease, LostClaimError, append_each
 
 _Places = dict[tuple[str, int], Claim]
 
@@ -76,6 +76,10 @@ class MemoryStore:
             self._claims = taken
             found.entries += written
             return found.head
+
+    def append_many(self, appends: Sequence[Append]) -> list[Head | StaleError]:
+        """Several appends, one after the other; each is written or refused by itself."""
+        return append_each(self, appends)
 
     def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """The entries of a partition behind a number, in order, up to its present end."""

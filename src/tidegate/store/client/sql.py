@@ -27,7 +27,7 @@ from tidegate.store.client.places import free, queue, take
 from tidegate.store.client.rows import Pages, insert_entries, select_entries
 from tidegate.store.client.schema import claims as taken
 from tidegate.store.client.schema import entries, partitions, projections
-from tidegate.store.port import Claim, Head, Lease
+from tidegate.store.port import Append, Claim, Head, Lease
 
 _HEADS = sa.select(partitions.c.name, partitions.c.seq).where(partitions.c.seq > 0)
 
@@ -67,6 +67,38 @@ class SqlStore:
                 free(connection, frees)
                 take(connection, claims)
             return _write(connection, found, notes)
+
+    def append_many(self, appends: Sequence[Append]) -> list[Head | StaleError]:
+        """Several appends in one transaction; each is written or refused by itself.
+
+        Those with claims are a transaction each: they queue for a lock that all claims share, and
+        must not do so with the locks of other partitions in hand.
+        """
+        for one in appends:
+            rules.check_names(one.partition)
+            rules.check_notes(one.notes)
+            rules.check_claims(one.claims, one.frees)
+        alone = [one for one in appends if one.claims or one.frees]
+        found = {id(one): self._alone(one) for one in alone}
+        rest = [one for one in appends if id(one) not in found]
+        if rest:
+            with self._database.writing() as connection:
+                for one in sorted(rest, key=lambda each: each.partition):
+                    found[id(one)] = _append(connection, one)
+        return [found[id(one)] for one in appends]
+
+    def _alone(self, one: Append) -> Head | StaleError:
+        try:
+            return self.append(
+                one.partition,
+                one.notes,
+                after=one.after,
+                token=one.token,
+                claims=one.claims,
+                frees=one.frees,
+            )
+        except StaleError as error:
+            return error
 
     def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """The entries of a partition behind a number, in order, up to its present end."""
@@ -192,6 +224,17 @@ class SqlStore:
     def close(self) -> None:
         """Let go of the database."""
         self._database.close()
+
+
+def _append(connection: sa.Connection, one: Append) -> Head | StaleError:
+    """One append of several; whether it is refused is known before anything is written."""
+    try:
+        found = lock(connection, one.partition)
+        rules.check_after(one.partition, found.head, one.after)
+        rules.check_token(one.partition, found.lease, one.token)
+    except StaleError as error:
+        return error
+    return _write(connection, found, one.notes)
 
 
 def _write(connection: sa.Connection, found: Partition, notes: Sequence[Note]) -> Head:

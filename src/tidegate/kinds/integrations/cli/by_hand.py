@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tidegate.cli.live import opened, signed
-from tidegate.cli.tending import brake_book, gatherer
+from tidegate.cli.worker_options import brake_book, gatherer
 from tidegate.explain.sentence import sentence
 from tidegate.gates.ask import Ask, Purpose, shut_now
 from tidegate.gates.brakes import LISTS, Brakes, Coverages

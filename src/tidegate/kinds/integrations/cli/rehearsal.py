@@ -13,9 +13,9 @@ import click
 import msgspec
 
 from tidegate import wiring
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.round import Round
+from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Settings, Worker
 from tidegate.kinds.integrations.app.estate_source import estate_in
 from tidegate.kinds.integrations.app.fleet import IntegrationsFleet
@@ -33,6 +33,7 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER, pod_of
 from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.run import Step
 from tidegate.kinds.rollouts.simulated.story import on_the_way_back, states_of
 from tidegate.kinds.rollouts.wire.scenario_doc import (
@@ -169,13 +170,14 @@ class _Rehearsal:
             holder="rehearsal", act=("*",), resync_s=LOOK_S, discover_s=600, listen_s=60
         )
         store = wiring.open_store("memory:")
-        actor = Actor(Limits(), Breaker())
-        return Worker(store, fleet, self._clock, actor, settings, self._hear)
+        executor = Executor(Limits(), Breaker())
+        kinds = (RolloutKind(fleet),)
+        return Worker(store, kinds, self._clock, executor, settings, self._hear)
 
     def _hear(self, _: str, outcome: object) -> None:
         if isinstance(outcome, Exception):
             click.echo(f"warning: {outcome}", err=True)
-        if not isinstance(outcome, Round) or outcome.plan is None or outcome.world is None:
+        if not isinstance(outcome, RoundResult) or outcome.plan is None or outcome.world is None:
             return
         step = Step(self._clock.now(), outcome.world, outcome.plan, (), {})
         before = self._steps[-1] if self._steps else None

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tidegate import wiring
-from tidegate.cli.documents import read_document
+from tidegate.documents.files import read_document
 from tidegate.kinds.integrations.app.digests import Digests
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site
 from tidegate.kubernetes.port import Cluster

@@ -32,9 +32,9 @@ def fleet(
     FILES are scenarios. The address is printed on stdout. What the clusters were told is
     remembered whatever happens to the workers; GET /carried lists it.
     """
-    from tidegate.cli.tending import read_scenario_file
     from tidegate.kinds.rollouts.simulated.fleet_server import FleetServer
     from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
+    from tidegate.kinds.rollouts.start import read_scenario_file
     from tidegate.model.time import SECOND, parse_duration
     from tidegate.wiring import clock
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from tidegate.cli.documents import files_beside, located, read_document
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option
 from tidegate.cli.shape import Worded
+from tidegate.documents.files import files_beside, located, read_document
 from tidegate.kinds.rollouts.core.explain.tree import find_target, target_tree
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.simulated.grid import draw

@@ -74,6 +74,10 @@ class SimulatedFleet:
         """Somebody declares another revision."""
         self._revisions[partition] = revision
 
+    def is_moving(self, partition: str) -> bool:
+        """Whether a change is under way that ends by itself."""
+        return self.fleets[partition].next_end() is not None
+
     async def partitions(self) -> list[str]:
         """The rollouts there are."""
         self._fault("partitions")

@@ -8,13 +8,12 @@ from typing import Any
 
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import first_shut
-from tidegate.journal.facts import Acted, Mode, Outcome
+from tidegate.journal.facts import Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.table import headline
 from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Change, ChangeKind, Event
-from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 from tidegate.telemetry.log import Record
 from tidegate.telemetry.verdict_keys import why_not
@@ -26,7 +25,6 @@ _EVENTS = {
     Event.SUPERSEDED: "a newer revision takes its place",
     Event.COMPLETED: "everybody has it",
 }
-_LEVELS = {Outcome.DONE: "info", Outcome.DROPPED: "info", Outcome.FAILED: "warning"}
 
 
 def decision_records(
@@ -53,14 +51,6 @@ def decision_records(
             yield "info", _does(decided.mode, change), keys | {"action": change.kind.value}
         elif held is not None:
             yield "info", sentence(held), keys | why_not(held)
-
-
-def acted_record(rollout: str, at: Instant, fact: Acted) -> Record:
-    """What came of one action."""
-    detail = f": {fact.detail}" if fact.detail else ""
-    keys: dict[str, Any] = {"rollout": rollout, "target": fact.target, "what": "acted", "at": at}
-    keys |= {"outcome": fact.outcome.value, "key": fact.key}
-    return _LEVELS[fact.outcome], f"{fact.outcome.value}{detail}", keys
 
 
 def _does(mode: Mode, change: Change) -> str:

@@ -5,29 +5,27 @@ story hears of every round.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from tidegate import wiring
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.brake_source import Written
 from tidegate.engine.breaker import Breaker
+from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.partition import PartitionState
 from tidegate.engine.worker import Report, Settings, Worker
-from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
-from tidegate.kinds.upgrades.app.acting import Hands
-from tidegate.kinds.upgrades.app.ledgers import upgrade_desk
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
 from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
 from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
-from tidegate.kinds.upgrades.app.rounds import Upgrades
-from tidegate.kinds.upgrades.app.sight import Channel, Pace, Sight, Watched
+from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, SurveyReport, Surveys
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
 from tidegate.kinds.upgrades.core.world import HealthCheck, World
 from tidegate.kinds.upgrades.health_port import Alerts
+from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.kinds.upgrades.ocm.simulated import world_doc as cluster_manager_doc
 from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
@@ -35,6 +33,7 @@ from tidegate.kinds.upgrades.ocm.simulated.founding import found
 from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
 from tidegate.kinds.upgrades.ocm.simulated.state import State
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
+from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
 from tidegate.store.port import Store
@@ -46,15 +45,6 @@ LOOK = Duration(3600 * SECOND)
 REST_S = 30.0
 # A worker has its lease for so many looks, and renews it with each.
 LEASE_LOOKS = 3
-
-
-class NoRollouts(SimulatedFleet):
-    """A fleet nobody has to poll."""
-
-    async def changes(self) -> AsyncIterator[str]:
-        """Nothing, ever."""
-        await asyncio.Event().wait()
-        yield ""
 
 
 class _Standing:
@@ -110,7 +100,7 @@ class Rehearsal:
         self._look_s = look / SECOND
         self.hear = hear
         # Who hears of looks; None: nobody does.
-        self.watch: Callable[[Watched], None] | None = None
+        self.watch: Callable[[SurveyReport], None] | None = None
         self._alerts = _alerts(world)
         # Who is asked for alerts; None: nobody can be.
         self.ask: AskAlerts | None = self._ask_alerts
@@ -134,20 +124,20 @@ class Rehearsal:
         """One more worker; it sees the journal and the clusters through these, if any are given."""
         given = store if store is not None else self.store
         channels = tuple(
-            Channel(name, manager or self.way(name), mine)
+            SurveyChannel(name, manager or self.way(name), mine)
             for name in self.states
             if (mine := tuple(each for each in self.served if each.environment == name))
         )
         asked = alerts or self.ask
-        pace = Pace(every_s=self._look_s, rest_s=min(REST_S, self._look_s))
-        sight = Sight(channels, self, pace, dict.fromkeys(self.states, asked) if asked else {})
+        pace = SurveyPace(every_s=self._look_s, rest_s=min(REST_S, self._look_s))
+        surveys = Surveys(channels, self, pace, dict.fromkeys(self.states, asked) if asked else {})
         if self.watch is not None:
-            sight.heard = self.watch
+            surveys.on_survey = self.watch
         return Worker(
             given,
-            NoRollouts(self),
+            (UpgradeKind(surveys),),
             self,
-            Actor(Limits(), Breaker()),
+            Executor(Limits(), Breaker()),
             Settings(
                 holder=holder,
                 act=act,
@@ -158,7 +148,6 @@ class Rehearsal:
             ),
             self.hear,
             BrakeBook(given, self._sources),
-            kinds=(Upgrades(sight, Hands()),),
         )
 
     async def _ask_alerts(self, org: str) -> Alerts:
@@ -191,7 +180,7 @@ class Rehearsal:
 
     def known(self, partition: str) -> UpgradeState:
         """What the journal knows of an organisation."""
-        return upgrade_desk(self.store, partition, BrakeBook(self.store)).state
+        return PartitionState(self.store, partition, UpgradeRules()).state
 
     def fleet(self) -> FleetReading:
         """Every organisation that is served, read now without faults, with its journal."""

@@ -99,7 +99,7 @@ def ocm(
 
 def read_world_file(file: str) -> "World":
     """The world in a file; UserError says where it is wrong."""
-    from tidegate.cli.documents import located, read_document
+    from tidegate.documents.files import located, read_document
     from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
     from tidegate.model.errors import UserError
 

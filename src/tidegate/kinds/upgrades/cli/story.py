@@ -10,13 +10,13 @@ import click
 import msgspec
 
 from tidegate.cli.output import say, terminal_width
-from tidegate.engine.kind import Ended
-from tidegate.engine.worker import Led
+from tidegate.engine.round import RoundResult
+from tidegate.engine.vitals import Led
 from tidegate.explain.names import ranged
 from tidegate.kinds.upgrades.app.clusters import ClusterList, ClusterRow
-from tidegate.kinds.upgrades.app.rounds import UpgradeRound
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.cli.text.clusters import cluster_table, organisation_words
+from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.ocm.simulated.happenings import What
 from tidegate.kinds.upgrades.ocm.simulated.lives import live
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
@@ -43,7 +43,7 @@ _MARKS = {
 _ORDER = "✓▶…✗"
 
 
-Outcome = Ended | Led | Exception | None
+Outcome = RoundResult | Led | Exception | None
 
 
 class Ear:
@@ -58,9 +58,10 @@ class Ear:
         found = list(_happened(rehearsal, now))
         if isinstance(outcome, Exception):
             found.append(Event(at=now, event=SILENT, text=str(outcome)))
-        elif isinstance(outcome, UpgradeRound) and outcome.plan is not None:
-            agreeing = () if outcome.agreeing is None else (outcome.agreeing,)
-            found += self._watch.news(now, (outcome.plan, *agreeing))
+        elif isinstance(outcome, RoundResult) and isinstance(outcome.plan, OrganisationPlan):
+            made = outcome.plan
+            if outcome.is_new:
+                found += self._watch.news(now, (made.plan, made.agreeing))
         return found
 
 

@@ -97,7 +97,7 @@ def _namespaces(folder: Path) -> dict[str, set[str]]:
 
 def read_behaviour_file(file: str | None) -> "Behaviour | None":
     """What images do, as a file says it; None: no file says anything."""
-    from tidegate.cli.documents import located, read_document
+    from tidegate.documents.files import located, read_document
     from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
     from tidegate.model.errors import UserError
 

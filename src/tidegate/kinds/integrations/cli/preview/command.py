@@ -53,7 +53,7 @@ def preview(
 
 def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Preview":
     from tidegate.cli.moment import point
-    from tidegate.cli.tending import brake_book
+    from tidegate.cli.worker_options import brake_book
     from tidegate.kinds.integrations.cli.by_hand import any_store
     from tidegate.kinds.integrations.cli.preview.prospect import preview_of
     from tidegate.kinds.integrations.cli.preview.schedule import Scheduler

@@ -10,11 +10,12 @@ import msgspec
 
 from tidegate.cli.pace import usual_pace
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.desk import Desk
+from tidegate.engine.partition import PartitionState
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.integrations.core.waves.outset import Move, outset_of
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.rules import RolloutRules, effective
 from tidegate.kinds.rollouts.simulated.forecast import Collision, Expected, forecast, likeness
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
@@ -88,7 +89,8 @@ class Scheduler:
         known = self._journal(partition)
         state = outset_of(move, known, complete=complete)
         assert state is not None, "only what has rules is scheduled"
-        brakes = self._book.brakes_of(partition, state, self._at)
+        rules, every = RolloutRules(), self._book.read(self._at)
+        brakes = effective(self._book.binding(partition, rules.under_way(state), every))
         health = brakes.health if brakes is not None else ()
         state.brakes = _without_health(brakes)
         usual, word = usual_pace(self._store, partition, self._apply_time)
@@ -105,7 +107,7 @@ class Scheduler:
     def _journal(self, partition: str) -> RolloutState | None:
         if partition not in self._known:
             return None
-        return Desk(self._store, partition, self._book).state
+        return PartitionState(self._store, partition, RolloutRules()).state
 
 
 def _without_health(brakes: Brakes | None) -> Brakes | None:

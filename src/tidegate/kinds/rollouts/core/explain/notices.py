@@ -18,9 +18,7 @@ fails again by itself is told once.
 
 from collections.abc import Iterator, Mapping
 
-import msgspec
-
-from tidegate.explain.notice import Happening, Notice
+from tidegate.explain.notice import Due, Happening, Notice
 from tidegate.explain.sentence import opens, sentence
 from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.core.course import Mode as Rules
@@ -33,13 +31,6 @@ from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import State, Status
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
-
-
-class Due(msgspec.Struct, frozen=True):
-    """What is to be told now, and what was told that may be told again."""
-
-    notices: tuple[Notice, ...] = ()
-    retired: tuple[str, ...] = ()
 
 
 def due(

@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 from tidegate.gates.ask import Purpose
 from tidegate.journal.facts import Bound, Mode
+from tidegate.journal.keys import task_key
 from tidegate.kinds.rollouts.core.braking import PURPOSES
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Stand, Task
@@ -22,7 +23,7 @@ from tidegate.model.verdict import Verdict
 Verdicts = tuple[tuple[str, str, str, Instant | None], ...]
 
 
-def minutes(
+def record_plan(
     partition: str,
     seq: int,
     state: RolloutState,
@@ -62,15 +63,11 @@ def bound(state: RolloutState, world: RolloutWorld) -> Bound | None:
 
 def _task(partition: str, seq: int, plan: RolloutPlan, action: Action) -> Task:
     purpose = _PURPOSES.get(action.change.kind, PURPOSES[plan.course.mode])
-    return Task(f"{partition}#{seq}/{action.target}", action.target, action.change, purpose)
+    key = task_key(partition, str(seq), action.target)
+    return Task(key, action.target, action.change, purpose)
 
 
 _PURPOSES = {ChangeKind.RETURN: Purpose.RETURN, ChangeKind.REMOVE: Purpose.REMOVE}
-
-
-def target_of(partition: str, key: str) -> str:
-    """Whom a task is for: the end of its key."""
-    return key[len(partition) + 1 :].partition("/")[2]
 
 
 def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[Stand]:

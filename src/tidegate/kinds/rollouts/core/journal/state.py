@@ -16,6 +16,7 @@ from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.gates.pin import Pin
 from tidegate.gates.scope import Scope
+from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, Outcome, Told, Verb
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand, Task
@@ -112,28 +113,9 @@ def is_void(state: RolloutState, report: Target) -> bool:
 
 def _asked(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
     if fact.gates:
-        _answered(state, at, actor, fact)
+        state.responses = answered(state.responses, at, actor, fact)
     if fact.groups or not fact.gates:
         state.rollout = _ASKED[fact.verb](state.rollout, fact)
-
-
-def _answered(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
-    """Somebody spoke at approval gates; taking one's word back is saying nothing any more."""
-    for gate in fact.gates:
-        others = tuple(
-            each
-            for each in state.responses.get(gate, ())
-            if (each.who, each.revision) != (actor, fact.version)
-        )
-        mine = Response(
-            who=actor,
-            at=at,
-            revision=fact.version or "",
-            why=fact.reason,
-            rejects=fact.verb is Verb.REJECT,
-            expires_at=fact.expires_at,
-        )
-        state.responses[gate] = others if fact.verb is Verb.REVOKE else (*others, mine)
 
 
 def _bound(state: RolloutState, _: Instant, fact: Bound) -> None:

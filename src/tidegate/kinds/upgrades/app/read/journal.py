@@ -5,16 +5,20 @@ from collections.abc import Sequence
 import msgspec
 
 from tidegate.engine.brake_book import BrakeBook
-from tidegate.kinds.upgrades.app.ledgers import Ledgers, upgrade_desk
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
 from tidegate.kinds.upgrades.app.read.world import (
     FleetReading,
     WorldReading,
     unknown_organisation,
 )
+from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.journal.made import other_keys
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, ledgers_of, past_of, world_of
 from tidegate.kinds.upgrades.core.rules.soak import Ledger
 from tidegate.kinds.upgrades.core.service import PARTITION, Environment, Registration, Service
 from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import Instant, format_age, format_second
 from tidegate.store.port import Store
 
@@ -27,7 +31,8 @@ class UpgradeJournal:
     def __init__(self, store: Store, book: BrakeBook) -> None:
         self._store = store
         self._book = book
-        self._ledgers = Ledgers(store, book)
+        self._rules = UpgradeRules()
+        self._others = OtherStates(store).of(self._rules)
 
     def partitions(self) -> list[str]:
         """Every organisation that has a journal."""
@@ -35,7 +40,7 @@ class UpgradeJournal:
 
     def state(self, partition: str) -> UpgradeState:
         """The recorded state of an organisation."""
-        return upgrade_desk(self._store, partition, self._book).state
+        return PartitionState(self._store, partition, self._rules).state
 
     def soak(self, key: str) -> dict[str, Ledger]:
         """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
@@ -44,23 +49,34 @@ class UpgradeJournal:
     def world(self, partition: str, now: Instant) -> World | None:
         """An organisation as of its last recorded survey; None: there is none."""
         state = self.state(partition)
-        brakes = self._book.seen_for(partition, state.brakes, now)
-        ledgers, kept = self._ledgers.of(state), self._ledgers.kept(state)
+        brakes = self._book.seen(partition, self._rules.under_way(state), now)
+        ledgers, kept = self._ledgers(state), self._kept(state)
         return world_of(state, now, ledgers=ledgers, brakes=brakes, kept=kept)
 
     def completed(self, partition: str, world: World) -> World:
         """A world that was read just now, with all that only the journal knows."""
         state = self.state(partition)
         others = msgspec.structs.replace(state, others=tuple(world.orgs[1:]))
-        ledgers, kept = self._ledgers.of(others), self._ledgers.kept(others)
+        ledgers, kept = self._ledgers(others), self._kept(others)
         if state.surveyed_at is not None or state.ledger.days:
             key = partition.removeprefix(PREFIX)
             ledgers |= ledgers_of(key, state)
             kept[key] = past_of(state)
-        brakes = self._book.seen_for(partition, state.brakes, world.now)
+        brakes = self._book.seen(partition, self._rules.under_way(state), world.now)
         return msgspec.structs.replace(
             world, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
         )
+
+    def _states(self, state: UpgradeState) -> dict[str, UpgradeState]:
+        """The recorded states of the organisations that one inherits from, by `env/org`."""
+        return {key: self._others(f"{PREFIX}{key}") for key in other_keys(state)}
+
+    def _ledgers(self, state: UpgradeState) -> dict[str, Ledger]:
+        several = [ledgers_of(key, each) for key, each in self._states(state).items()]
+        return {name: ledger for some in several for name, ledger in some.items()}
+
+    def _kept(self, state: UpgradeState) -> dict[str, History]:
+        return {key: past_of(each) for key, each in self._states(state).items()}
 
 
 def read_recorded(

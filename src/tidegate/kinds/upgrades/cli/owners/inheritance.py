@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.documents import read_as
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.documents.files import read_as
 from tidegate.kinds.upgrades.app.owners.inheritance import (
     add_inheritance,
     read_inheritance_of,

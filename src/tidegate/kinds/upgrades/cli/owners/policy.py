@@ -185,7 +185,7 @@ def _items(label: str, texts: Iterable[str]) -> list[str]:
 
 
 def _from_file(file: str) -> list[WantedPolicy]:
-    from tidegate.cli.documents import read_as
+    from tidegate.documents.files import read_as
     from tidegate.kinds.upgrades.wire.labels_doc import read_policies
 
     found, document = read_as(file, read_policies)

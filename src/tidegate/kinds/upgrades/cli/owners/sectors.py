@@ -116,7 +116,7 @@ def set_(
 
 
 def _from_file(file: str) -> tuple[SectorWish, ...]:
-    from tidegate.cli.documents import read_as
+    from tidegate.documents.files import read_as
     from tidegate.kinds.upgrades.wire.labels_doc import read_sectors
 
     return read_as(file, read_sectors)[0]

@@ -4,9 +4,9 @@ import asyncio
 
 import click
 
-from tidegate.cli.documents import read_as
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.documents.files import read_as
 from tidegate.kinds.upgrades.app.owners.version_blocks import (
     list_version_blocks,
     set_version_blocks,

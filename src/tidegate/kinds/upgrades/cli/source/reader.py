@@ -15,7 +15,7 @@ from tidegate import wiring
 from tidegate.cli.live import opened
 from tidegate.cli.moment import point
 from tidegate.cli.progress import Progress, Waiting
-from tidegate.cli.tending import brake_book
+from tidegate.cli.worker_options import brake_book
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal, read_recorded
 from tidegate.kinds.upgrades.app.read.soak import ReadMoment
 from tidegate.kinds.upgrades.app.read.world import FleetReading
@@ -49,7 +49,7 @@ _URLS = ("http://", "https://")
 def read_fleet(query: WorldQuery) -> FleetReading:
     """Read the world now, from the source that a query names."""
     if query.world:
-        from tidegate.cli.documents import read_document
+        from tidegate.documents.files import read_document
 
         return read_document_world(read_document(query.world), query)
     if not query.alone and (query.recorded or not query.settings.upgrades):
@@ -68,7 +68,7 @@ def has_source(query: WorldQuery) -> bool:
 
 def read_document_world(document: "Document", query: WorldQuery) -> FleetReading:
     """The world in a document; problems with their line."""
-    from tidegate.cli.documents import located
+    from tidegate.documents.files import located
     from tidegate.kinds.upgrades.app.read.document import read_world_document
 
     moment = partial(_moment, query.at)

@@ -114,6 +114,8 @@ class Planned(
     digest: str = ""
     # What the existing service keeps, where its rules decide.
     kept: HistoryNews | None = None
+    # Organisations it inherits from that were not observed yet: it waits for them.
+    unseen: tuple[str, ...] = ()
 
     def line(self) -> str:
         """What is asked for, and for how many clusters the reason to wait is new."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from tidegate.journal.fact import Mode
+from tidegate.journal.keys import task_key
 from tidegate.kinds.upgrades.core.journal.facts import HistoryNews, Job, Planned, Standpoint
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -20,7 +21,7 @@ from tidegate.model.verdict import Verdict
 Shut = tuple[str, ...]
 
 
-def minutes(
+def record_plans(
     partition: str,
     seq: int,
     state: UpgradeState,
@@ -28,6 +29,7 @@ def minutes(
     now: Instant,
     mode: Mode,
     kept: HistoryNews | None = None,
+    unseen: tuple[str, ...] = (),
 ) -> Planned:
     """What is written down of plans made together, as entry number `seq` of their partition."""
     stands = standpoints(plans)
@@ -41,6 +43,7 @@ def minutes(
         recheck_at=opens_at(plans, now),
         digest=digest(stands, jobs),
         kept=kept,
+        unseen=unseen,
     )
 
 
@@ -66,7 +69,8 @@ def _jobs(partition: str, seq: int, which: int, plan: UpgradePlan) -> Iterable[J
         step = action.change
         if isinstance(step, Step):
             name = names[action.target]
-            yield Job(f"{partition}#{seq}.{which}.{at}/{name}", action.target, name, step)
+            key = task_key(partition, f"{seq}.{which}.{at}", name)
+            yield Job(key, action.target, name, step)
 
 
 def standpoints(plans: Iterable[UpgradePlan]) -> list[Standpoint]:

@@ -14,6 +14,11 @@ from tidegate.journal.facts import Folded
 from tidegate.journal.replay import Difference, Replayed
 from tidegate.kinds.upgrades.core.history import History
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned, Standpoint, Surveyed
+from tidegate.kinds.upgrades.core.journal.made import (
+    OrganisationWorld,
+    organisation_plan,
+    waiting_for,
+)
 from tidegate.kinds.upgrades.core.journal.record import digest, standpoints
 from tidegate.kinds.upgrades.core.journal.state import (
     UpgradeState,
@@ -54,7 +59,7 @@ def replay(entries: Iterable[Entry], others: Others) -> Iterator[Replayed]:
     for entry in known(entries):
         fact = entry.fact()
         if isinstance(fact, Planned):
-            plans = _again(state, others, fact.now)
+            plans = _again(state, others, fact)
             if plans is not None:
                 stands = standpoints(plans)
                 same = digest(stands, fact.tasks) == fact.digest
@@ -63,15 +68,14 @@ def replay(entries: Iterable[Entry], others: Others) -> Iterator[Replayed]:
         state = fold(state, entry.at, fact, entry.actor)
 
 
-def _again(state: UpgradeState, others: Others, now: Instant) -> Plans | None:
-    world = _world(state, others, now)
+def _again(state: UpgradeState, others: Others, fact: Planned) -> Plans | None:
+    world = _world(state, others, fact.now)
     if world is None:
         return None
-    ours = (decide(world, now), decide(msgspec.structs.replace(world, approver=True), now))
-    if state.rules is Rules.STRICT:
-        return ours
-    none = msgspec.structs.replace(ours[1], options=[], actions=[])
-    return theirs(world, now, *ours).plan, none
+    world = waiting_for(world, fact.unseen)
+    compat = state.rules is Rules.COMPAT
+    made = organisation_plan(OrganisationWorld(world, compat, state.paused), fact.now)
+    return made.plan, made.agreeing
 
 
 def _world(

@@ -11,9 +11,11 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
+from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes
+from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Bound, Folded, Mode, Outcome, Told
+from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, Outcome, Told, Verb
 from tidegate.kinds.upgrades.core.history import History, Minima
 from tidegate.kinds.upgrades.core.journal.facts import (
     Glimpse,
@@ -77,12 +79,19 @@ class UpgradeState(msgspec.Struct):
     surveyed_at: Instant | None = None
     planned_at: Instant | None = None
     recheck_at: Instant | None = None
+    # Whether a person paused the organisation: nothing new starts.
+    paused: bool = False
+    # What people answered at approval gates, by gate.
+    responses: dict[str, tuple[Response, ...]] = {}
 
 
-def fold(state: UpgradeState, at: Instant, fact: Fact, _actor: str) -> UpgradeState:
+def fold(state: UpgradeState, at: Instant, fact: Fact, actor: str) -> UpgradeState:
     """Take one fact into account; facts that are not about upgrades change nothing."""
     if isinstance(fact, Folded):
         return decode(fact.state)
+    if isinstance(fact, Asked):
+        _person_asked(state, at, fact, actor)
+        return state
     step = _STEPS.get(type(fact))
     if step is not None:
         step(state, at, fact)
@@ -222,8 +231,23 @@ def _without(upgrades: tuple[Upgrade, ...], ident: str) -> tuple[Upgrade, ...]:
     return tuple(each for each in upgrades if each.id != ident)
 
 
+def _person_asked(state: UpgradeState, at: Instant, fact: Asked, actor: str) -> None:
+    """Pause, resume, retry, and answers at approval gates."""
+    if fact.gates:
+        state.responses = answered(state.responses, at, actor, fact)
+    if fact.verb in (Verb.PAUSE, Verb.RESUME):
+        state.paused = fact.verb is Verb.PAUSE
+    elif fact.verb in (Verb.RETRY, Verb.RETRY_FAILED):
+        state.refused = {}
+
+
 def _told(state: UpgradeState, at: Instant, fact: Told) -> None:
-    state.told = {key: when for key, when in state.told.items() if at - when < TOLD_KEPT}
+    """Entries of service logs are repeated after a while; notices are not until retired."""
+    state.told = {
+        key: when
+        for key, when in state.told.items()
+        if key not in fact.retired and ("/" in key or at - when < TOLD_KEPT)
+    }
     state.told |= dict.fromkeys(fact.keys, at)
 
 

@@ -1,28 +1,28 @@
-"""Work on the journal, done for many at once: one transaction, one sync, one answer each.
+"""One piece of work for many callers: one transaction, one sync, one answer each.
 
-Whoever asks while the work is under way is served together with all others who came meanwhile, as
-soon as it is done. So an answer is never older than its question, and a wave of a hundred targets
-takes a handful of transactions instead of hundreds.
+Items that arrive while the work is under way are served together as soon as it is done. So an
+answer is never older than its question, and a wave of a hundred targets takes a handful of
+transactions instead of hundreds.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Together(Generic[T, R]):
-    """One piece of work in a thread, for everybody who waits for it."""
+class Batcher(Generic[T, R]):
+    """Collects items and does the work for all of them at once; an answer may be an exception."""
 
-    def __init__(self, work: Callable[[list[T]], Sequence[R]]) -> None:
+    def __init__(self, work: Callable[[list[T]], Awaitable[Sequence[R | BaseException]]]) -> None:
         self._work = work
         self._waiting: list[tuple[T, asyncio.Future[R]]] = []
         self._busy: asyncio.Task[None] | None = None
 
     async def __call__(self, item: T) -> R:
-        """What came of the work for one item; raises what the work raised."""
+        """The answer for one item; raises what the work raised."""
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
         if self._busy is None:
@@ -32,7 +32,7 @@ class Together(Generic[T, R]):
     async def _run(self) -> None:
         try:
             while self._waiting:
-                # Who has given up meanwhile is not served any more.
+                # Callers that have given up are not served any more.
                 some = [each for each in self._waiting if not each[1].done()]
                 self._waiting = []
                 if some:
@@ -42,7 +42,7 @@ class Together(Generic[T, R]):
 
     async def _serve(self, some: list[tuple[T, asyncio.Future[R]]]) -> None:
         try:
-            answers = await asyncio.to_thread(self._work, [item for item, _ in some])
+            answers = await self._work([item for item, _ in some])
         except BaseException as error:
             for _, answer in some:
                 if not answer.done():
@@ -51,5 +51,9 @@ class Together(Generic[T, R]):
                 raise
             return
         for (_, answer), found in zip(some, answers, strict=True):
-            if not answer.done():
+            if answer.done():
+                continue
+            if isinstance(found, BaseException):
+                answer.set_exception(found)
+            else:
                 answer.set_result(found)

@@ -1,11 +1,11 @@
-"""What of a look at an organisation is news: only that is written down."""
+"""The facts in which a survey differs from what is known: only these are recorded."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.sight import Look
+from tidegate.kinds.upgrades.app.surveys import OrganisationReading
 from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.journal.facts import Glimpse, Surveyed
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, perhaps_asked
@@ -17,7 +17,9 @@ from tidegate.kinds.upgrades.core.world import Cluster, World
 from tidegate.model.time import Instant, format_instant
 
 
-def notice(state: UpgradeState, look: Look, registration: Registration, now: Instant) -> Surveyed:
+def news_of(
+    state: UpgradeState, look: OrganisationReading, registration: Registration, now: Instant
+) -> Surveyed:
     """What a look shows that is not known; that nothing is new is a fact too."""
     world = look.world
     org, others = world.orgs[0], world.orgs[1:]

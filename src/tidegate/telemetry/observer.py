@@ -1,23 +1,21 @@
-"""From a worker's reports to lines and numbers: everything `serve` says passes here."""
+"""From a worker's reports to log lines and metrics: all that `serve` reports passes here."""
 
 import asyncio
 import contextlib
 from collections.abc import Callable
 
-from tidegate.engine.kind import Ended
-from tidegate.engine.round import Round
-from tidegate.engine.telling import Teller
-from tidegate.engine.worker import Led, Vitals
+from tidegate.engine.notify import NoticeQueue
+from tidegate.engine.round import RoundResult
+from tidegate.engine.vitals import Led, Vitals
 from tidegate.explain.notice import Notice
 from tidegate.gates.scope import kind_word
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Told
-from tidegate.kinds.rollouts.telemetry.decisions import acted_record, decision_records
-from tidegate.kinds.upgrades.app.rounds import UpgradeRound
-from tidegate.kinds.upgrades.cli.observing import UpgradeEars
+from tidegate.journal.facts import Acted
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND
+from tidegate.telemetry.acted import acted_record
+from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.log import Log, Record
 from tidegate.telemetry.metrics import Gauges, Metrics
 
@@ -38,9 +36,20 @@ _WORDLESS = {"timeout": "it took too long, and is looked at again; --round-time 
 
 
 class Observer:
-    """Hears what happens, logs it and counts it."""
+    """Logs and counts what a worker reports.
 
-    def __init__(self, log: Log, clock: Clock, version: str, vitals: Callable[[], Vitals]) -> None:
+    `telemetry` is that of the kind of a partition.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        clock: Clock,
+        version: str,
+        vitals: Callable[[], Vitals],
+        telemetry: Callable[[str], KindTelemetry],
+        more: Callable[[], bytes] = lambda: b"",
+    ) -> None:
         self._log = log
         self._clock = clock
         self._vitals = vitals
@@ -48,20 +57,16 @@ class Observer:
         self._beat_at = self._loop.time()
         self._late_s = 0.0
         self.stopping = False
-        self.teller: Teller | None = None
+        self.notices: NoticeQueue | None = None
+        self._telemetry = telemetry
         self._acts: dict[str, list[Record]] = {}
-        self.metrics = Metrics(version, self._gauges)
-        self.upgrades = UpgradeEars(self.metrics, log)
+        self.metrics = Metrics(version, self._gauges, more)
 
-    def report(self, partition: str, outcome: Ended | Led | Exception) -> None:
+    def report(self, partition: str, outcome: RoundResult | Led | Exception) -> None:
         """Something happened to a partition."""
         acts = self._acts.pop(partition, [])
-        if isinstance(outcome, Round):
+        if isinstance(outcome, RoundResult):
             self._round(partition, outcome)
-        elif isinstance(outcome, UpgradeRound):
-            at_s = self._clock.now() / SECOND
-            self.metrics.round_ended(partition, None, None, outcome.took_s, at_s)
-            self.upgrades.ended(partition, outcome)
         elif isinstance(outcome, Led):
             self._led(partition, outcome.leads)
         elif isinstance(outcome, Exception):
@@ -70,19 +75,18 @@ class Observer:
             self._log.later(lambda: acts)
 
     def written(self, partition: str, fact: Fact) -> None:
-        """A fact was written to the journal; told from any thread.
+        """A fact was written to the journal; called from any thread.
 
-        What came of an action is said after its decision, so it waits for the round to end.
+        The outcome of an action is logged after its decision, so it waits for the round to end.
         """
         if isinstance(fact, Acted):
             self.metrics.add("tidegate_actions_total", kind_word(partition), fact.outcome.value)
             record = acted_record(partition, self._clock.now(), fact)
             self._acts.setdefault(partition, []).append(record)
-        elif isinstance(fact, Told):
-            self.upgrades.told(partition, len(fact.keys))
+        self._telemetry(partition).written(partition, fact)
 
-    def heard(self, notice: Notice, outcome: str, why: str) -> None:
-        """Something became of a notice to people."""
+    def on_notice(self, notice: Notice, outcome: str, why: str) -> None:
+        """A notice was sent, dropped, or could not be sent."""
         event = notice.happening.value
         self.metrics.add("tidegate_notices_total", event, outcome)
         level, detail = ("info", "") if outcome == "sent" else ("warning", f": {why}")
@@ -91,7 +95,7 @@ class Observer:
         self._log.say(level, msg, rollout=notice.rollout, what="notice", **keys)
 
     async def beat(self) -> None:
-        """Notice when the loop does not turn: something in it takes too long."""
+        """Notice when the event loop is late: something in it takes too long."""
         with contextlib.suppress(asyncio.CancelledError):
             while True:
                 await asyncio.sleep(BEAT_S)
@@ -100,7 +104,7 @@ class Observer:
                 self._beat_at = now
 
     def ill(self) -> list[str]:
-        """Why the process is better started anew; nothing if it is well."""
+        """Why the process is better restarted; nothing if it is well."""
         late_s = self._loop.time() - self._beat_at - BEAT_S
         late = f"the event loop is {late_s:.0f} s late"
         return [late] if max(late_s, self._late_s) > BEAT_LATE_S else []
@@ -115,32 +119,33 @@ class Observer:
             silent_s = self._loop.time() - vitals.journal_at
             found.append(f"the journal has not answered for {silent_s:.0f} s")
         if not vitals.discovered:
-            found.append("rollouts were not looked for yet")
+            found.append("partitions were not discovered yet")
         return found
 
-    def _round(self, partition: str, done: Round) -> None:
+    def _round(self, partition: str, done: RoundResult) -> None:
         at_s = self._clock.now() / SECOND
-        self.metrics.round_ended(partition, done.world, done.plan, done.took_s, at_s)
-        decided, world, plan = done.decided, done.world, done.plan
-        if decided is None or world is None or plan is None:
-            return
-        if decided.changed or decided.events:
-            self._log.later(lambda: decision_records(partition, decided, world, plan))
+        is_new = done.is_new and done.plan is not None
+        self.metrics.round_ended(partition, done.count if is_new else None, done.took_s, at_s)
+        if is_new:
+            telemetry = self._telemetry(partition)
+            telemetry.round_ended(done)
+            self._log.later(lambda: telemetry.records(done))
 
     def _led(self, partition: str, leads: bool) -> None:
         if not leads:
             self.metrics.forget(partition)
-            self.upgrades.left(partition)
+            self._telemetry(partition).on_lease_lost(partition)
         msg = "we lead it" if leads else "we no longer lead it"
         self._log.say("info", msg, rollout=partition, what="leader", leads=leads)
 
     def _error(self, partition: str, error: Exception) -> None:
-        self.upgrades.failed(partition, error)
+        if partition:
+            self._telemetry(partition).failed(partition, error)
         word = next((word for kind, word in _ERRORS if isinstance(error, kind)), "bug")
         self.metrics.add("tidegate_errors_total", kind_word(partition) or "none", word)
         about = {"rollout": partition} if partition else {}
         text = str(error) or _WORDLESS.get(word, type(error).__name__)
-        # That somebody else wrote meanwhile is no failure: it is looked at again.
+        # That another process wrote meanwhile is no failure: the round is run again.
         level = "info" if word == "stale" else "warning"
         self._log.say(level, text, **about, what="error", error=word)
 
@@ -148,11 +153,11 @@ class Observer:
         vitals = self._vitals()
         return Gauges(
             led=vitals.led,
-            tended=vitals.tended,
+            running=vitals.running,
             waiting=vitals.waiting,
             under_way=vitals.under_way,
             behind=vitals.behind,
             loop_lag_s=self._late_s,
             lines_dropped=self._log.dropped,
-            notices_waiting=self.teller.waiting if self.teller is not None else 0,
+            notices_waiting=self.notices.waiting if self.notices is not None else 0,
         )

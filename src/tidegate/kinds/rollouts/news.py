@@ -1,4 +1,4 @@
-"""What of a reading is news: only that is written down."""
+"""The facts in which a reading of a fleet differs from what is known: only these are recorded."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +14,7 @@ from tidegate.model.time import SECOND, Duration, Instant
 LAG_MAX = Duration(30 * SECOND)
 
 
-def notice(state: RolloutState, seen: Observation, now: Instant) -> Iterator[Declared | Observed]:
+def news_of(state: RolloutState, seen: Observation, now: Instant) -> Iterator[Declared | Observed]:
     """The facts in which a reading differs from what is known."""
     declared = _declared(state, seen.declared)
     if declared != state.declared:

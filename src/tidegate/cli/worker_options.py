@@ -1,4 +1,4 @@
-"""What `run` and `serve` share: the flags, the fleet, and a worker made from the settings."""
+"""What `run` and `serve` share: the flags, and the parts of a worker made from the settings."""
 
 import asyncio
 import os
@@ -10,25 +10,22 @@ from typing import Any
 
 import click
 
-from tidegate.cli.documents import located, read_document
 from tidegate.cli.setting_options import settings_options
 from tidegate.engine import worker
-from tidegate.engine.acting import Actor, Limits
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.evidence import Gatherer
-from tidegate.kinds.rollouts.fleet import Fleet
-from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
-from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
-from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem
+from tidegate.engine.execute import Executor, Limits
 from tidegate.model.time import SECOND
 from tidegate.settings.brake_file import BrakeFile
 from tidegate.settings.prometheus_file import read_servers
 from tidegate.settings.settings import Settings
 from tidegate.store.port import Store
-from tidegate.wiring import clock, evidence_source, remote_fleet
+from tidegate.wiring import evidence_source
 
+# Changes of a partition collect for this long before its next round: targets of a wave report
+# within moments of each other.
+SETTLE_S = 0.01
 # How many calls to the journal are under way at once.
 THREADS = 24
 _SHARED = (
@@ -41,8 +38,8 @@ _SHARED = (
 )  # fmt: skip
 
 
-def tending_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The flags of whatever tends rollouts; the command is handed `merged` settings."""
+def worker_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The flags of commands that run rounds; the command gets `merged` settings."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
@@ -53,36 +50,6 @@ def tending_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., 
         return settings_options(*_SHARED, *more)(function)
 
     return decorate
-
-
-def fleet_of(settings: Settings, seed: int) -> Fleet:
-    """The fleet at the address that is set, or of a bundle, or of the scenarios in this process."""
-    if settings.fleet == "bundle":
-        from tidegate.kinds.integrations.cli.shard_fleet import ShardFleet
-
-        return ShardFleet(settings, _warn)
-    if settings.fleet.startswith(("http://", "https://")):
-        return remote_fleet(settings.fleet)
-    if settings.fleet != "scenarios":
-        remedy = "write bundle, scenarios, or http://127.0.0.1:8700"
-        raise UserError((Problem("--fleet", f'"{settings.fleet}" is no address', remedy),))
-    fleet = SimulatedFleet(clock())
-    for file in settings.scenarios:
-        fleet.add(f"simulated/{Path(file).stem}", read_scenario_file(file), seed)
-    return fleet
-
-
-def _warn(problem: Problem) -> None:
-    click.echo(f"warning: {problem.text()}", err=True)
-
-
-def read_scenario_file(file: str) -> Scenario:
-    """The scenario in a file; UserError says where it is wrong."""
-    document = read_document(file)
-    try:
-        return read_scenario(document.data)
-    except UserError as error:
-        raise located(document, error) from None
 
 
 def gatherer(settings: Settings) -> Gatherer:
@@ -107,15 +74,15 @@ def threads() -> None:
     loop.set_default_executor(ThreadPoolExecutor(THREADS, "tidegate"))
 
 
-def actor(settings: Settings, allow_mass_delete: bool) -> Actor:
-    """Whoever carries tasks out, within the limits that are set."""
+def executor(settings: Settings, allow_mass_delete: bool) -> Executor:
+    """Carries tasks out, within the limits that are set."""
     limits = Limits(
         concurrency_max=settings.limits_actions,
         per_s=settings.limits_actions_per_second,
         timeout_s=settings.limits_action_time / SECOND,
         allow_mass_removal=allow_mass_delete,
     )
-    return Actor(limits, Breaker())
+    return Executor(limits, Breaker())
 
 
 def worker_settings(settings: Settings) -> worker.Settings:
@@ -130,4 +97,5 @@ def worker_settings(settings: Settings) -> worker.Settings:
         rounds_max=settings.limits_rounds,
         observe_timeout_s=settings.limits_round_time / SECOND,
         grace_s=settings.grace / SECOND,
+        settle_s=SETTLE_S,
     )

@@ -1,18 +1,18 @@
-"""Telling owners, in the service logs of their clusters: a mistake once a day, in the same words.
+"""Entries in the service logs of clusters, for their owners: a mistake once a day, word for word.
 
-Whether the same was told within a day is asked of OpenShift Cluster Manager itself, so that two
-services that say the same say it once; what we told is remembered besides, so that it is not asked
-in every round.
+OpenShift Cluster Manager is asked whether the same entry was written within a day, so that two
+services write it once; what we wrote is recorded besides, so that it is not asked in every round.
 """
 
 import asyncio
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from tidegate.engine.acting import ACTOR
+from tidegate.engine.execute import ACTOR
+from tidegate.engine.partition import PartitionState
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Told
-from tidegate.kinds.upgrades.app.acting import UpgradeDesk
+from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
 from tidegate.kinds.upgrades.core.rules.plan import Telling
 from tidegate.kinds.upgrades.ocm.documents import LogEntry
@@ -31,16 +31,16 @@ def key_of(telling: Telling) -> str:
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-async def tell(
-    desk: UpgradeDesk,
+async def write_log(
+    part: PartitionState[UpgradeState],
     manager: ManagedClusters,
     clock: Clock,
     lease: Lease,
     tellings: Iterable[Telling],
 ) -> dict[str, str]:
-    """Tell what was not told within a day; why something could not be, by whom it is for."""
+    """Write what was not written within a day; why an entry could not be, by its cluster."""
     now = clock.now()
-    known = desk.state.told
+    known = part.state.told
     due = {
         key: each
         for each in tellings
@@ -48,9 +48,9 @@ async def tell(
     }
     if not due:
         return {}
-    # Nobody else tells while the lease is ours; whoever may follow asks what was told, and not
-    # what somebody is about to tell.
-    await asyncio.to_thread(desk.confirm, lease.token)
+    # No other worker writes while the lease is ours; one that follows asks what was written, and
+    # not what is about to be.
+    await asyncio.to_thread(part.confirm, lease.token)
     left_s = (lease.until - clock.now()) / SECOND
     if left_s <= 0:
         return {}
@@ -58,7 +58,7 @@ async def tell(
     keys = tuple(sorted(key for key, answer in zip(due, answers, strict=True) if answer is None))
     if keys:
         note = Note(clock.now(), ACTOR, Told(keys=keys))
-        await asyncio.to_thread(desk.write, [note], token=lease.token)
+        await asyncio.to_thread(part.write, [note], token=lease.token)
     told = zip(due.values(), answers, strict=True)
     return {f"service log {each.uuid}": answer for each, answer in told if answer}
 
@@ -66,7 +66,7 @@ async def tell(
 async def _one(
     manager: ManagedClusters, telling: Telling, now: Instant, left_s: float
 ) -> str | None:
-    """Tell one owner; why not, if it could not be told; nothing, if somebody else told it."""
+    """Write one entry: why it could not be; None: written; empty: another service wrote it."""
     entry = LogEntry(
         cluster_uuid=telling.uuid,
         service_name=SERVICE,
@@ -79,5 +79,5 @@ async def _one(
             told = await manager.tell(entry, Instant(now - AGAIN))
     except (OutsideError, TimeoutError, OSError) as error:
         return str(error) or "no answer in time"
-    # What somebody else told is asked again next time: their day ends before ours would.
+    # What another service wrote is asked again next time: its day ends before ours would.
     return None if told is not None else ""

@@ -1,10 +1,9 @@
-"""What one plan comes to in numbers: its targets by state, and those that wait by reason."""
+"""A plan in numbers: its targets by state, and those that wait by reason."""
 
 from collections import Counter
 
-import msgspec
-
 from tidegate.explain.table import first_shut
+from tidegate.explain.view import Counts, state_label
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.table import state_word
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -16,23 +15,13 @@ LEAVING = "leaving"
 _HELD = frozenset((State.WAITING, State.JOINED, State.HOLDING))
 
 
-class Counts(msgspec.Struct, frozen=True):
-    """A rollout in numbers."""
-
-    summary: str
-    states: Counter[str]
-    # Of those that wait: by the gate and the reason that say most about it.
-    waits: Counter[tuple[str, str]]
-    starting: int
-
-
 def count(world: RolloutWorld, plan: RolloutPlan) -> Counts:
     """Every target once by its state; every one that waits once by its reason."""
     states: Counter[str] = Counter()
     held: Counter[int] = Counter()
     verdicts = {id(option.verdicts): option.verdicts for option in plan.options}
     for i in range(len(world.targets)):
-        states[label(state_word(world, plan, i))] += 1
+        states[state_label(state_word(world, plan, i))] += 1
         if plan.states[i] in _HELD:
             held[id(plan.options[i].verdicts)] += 1
     if world.departed:
@@ -46,8 +35,3 @@ def count(world: RolloutWorld, plan: RolloutPlan) -> Counts:
         else:
             waits[shut.gate.value, shut.reason.value] += number
     return Counts(plan.summary.value, states, waits, starting)
-
-
-def label(word: str) -> str:
-    """A state as metrics have it: `No answer` is `no_answer`."""
-    return word.lower().replace(" ", "_")

@@ -1,7 +1,7 @@
-"""Who looks at OpenShift Cluster Manager: environments side by side, for all organisations of each.
+"""Surveys of OpenShift Cluster Manager: environments side by side, for all organisations of each.
 
-Looking goes on beside the rounds, so that a slow environment holds up nobody's lease. Only what
-somebody here leads is looked at; a round is called for as soon as there is something new.
+Surveys run beside the rounds, so that a slow environment delays no lease. Only organisations that
+this worker leads are surveyed; a round is called for as soon as there is something new.
 """
 
 import asyncio
@@ -19,13 +19,14 @@ from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 
-# Whoever asks within this time is looked at together.
+# Organisations that are asked for within this time are surveyed together.
 SETTLE_S = 0.2
 
 
-class Look(msgspec.Struct, frozen=True):
+class OrganisationReading(msgspec.Struct, frozen=True):
     """One organisation as it was read, and when."""
 
+    partition: str
     began_at: Instant
     ended_at: Instant
     # Of this organisation alone; the others are those it inherits from.
@@ -33,15 +34,15 @@ class Look(msgspec.Struct, frozen=True):
     took_s: float
 
 
-class Channel(msgspec.Struct, frozen=True):
-    """One way to an OpenShift Cluster Manager, and whom it is used for."""
+class SurveyChannel(msgspec.Struct, frozen=True):
+    """One connection to an OpenShift Cluster Manager, and the organisations it is used for."""
 
     environment: str
     manager: ManagedClusters
     served: tuple[Registration, ...]
 
 
-class Watched(msgspec.Struct, frozen=True):
+class SurveyReport(msgspec.Struct, frozen=True):
     """An environment was read, or could not be: for numbers and logs."""
 
     environment: str
@@ -53,44 +54,44 @@ class Watched(msgspec.Struct, frozen=True):
     error: OutsideError | None = None
 
 
-class Pace(msgspec.Struct, frozen=True):
-    """How often is looked, how long that may take, and how long it waits after a failure."""
+class SurveyPace(msgspec.Struct, frozen=True):
+    """How often to survey, how long it may take, and how long to wait after a failure."""
 
     every_s: float = 600.0
     timeout_s: float = 300.0
     rest_s: float = 30.0
 
 
-class Sight:
+class Surveys:
     """What was last read of every organisation."""
 
     def __init__(
         self,
-        channels: tuple[Channel, ...],
+        channels: tuple[SurveyChannel, ...],
         clock: Clock,
-        pace: Pace | None = None,
+        pace: SurveyPace | None = None,
         alerts: Mapping[str, AskAlerts] | None = None,
     ) -> None:
         self._channels = channels
         self._clock = clock
-        self._pace = pace or Pace()
+        self._pace = pace or SurveyPace()
         # By environment.
         self._alerts = alerts or {}
-        self._looks: dict[str, Look] = {}
+        self._readings: dict[str, OrganisationReading] = {}
         self._errors: dict[str, OutsideError] = {}
-        # Whoever is led here.
+        # Organisations that are led here.
         self._wanted: set[str] = set()
         self._asked = {id(each): asyncio.Event() for each in channels}
         self._news: asyncio.Queue[str] = asyncio.Queue()
-        # Told whenever an environment was read, or could not be.
-        self.heard: Callable[[Watched], None] = lambda _watched: None
+        # Called whenever an environment was read, or could not be.
+        self.on_survey: Callable[[SurveyReport], None] = lambda _report: None
         self.served = {each.partition: each for one in channels for each in one.served}
 
     def manager_of(self, partition: str) -> ManagedClusters:
-        """The way to where an organisation is."""
+        """The OpenShift Cluster Manager of an organisation."""
         return self._channel_of(partition).manager
 
-    def look(self, partition: str) -> Look | None:
+    def reading(self, partition: str) -> OrganisationReading | None:
         """What was last read of an organisation; None: nothing yet, but it is on its way.
 
         OutsideError if it cannot be read.
@@ -100,20 +101,20 @@ class Sight:
             self.ask(partition)
         if (error := self._errors.get(partition)) is not None:
             raise error.with_traceback(None)
-        return self._looks.get(partition)
+        return self._readings.get(partition)
 
     def ask(self, partition: str) -> None:
-        """Look again soon."""
+        """OrganisationReading again soon."""
         self._asked[id(self._channel_of(partition))].set()
 
     def forget(self, partition: str) -> None:
-        """Somebody else leads it."""
+        """Another worker leads it."""
         self._wanted.discard(partition)
-        self._looks.pop(partition, None)
+        self._readings.pop(partition, None)
         self._errors.pop(partition, None)
 
     async def changes(self) -> AsyncIterator[str]:
-        """Organisations that were looked at, as it happens."""
+        """Organisations that were surveyed, as it happens."""
         tasks = [asyncio.create_task(self._watch(each)) for each in self._channels]
         try:
             while True:
@@ -123,31 +124,31 @@ class Sight:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _channel_of(self, partition: str) -> Channel:
+    def _channel_of(self, partition: str) -> SurveyChannel:
         return next(
             one for one in self._channels if any(r.partition == partition for r in one.served)
         )
 
-    async def _watch(self, channel: Channel) -> None:
+    async def _watch(self, channel: SurveyChannel) -> None:
         asked = self._asked[id(channel)]
         pause = self._pace.rest_s
         while True:
             try:
                 async with asyncio.timeout(pause):
                     await asked.wait()
-                await asyncio.sleep(SETTLE_S)  # others may ask at the same moment
+                await asyncio.sleep(SETTLE_S)  # others may be asked for at the same moment
             except TimeoutError:
                 pass
             asked.clear()
             wanted = self._led(channel)
             pause = self._pace.every_s
-            if wanted and not await self._look_at(channel, wanted):
+            if wanted and not await self._survey(channel, wanted):
                 pause = min(self._pace.rest_s, pause)
 
-    def _led(self, channel: Channel) -> tuple[Registration, ...]:
+    def _led(self, channel: SurveyChannel) -> tuple[Registration, ...]:
         return tuple(each for each in channel.served if each.partition in self._wanted)
 
-    async def _look_at(self, channel: Channel, wanted: tuple[Registration, ...]) -> bool:
+    async def _survey(self, channel: SurveyChannel, wanted: tuple[Registration, ...]) -> bool:
         """Read some organisations; whether they could be read."""
         began_at, loop = self._clock.now(), asyncio.get_running_loop()
         began = loop.time()
@@ -156,25 +157,27 @@ class Sight:
                 looked, aside = await self._read(channel, wanted, began_at)
         except (OutsideError, TimeoutError, OSError) as error:
             told = _told(channel.environment, error, self._pace.timeout_s)
-            self._hear(channel, began, error=told)
+            self._report(channel, began, error=told)
             for each in wanted:
                 self._errors[each.partition] = told
                 self._news.put_nowait(each.partition)
             return False
-        self._hear(channel, began, set_aside=aside)
+        self._report(channel, began, set_aside=aside)
         ended_at, took_s = self._clock.now(), loop.time() - began
         for each, world in zip(wanted, looked, strict=True):
             self._errors.pop(each.partition, None)
-            self._looks[each.partition] = Look(began_at, ended_at, world, took_s)
+            self._readings[each.partition] = OrganisationReading(
+                each.partition, began_at, ended_at, world, took_s
+            )
             self._news.put_nowait(each.partition)
         return True
 
-    def _hear(self, channel: Channel, began: float, **more: Any) -> None:
+    def _report(self, channel: SurveyChannel, began: float, **more: Any) -> None:
         took_s = asyncio.get_running_loop().time() - began
-        self.heard(Watched(channel.environment, self._clock.now(), took_s, **more))
+        self.on_survey(SurveyReport(channel.environment, self._clock.now(), took_s, **more))
 
     async def _read(
-        self, channel: Channel, wanted: tuple[Registration, ...], now: Instant
+        self, channel: SurveyChannel, wanted: tuple[Registration, ...], now: Instant
     ) -> tuple[tuple[World, ...], dict[str, int]]:
         """The world of each organisation by itself, and how much could not be read, by kind."""
         ways = {each.environment: each.manager for each in self._channels}

@@ -1,57 +1,56 @@
-"""Telling people, without a round ever waiting for it: at least once, under a key.
+"""Notices to people: at least once, under a key, and without a round ever waiting for one.
 
 A notice that is due waits in a bounded queue and is sent by a task of its own; that it was sent is
-written to the rollout's journal by the next round, which is called for at once. Whoever leads next
-reads there what was told. Between sending and writing a process may die: then it is told again,
-under the same key. What was dropped from a full queue, or nobody took, is still due, and comes back
-with a later round.
+written to the journal of its partition by the next round, which is called for at once. The worker
+that leads next reads there what was sent. A process that dies between sending and writing sends
+again, under the same key. A notice that was dropped from a full queue, or could not be sent, is
+still due, and comes back with a later round.
 """
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 
-from tidegate.engine.acting import ACTOR
-from tidegate.engine.desk import RolloutDesk
-from tidegate.engine.round import Round
+from tidegate.engine.execute import ACTOR
+from tidegate.engine.round import Round, RoundResult
 from tidegate.explain.notice import Happening, Notice
 from tidegate.journal.chain import Note
-from tidegate.journal.facts import Mode, Told
-from tidegate.kinds.rollouts.core.explain.notices import due
-from tidegate.machine.clock import Clock
+from tidegate.journal.fact import Mode
+from tidegate.journal.facts import Told
 from tidegate.model.errors import OutsideError
 from tidegate.notify.port import Notifier
-from tidegate.store.port import Lease
 
-# After nobody took a notice, how long until the next is tried.
+# How long to wait after a notice could not be sent.
 REST_S = 30.0
 
-# What became of a notice, and why: sent, failed, dropped. For logs and metrics.
-Heard = Callable[[Notice, str, str], None]
+# What happened to a notice, and why: sent, failed, dropped. For logs and metrics.
+OnResult = Callable[[Notice, str, str], None]
 
 
-class Teller:
-    """The queue of notices, and what was sent and is not written down yet."""
+class NoticeQueue:
+    """Notices to be sent, and those that were sent and are not recorded yet."""
 
     def __init__(
         self,
         notifier: Notifier,
         wanted: frozenset[Happening],
         queue_max: int,
-        heard: Heard,
+        on_result: OnResult,
         rest_s: float = REST_S,
     ) -> None:
         self._notifier = notifier
         self._wanted = wanted
         self._queue_max = queue_max
-        self._heard = heard
+        self._on_result = on_result
         self._rest_s = rest_s
-        # By rollout and first key: one that waits is not queued again.
+        # By partition and first key: one that waits is not queued again.
         self._queue: OrderedDict[tuple[str, str], Notice] = OrderedDict()
         self._under_way: Notice | None = None
         self._sent: dict[str, set[str]] = {}
+        # Partitions with a notice that could not be sent, and is still due.
+        self._unsent: set[str] = set()
         self._filled = asyncio.Event()
-        # Called with the rollout of which something was sent: its next round writes that down.
+        # Called with the partition of which a notice was sent: its next round records that.
         self.wake: Callable[[str], None] = lambda _: None
 
     @property
@@ -59,32 +58,35 @@ class Teller:
         """How many notices wait to be sent."""
         return len(self._queue)
 
-    async def round_ended(self, desk: RolloutDesk, lease: Lease, clock: Clock, done: Round) -> None:
-        """Queue what is due, and write down what was sent."""
-        decided, world, plan = done.decided, done.world, done.plan
-        if decided is None or world is None or plan is None or decided.mode is not Mode.ACT:
+    async def round_ended(self, round_: Round, result: RoundResult) -> None:
+        """Queue what is due, and record what was sent."""
+        part, rules = round_.part, round_.part.rules
+        if result.record is None or result.mode is not Mode.ACT:
             return
-        name, told = desk.partition, desk.state.told
-        now_due = due(name, decided.rollout, world, plan, told)
-        # What nobody wants to hear counts as told: a choice made later is not for the past.
+        name, sent = part.partition, self._sent.get(part.partition, set())
+        if not result.is_new and not sent and name not in self._unsent:
+            return
+        self._unsent.discard(name)
+        told, now = rules.told(part.state), round_.clock.now()
+        due = rules.notices(name, part.state, result.world, result.plan, now)
+        # What is not wanted counts as sent: a choice made later is not for the past.
         silent = {
             key
-            for notice in now_due.notices
+            for notice in due.notices
             if notice.happening not in self._wanted
             for key in notice.keys
         }
-        sent = self._sent.get(name, set())
         keys = tuple(sorted(key for key in sent | silent if key not in told))
-        if keys or now_due.retired:
-            note = Note(clock.now(), ACTOR, Told(keys=keys, retired=now_due.retired))
-            await asyncio.to_thread(desk.write, [note], token=lease.token)
+        if keys or due.retired:
+            note = Note(now, ACTOR, Told(keys=keys, retired=due.retired))
+            await asyncio.to_thread(part.write, [note], token=round_.lease.token)
         self._sent.pop(name, None)
-        for notice in now_due.notices:
+        for notice in due.notices:
             if notice.happening in self._wanted:
                 self._offer(notice, sent)
 
     def forget(self, name: str) -> None:
-        """Somebody else leads a rollout now, and tells."""
+        """Another worker leads a partition now, and notifies."""
         for each in [each for each in self._queue if each[0] == name]:
             del self._queue[each]
 
@@ -105,10 +107,11 @@ class Teller:
         try:
             await self._notifier.send(notice)
         except OutsideError as error:
-            self._heard(notice, "failed", str(error))
+            self._unsent.add(notice.rollout)
+            self._on_result(notice, "failed", str(error))
             await asyncio.sleep(self._rest_s)
             return
-        self._heard(notice, "sent", "")
+        self._on_result(notice, "sent", "")
         self._sent.setdefault(notice.rollout, set()).update(notice.keys)
         self.wake(notice.rollout)
 
@@ -121,6 +124,7 @@ class Teller:
             return
         if len(self._queue) >= self._queue_max:
             _, oldest = self._queue.popitem(last=False)
-            self._heard(oldest, "dropped", "too many wait to be sent")
+            self._unsent.add(oldest.rollout)
+            self._on_result(oldest, "dropped", "too many notices wait to be sent")
         self._queue[place] = notice
         self._filled.set()

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
 import msgspec
 
 from tidegate.documents.strict_yaml import Document, read_yaml
@@ -59,9 +58,9 @@ def _bytes(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
-        raise click.UsageError(f"{path}: no such file") from None
+        raise UserError((Problem("", "no such file"),), where=path) from None
     except IsADirectoryError:
-        raise click.UsageError(f"{path}: a directory; name a file in it") from None
+        raise UserError((Problem("", "a directory", "name a file in it"),), where=path) from None
 
 
 def _json(raw: bytes) -> Any:

@@ -1,0 +1,31 @@
+"""What a worker reports beside its rounds: leases, troubles, and how it is doing."""
+
+import msgspec
+
+from tidegate.model.errors import OutsideError
+
+
+class TroubleError(OutsideError):
+    """Something beside a round could not be read or sent; the round itself went on."""
+
+
+class Led(msgspec.Struct, frozen=True):
+    """A partition became ours to lead, or is no longer."""
+
+    leads: bool
+
+
+class Vitals(msgspec.Struct, frozen=True):
+    """How a worker is doing, for probes and metrics."""
+
+    led: frozenset[str]
+    # Partitions that rounds are run for here, led or not.
+    running: frozenset[str]
+    # Rounds that wait for their turn, and rounds under way.
+    waiting: int
+    under_way: int
+    # Entries in the journal that no round has taken into account yet, where we lead.
+    behind: int
+    discovered: bool
+    # The event loop's time when the journal last answered; None: it has not yet.
+    journal_at: float | None

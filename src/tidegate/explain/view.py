@@ -1,0 +1,115 @@
+"""A partition as people and programs see it: counts, rows of targets, and what needs a person.
+
+Every kind makes these rows from its plan (`Rules.view`); status, get, show, why, metrics and the
+API read nothing else. Rows are values, not text: the command line lays them out.
+"""
+
+from collections import Counter
+
+import msgspec
+
+from tidegate.model.document import Part
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict
+
+
+class OptionRow(Part, frozen=True):
+    """One thing that could be done to a target, and what every gate says of it."""
+
+    change: str
+    verdicts: tuple[Verdict, ...]
+    starts: bool = False
+
+
+class TargetRow(Part, frozen=True):
+    """One target."""
+
+    name: str
+    # Waiting, Updating, Soaking, Done, Failed, No answer, Ignored, Joined later, Pinned.
+    state: str
+    group: str = ""
+    # What it has, and what it gets next; empty: not known.
+    revision: str = ""
+    next: str = ""
+    since: Instant | None = None
+    starts: bool = False
+    # The verdict that says most about why it waits; None: it does not wait.
+    shut: Verdict | None = None
+    options: tuple[OptionRow, ...] = ()
+
+
+class GroupRow(Part, frozen=True):
+    """Targets that go together."""
+
+    name: str
+    index: int
+    status: str
+    waiting: int = 0
+    updating: int = 0
+    soaking: int = 0
+    done: int = 0
+    failed: int = 0
+    ignored: int = 0
+
+
+class Needs(Part, frozen=True):
+    """What only a person can do."""
+
+    # Approvals to give: the names of gates and groups.
+    approvals: tuple[str, ...] = ()
+    # Failures to look at: the names of targets, or of the partition.
+    failures: tuple[str, ...] = ()
+    # Documents and labels to fix: the names of targets.
+    mistakes: tuple[str, ...] = ()
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """A partition in numbers."""
+
+    summary: str
+    # Targets by state, as metrics have it: `no_answer`.
+    states: Counter[str]
+    # Targets that wait, by the gate and the reason that say most about it.
+    waits: Counter[tuple[str, str]]
+    starting: int = 0
+
+
+def state_label(word: str) -> str:
+    """A state as metrics have it: `No answer` is `no_answer`."""
+    return word.lower().replace(" ", "_")
+
+
+class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
+    """One partition at a moment."""
+
+    partition: str
+    summary: str
+    now: Instant
+    revision: str = ""
+    headline: str = ""
+    targets: tuple[TargetRow, ...] = ()
+    groups: tuple[GroupRow, ...] = ()
+    needs: Needs = Needs()
+    recheck_at: Instant | None = None
+    paused: bool = False
+    # Where the rules it follows are declared; empty: not known.
+    origin: str = ""
+    # What ended it, where it was ended; empty: nothing did.
+    stopped_by: str = ""
+
+    def states(self) -> Counter[str]:
+        """Targets by state."""
+        return Counter(each.state for each in self.targets)
+
+    def counts(self) -> Counts:
+        """The partition in numbers."""
+        states: Counter[str] = Counter()
+        for word, number in self.states().items():
+            states[state_label(word)] += number
+        starting = sum(each.starts for each in self.targets)
+        return Counts(self.summary, states, self.waits(), starting)
+
+    def waits(self) -> Counter[tuple[str, str]]:
+        """Targets that wait, by the gate and the reason that say most about it."""
+        shut = (each.shut for each in self.targets if each.shut is not None and not each.starts)
+        return Counter((one.gate.value, one.reason.value) for one in shut)

@@ -1,0 +1,95 @@
+"""An organisation as rows: what every command and the API show of its plan."""
+
+from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
+from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
+from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
+from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
+from tidegate.kinds.upgrades.core.step import Step
+from tidegate.model.plan import Option
+from tidegate.model.reason import Gate, Outcome
+from tidegate.model.time import Instant
+from tidegate.model.verdict import all_pass
+
+STATES = {
+    Phase.CURRENT: "Done",
+    Phase.WAITING: "Waiting",
+    Phase.STARTING: "Updating",
+    Phase.UNDER_WAY: "Updating",
+    Phase.FAILED: "Failed",
+    Phase.ASIDE: "Excluded",
+}
+
+
+def organisation_view(
+    partition: str,
+    made: OrganisationPlan,
+    now: Instant,
+    *,
+    paused: bool,
+    recheck_at: Instant | None,
+) -> PartitionView:
+    """The rows of an organisation."""
+    found = stands(made.plan)
+    rows = tuple(_row(each) for each in found)
+    failed = tuple(each.name for each in rows if each.state == "Failed")
+    wrong = tuple(each.member.cluster.name for each in found if each.member.complaints)
+    moving = sum(each.state == "Updating" for each in rows)
+    summary = "Paused" if paused else "Failed" if failed else "Progressing" if moving else ""
+    waiting = sum(each.state == "Waiting" for each in rows)
+    return PartitionView(
+        partition=partition,
+        summary=summary or ("Waiting" if waiting else "Succeeded"),
+        now=now,
+        headline=_headline(rows, paused),
+        targets=rows,
+        needs=Needs(approvals=_approvals(made), failures=failed, mistakes=wrong),
+        recheck_at=recheck_at,
+        paused=paused,
+    )
+
+
+def _headline(rows: tuple[TargetRow, ...], paused: bool) -> str:
+    states = [each.state for each in rows]
+    counts = [f"{states.count(word)} {word.lower()}" for word in dict.fromkeys(sorted(states))]
+    return " · ".join((["Paused"] if paused else []) + [f"{len(rows)} clusters", *counts])
+
+
+def _row(stand: Stand) -> TargetRow:
+    cluster = stand.member.cluster
+    phase, shut = phase_of(stand)
+    labels = brake_labels(stand.fleet.org, cluster)
+    return TargetRow(
+        name=cluster.name,
+        state=STATES[phase],
+        group=labels.get("sector", ""),
+        revision=cluster.version,
+        next=stand.next,
+        starts=stand.starts,
+        shut=shut if shut is not None else stand.shut,
+        options=tuple(_option(each) for each in stand.options),
+    )
+
+
+def _option(option: Option) -> OptionRow:
+    change = option.change
+    doing = f"{change.doing.value} " if isinstance(change, Step) else ""
+    return OptionRow(
+        change=f"{doing}{change.revision or ''}".strip(),
+        verdicts=option.verdicts,
+        starts=all_pass(option.verdicts),
+    )
+
+
+def _approvals(made: OrganisationPlan) -> tuple[str, ...]:
+    said = {id(option.verdicts): option.verdicts for option in made.plan.options}
+    return tuple(
+        sorted(
+            {
+                str(each.facts[0])
+                for verdicts in said.values()
+                for each in verdicts
+                if each.gate is Gate.APPROVAL and each.outcome is not Outcome.PASS
+            }
+        )
+    )

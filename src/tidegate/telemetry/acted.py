@@ -1,0 +1,17 @@
+"""The log line of an action's outcome."""
+
+from typing import Any
+
+from tidegate.journal.facts import Acted, Outcome
+from tidegate.model.time import Instant
+from tidegate.telemetry.log import Record
+
+_LEVELS = {Outcome.DONE: "info", Outcome.DROPPED: "info", Outcome.FAILED: "warning"}
+
+
+def acted_record(rollout: str, at: Instant, fact: Acted) -> Record:
+    """The outcome of one action."""
+    detail = f": {fact.detail}" if fact.detail else ""
+    keys: dict[str, Any] = {"rollout": rollout, "target": fact.target, "what": "acted", "at": at}
+    keys |= {"outcome": fact.outcome.value, "key": fact.key}
+    return _LEVELS[fact.outcome], f"{fact.outcome.value}{detail}", keys

@@ -1,0 +1,35 @@
+"""What a kind adds to logs and metrics; every kind has the shared lines and metrics anyway."""
+
+from collections.abc import Iterator
+
+from tidegate.engine.round import RoundResult
+from tidegate.journal.fact import Fact
+from tidegate.telemetry.log import Record
+
+
+class KindTelemetry:
+    """Lines of rounds, and metrics of the kind's own; by default there are none."""
+
+    def line(self, result: RoundResult) -> str:  # noqa: ARG002
+        """A round on one line, for `run`; empty: nothing is new."""
+        return ""
+
+    def records(self, result: RoundResult) -> Iterator[Record]:  # noqa: ARG002
+        """The log lines of a round: one for every target whose decision changed."""
+        return iter(())
+
+    def round_ended(self, result: RoundResult) -> None:
+        """A round was completed."""
+
+    def written(self, partition: str, fact: Fact) -> None:
+        """A fact was written to the journal."""
+
+    def failed(self, partition: str, error: Exception) -> None:
+        """A round failed, or something beside it."""
+
+    def on_lease_lost(self, partition: str) -> None:
+        """Another worker leads a partition now."""
+
+    def text(self) -> bytes:
+        """Metrics of the kind's own, for a scrape."""
+        return b""
