@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.test_policy import Owner
 from tests.managed import example, managed
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.state import ALL_CLUSTERS
 
 GATES = [
@@ -113,8 +113,8 @@ def test_the_service_is_had_agree_for_all_who_say_nothing(owner: Owner) -> None:
 
 def test_lost_answers_agree_once(owner: Owner) -> None:
     """Who asks again finds what is there."""
-    share = {Fault.LOST: 200}
-    owner.at.server.luck = Luck(Troubles(share, retry_after_s=0), seed=1)
+    share = {OcmFault.LOST: 200}
+    owner.at.server.luck = FaultDraw(OcmFaults(share, retry_after_s=0), seed=1)
     result = owner.run("gates", "agree", "*", "--version", "4.17", "-o", "json")
     assert result.exit_code == 0, result.output
     assert owner.at.server.luck.met["lost"] > 0

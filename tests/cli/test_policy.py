@@ -16,9 +16,9 @@ from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
 from tidegate.cli.main import cli
-from tidegate.kinds.upgrades.core.labels.labelling import MARK
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import put_label
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
+from tidegate.kinds.upgrades.ocm.simulated.start import put_label
 from tidegate.kinds.upgrades.ocm.simulated.state import ORGANIZATIONS, SUBSCRIPTIONS
 from tidegate.model.errors import UserError
 
@@ -225,8 +225,8 @@ def test_clusters_are_named_in_many_ways_and_never_guessed() -> None:
 def test_more_than_a_page_is_read_and_written_once_in_spite_of_faults() -> None:
     """Answers lost, connections cut, asked to come later: all is as asked, others' as it was."""
     with managed(fleet()) as at:
-        share = {Fault.LOST: 40, Fault.CUT: 20, Fault.ERROR: 20, Fault.TOO_MANY: 20}
-        at.server.luck = Luck(Troubles(share, retry_after_s=0), seed=2)
+        share = {OcmFault.LOST: 40, OcmFault.CUT: 20, OcmFault.ERROR: 20, OcmFault.TOO_MANY: 20}
+        at.server.luck = FaultDraw(OcmFaults(share, retry_after_s=0), seed=2)
         owner = Owner(at)
         policies = json.loads(owner.does("policy", "get", "-o", "json"))["items"]
         assert len(policies) == MANY

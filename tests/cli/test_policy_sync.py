@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
 from tidegate.cli.main import cli
-from tidegate.kinds.upgrades.core.labels.labelling import MARK
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.state import ORGANIZATIONS, SUBSCRIPTIONS
 from tidegate.model.errors import UserError
 
@@ -227,8 +227,8 @@ def test_a_sector_is_there_before_the_clusters_in_it(team: Team) -> None:
 
 def test_lost_answers_and_errors_change_nothing_about_the_end(team: Team) -> None:
     """All is written once, and then nothing is left to do."""
-    share = {Fault.LOST: 150, Fault.CUT: 40, Fault.ERROR: 40}
-    team.at.server.luck = Luck(Troubles(share), seed=5)
+    share = {OcmFault.LOST: 150, OcmFault.CUT: 40, OcmFault.ERROR: 40}
+    team.at.server.luck = FaultDraw(OcmFaults(share), seed=5)
     team.change("soakDays: 1", "soakDays: 4")
     assert "soak-days  1 → 4" in team.does()
     assert team.at.server.luck.met["lost"] > 0

@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
-from tidegate.kinds.upgrades.core.labels.label_check import Findings, check
+from tidegate.kinds.upgrades.core.labels.label_check import LabelCheck, check
 from tidegate.kinds.upgrades.core.labels.label_edit import (
-    Change,
+    HolderChange,
     Wanted,
     cluster_holders,
     edits_of,
     org_holder,
 )
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
 from tidegate.model.time import parse_instant
 
 NOW = parse_instant("2026-03-02T08:00:00Z")
@@ -19,25 +19,25 @@ GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 BROKEN = {**GOOD, "soak-days": "two", "schedule": "at night"}
 
 
-def world(**clusters: dict[str, str]) -> World:
+def world(**clusters: dict[str, str]) -> UpgradeWorld:
     """One organisation with a sector, and clusters by name."""
-    return World(
+    return UpgradeWorld(
         now=NOW,
-        orgs=(Org("o", "O", labels={"sector-deps.prod": "stage"}),),
+        orgs=(Organisation("o", "O", labels={"sector-deps.prod": "stage"}),),
         clusters=tuple(
-            Cluster(name, "o", "4.16.3", labels=labels) for name, labels in clusters.items()
+            ManagedCluster(name, "o", "4.16.3", labels=labels) for name, labels in clusters.items()
         ),
     )
 
 
-def said(there: World, name: str, wanted: Wanted) -> Findings:
+def said(there: UpgradeWorld, name: str, wanted: Wanted) -> LabelCheck:
     """What is said of an edit of a cluster, or of the organisation `o`."""
     if name == "o":
-        change = Change(org_holder(there.orgs[0]), edits_of(there.orgs[0].labels, wanted))
+        change = HolderChange(org_holder(there.orgs[0]), edits_of(there.orgs[0].labels, wanted))
     else:
         cluster = next(each for each in there.clusters if each.name == name)
         holder = cluster_holders(there)[cluster.subscribed_as]
-        change = Change(holder, edits_of(cluster.labels, wanted))
+        change = HolderChange(holder, edits_of(cluster.labels, wanted))
     return check(there, [change], NOW)
 
 
@@ -73,7 +73,7 @@ def test_of_two_mistakes_one_can_be_mended_alone() -> None:
 
 def test_others_who_are_wrong_are_not_talked_of() -> None:
     """Whoever edits one cluster hears of that one."""
-    assert said(world(c=GOOD, other=BROKEN), "c", {"mutexes": "m"}) == Findings()
+    assert said(world(c=GOOD, other=BROKEN), "c", {"mutexes": "m"}) == LabelCheck()
 
 
 def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
@@ -81,7 +81,7 @@ def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
     there = world(c={**GOOD, "sector": "prod"})
     (line,) = said(there, "o", {"sector-deps.prod": None}).refused
     assert line.startswith('cluster/c: label sre-capabilities.aus.sector: "prod" is no sector')
-    assert said(there, "o", {"sector-deps.prod": ""}) == Findings()
+    assert said(there, "o", {"sector-deps.prod": ""}) == LabelCheck()
 
 
 @pytest.mark.parametrize(
@@ -130,18 +130,18 @@ def test_nobody_misses_a_canary_that_may_be_elsewhere() -> None:
     there = world(c=GOOD)
     org = msgspec.structs.replace(there.orgs[0], labels={"version-data.inherit": "unseen"})
     there = msgspec.structs.replace(there, orgs=(org,))
-    assert said(there, "c", {"soak-days": "3"}) == Findings()
+    assert said(there, "c", {"soak-days": "3"}) == LabelCheck()
 
 
 def test_equal_names_are_told_apart() -> None:
     """By their external ids."""
     two = tuple(
-        Cluster(
+        ManagedCluster(
             "c", "o", "4.16.3", labels=GOOD, id=each, external_id=f"u-{each}", subscription=each
         )
         for each in ("1", "2")
     )
-    there = World(now=NOW, orgs=(Org("o", "O"),), clusters=two)
+    there = UpgradeWorld(now=NOW, orgs=(Organisation("o", "O"),), clusters=two)
     assert [each.text() for each in cluster_holders(there).values()] == [
         "cluster/c (u-1)",
         "cluster/c (u-2)",

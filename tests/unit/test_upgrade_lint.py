@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from tests.upgraded import brake, hosted, world
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
-from tidegate.kinds.upgrades.core.lint.finding import CODES, Finding
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.lint.findings import CODES, LintFinding
 from tidegate.kinds.upgrades.core.lint.lint import lint
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.errors import UserError
@@ -19,7 +19,9 @@ from tidegate.model.time import SECOND, Duration, parse_instant
 VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
 
 
-def found(asked: dict[str, Any], pace: Pace | None = None, **more: Any) -> tuple[Finding, ...]:
+def found(
+    asked: dict[str, Any], pace: UpgradePace | None = None, **more: Any
+) -> tuple[LintFinding, ...]:
     """What is found in a world as lines have it."""
     read = msgspec.structs.replace(read_upgrades(asked).world, approver=False, **more)
     return lint(read, read.now, pace)
@@ -343,7 +345,7 @@ def test_a_version_that_has_ended_is_worse() -> None:
 
 def test_rounds_that_come_too_seldom_reach_no_window() -> None:
     """A window lasts from two hours to six minutes before its time."""
-    seldom = Pace(round=Duration(115 * 60 * SECOND))
+    seldom = UpgradePace(round=Duration(115 * 60 * SECOND))
     said = found(one(), seldom)
     assert [each.code for each in said] == ["unreachable-window"]
     assert said[0].message == "somebody looks every 1h55m, a window lasts 1h54m"

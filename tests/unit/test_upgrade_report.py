@@ -16,8 +16,8 @@ from tidegate.kinds.upgrades.cli.text.report import history_rows, report_rows
 from tidegate.kinds.upgrades.cli.text.report_page import report_page
 from tidegate.kinds.upgrades.core.explain.report import CHOSEN, sections
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.time import format_second, parse_instant
 
@@ -101,7 +101,7 @@ def test_a_version_that_would_not_be_chosen_is_not_marked(held: dict[str, Any]) 
     assert soaking(world(one, other, **{"labels": labels} | held)) == "4.13.1 (0)"
 
 
-def at_any_time(read: World, one: Cluster) -> World:
+def at_any_time(read: UpgradeWorld, one: ManagedCluster) -> UpgradeWorld:
     """The world with the window of one cluster open."""
     opened = msgspec.structs.replace(one, labels={**one.labels, "schedule": "* * * * *"})
     clusters = tuple(opened if each is one else each for each in read.clusters)
@@ -118,7 +118,7 @@ def test_a_marked_version_and_no_other_is_chosen_once_the_window_opens() -> None
             read = msgspec.structs.replace(read, approver=False)
             for section in sections(read, decide(read, read.now), read.now):
                 for each in section.lines:
-                    if each.member.aside is not None:
+                    if each.member.excluded is not None:
                         continue
                     marked = [one.version for one in each.soaking if one.mark == CHOSEN]
                     cluster = each.member.cluster
@@ -127,8 +127,8 @@ def test_a_marked_version_and_no_other_is_chosen_once_the_window_opens() -> None
                         action.change.revision
                         for action in plan.actions
                         if action.target == cluster.uuid
-                        and isinstance(action.change, Step)
-                        and action.change.doing in (Doing.UPGRADE, Doing.POOL)
+                        and isinstance(action.change, UpgradeStep)
+                        and action.change.doing in (StepKind.UPGRADE, StepKind.POOL)
                     ]
                     assert marked == chosen, (cluster.name, line.get("name"))
                     looked += bool(chosen)

@@ -7,8 +7,8 @@ from tests.upgraded import hosted, world
 from tidegate.kinds.upgrades.core.explain.writes import planned_step, planned_writes
 from tidegate.kinds.upgrades.core.requests import Write
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.rules.plan import Telling
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.plan import ChangeKind
 from tidegate.model.time import parse_instant
@@ -32,39 +32,40 @@ PLAN = {"version": "1.3.0", "addon_id": "log", "cluster_id": "a-id", "type": "ma
 @pytest.mark.parametrize(
     "name, doing, revision, more, text, write",
     [
-        ("a", Doing.UPGRADE, "4.12.18", {"starts_at": AT}, "a upgrade 4.12.17 4.12.18 ",
+        ("a", StepKind.UPGRADE, "4.12.18", {"starts_at": AT}, "a upgrade 4.12.17 4.12.18 ",
          ("POST", f"{CLUSTERS}/a-id/upgrade_policies", RUN)),
-        ("h", Doing.UPGRADE, "4.12.18", {"starts_at": AT}, "h upgrade 4.12.17 4.12.18 ",
+        ("h", StepKind.UPGRADE, "4.12.18", {"starts_at": AT}, "h upgrade 4.12.17 4.12.18 ",
          ("POST", f"{CLUSTERS}/h-id/control_plane/upgrade_policies",
           {**HOSTED, "upgrade_type": "ControlPlane"})),
-        ("h", Doing.POOL, "4.12.18", {"pool": "np", "starts_at": AT}, "h pool 4.12.16 4.12.18 np",
+        ("h", StepKind.POOL, "4.12.18", {"pool": "np", "starts_at": AT},
+         "h pool 4.12.16 4.12.18 np",
          ("POST", f"{CLUSTERS}/h-id/node_pools/np/upgrade_policies",
           {**HOSTED, "upgrade_type": "NodePool"})),
-        ("a", Doing.CANCEL, "4.12.18", {"ident": "p1"}, "a cancel 4.12.17 4.12.18 ",
+        ("a", StepKind.CANCEL, "4.12.18", {"ident": "p1"}, "a cancel 4.12.17 4.12.18 ",
          ("DELETE", f"{CLUSTERS}/a-id/upgrade_policies/p1", {})),
-        ("h", Doing.CANCEL, "4.12.17", {"ident": "p2", "pool": "np"},
+        ("h", StepKind.CANCEL, "4.12.17", {"ident": "p2", "pool": "np"},
          "h cancel 4.12.16 4.12.17 np",
          ("DELETE", f"{CLUSTERS}/h-id/node_pools/np/upgrade_policies/p2", {})),
-        ("a", Doing.CHANNEL, "stable-4.13", {}, "a channel stable-4.12 stable-4.13 ",
+        ("a", StepKind.CHANNEL, "stable-4.13", {}, "a channel stable-4.12 stable-4.13 ",
          ("PATCH", f"{CLUSTERS}/a-id", {"channel": "stable-4.13"})),
-        ("a", Doing.AGREE, "4.13", {"ident": "g"}, "a agree  gate-ocp for 4.13 ",
+        ("a", StepKind.AGREE, "4.13", {"ident": "g"}, "a agree  gate-ocp for 4.13 ",
          ("POST", f"{CLUSTERS}/a-id/gate_agreements", {"version_gate": {"id": "g"}})),
-        ("a", Doing.AGREE, "4.13", {"ident": "unknown"}, "a agree   ",
+        ("a", StepKind.AGREE, "4.13", {"ident": "unknown"}, "a agree   ",
          ("POST", f"{CLUSTERS}/a-id/gate_agreements", {"version_gate": {"id": "unknown"}})),
-        ("a", Doing.ADDON, "1.3.0", {"addon": "log", "starts_at": AT}, "a addon 1.2.0 1.3.0 ",
+        ("a", StepKind.ADDON, "1.3.0", {"addon": "log", "starts_at": AT}, "a addon 1.2.0 1.3.0 ",
          ("POST", PLANS, {**PLAN, "next_run": AT})),
-        ("a", Doing.CANCEL_ADDON, "1.2.5", {"addon": "log", "ident": "x"},
+        ("a", StepKind.CANCEL_ADDON, "1.2.5", {"addon": "log", "ident": "x"},
          "a cancel-addon 1.2.0 1.2.5 ", ("DELETE", f"{PLANS}/x", {})),
     ],
 )  # fmt: skip
 def test_a_step_shows_what_it_changes_and_the_request_it_takes(
-    name: str, doing: Doing, revision: str, more: dict[str, str], text: str, write: Write
+    name: str, doing: StepKind, revision: str, more: dict[str, str], text: str, write: Write
 ) -> None:
     """From what, to what, of which node pool; and method, path and body."""
     read = read_upgrades(WORLD).world
     cluster = next(each for each in read.clusters if each.name == name)
     at = more.get("starts_at", "")
-    step = Step(
+    step = UpgradeStep(
         kind=ChangeKind.APPLY,
         doing=doing,
         revision=revision,
@@ -83,8 +84,8 @@ def test_a_step_shows_what_it_changes_and_the_request_it_takes(
 def test_a_service_log_is_shown_word_for_word() -> None:
     """The cluster is found by its external id; one that is not known stays without."""
     read = read_upgrades(WORLD).world
-    told = (Telling("a-uuid", "S", "- one\n- two"), Telling("x", "S", "", "Info"))
-    plan = msgspec.structs.replace(decide(read, read.now), tellings=told, actions=[])
+    told = (OwnerNotice("a-uuid", "S", "- one\n- two"), OwnerNotice("x", "S", "", "Info"))
+    plan = msgspec.structs.replace(decide(read, read.now), owner_notices=told, actions=[])
     known, unknown = planned_writes(plan, read)
     assert known.cluster is not None
     assert (known.cluster.name, known.do, known.after, known.text) == (

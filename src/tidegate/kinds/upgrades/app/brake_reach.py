@@ -11,14 +11,14 @@ from tidegate.gates.brakes import Brakes, Coverages
 from tidegate.gates.expedite import Expedite
 from tidegate.gates.scope import KindOfChange
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
-from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
-from tidegate.kinds.upgrades.core.step import Step
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.document import Document, Part
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
@@ -73,21 +73,21 @@ def brake_reach(store: Store, field: str, brakes: Brakes, now: Instant) -> Brake
         coverages = Coverages(
             brakes, {each.name: brake_labels(org, each) for each in world.clusters}
         )
-        covered: list[Stand] = []
-        for stand in stands(decide(world, now)):
-            name = stand.member.cluster.name
+        covered: list[ClusterSummary] = []
+        for summary in cluster_summaries(decide(world, now)):
+            name = summary.member.cluster.name
             names.add(name)
             coverage = coverages.of(name)
             if getattr(coverage.surely, field) or getattr(coverage.perhaps, field):
-                covered.append(stand)
+                covered.append(summary)
         if covered:
             found.append(_braked(partition, covered))
     return BrakeReach(items=tuple(found), clusters=tuple(sorted(names)))
 
 
-def _braked(partition: str, covered: list[Stand]) -> BrakedOrganisation:
-    moving = [each for each in covered if each.member.standing.occupies]
-    waiting = [each for each in covered if not each.member.standing.occupies and each.next]
+def _braked(partition: str, covered: list[ClusterSummary]) -> BrakedOrganisation:
+    moving = [each for each in covered if each.member.progress.occupies]
+    waiting = [each for each in covered if not each.member.progress.occupies and each.next]
     return BrakedOrganisation(
         partition=partition,
         waiting=tuple(each.member.called for each in waiting),
@@ -96,13 +96,13 @@ def _braked(partition: str, covered: list[Stand]) -> BrakedOrganisation:
         ahead={
             each.member.called: upgrade.version
             for each in covered
-            for upgrade, _ in each.member.standing.under_way
+            for upgrade, _ in each.member.progress.under_way
             if can_be_taken_back(upgrade)
         },
     )
 
 
-def _worlds(store: Store, now: Instant) -> Iterator[tuple[str, World]]:
+def _worlds(store: Store, now: Instant) -> Iterator[tuple[str, UpgradeWorld]]:
     """Every organisation as of its last recorded survey."""
     journal = UpgradeJournal(store, BrakeBook(store))
     for partition in journal.partitions():
@@ -121,7 +121,7 @@ def expedite_effect(store: Store, brakes: Brakes, now: Instant) -> ExpediteEffec
 
 
 def _expedited(
-    partition: str, world: World, more: tuple[Expedite, ...], now: Instant
+    partition: str, world: UpgradeWorld, more: tuple[Expedite, ...], now: Instant
 ) -> ExpeditedOrganisation:
     known = world.brakes
     every = msgspec.structs.replace(known, expedites=(*known.expedites, *more))
@@ -132,7 +132,7 @@ def _expedited(
     for option in plan.options:
         step, member = option.change, plan.members[option.target]
         reasons = {each.reason for each in option.verdicts}
-        if not isinstance(step, Step) or not reasons & _EXPEDITED:
+        if not isinstance(step, UpgradeStep) or not reasons & _EXPEDITED:
             continue
         version = step.revision or ""
         if not any(is_like(version, each.version) for each in more):
@@ -140,7 +140,7 @@ def _expedited(
         shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
         if not shut and member.cluster.uuid not in before:
             starting[member.called] = version
-        elif shut and not member.standing.occupies:
+        elif shut and not member.progress.occupies:
             waiting.setdefault(member.called, sentence(shut[0]))
     for name in starting:
         waiting.pop(name, None)

@@ -9,8 +9,8 @@ from tidegate.kinds.upgrades.app.read.view import (
 )
 from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
 from tidegate.kinds.upgrades.app.verdict import GateVerdict, gate_verdict, instant_text
-from tidegate.kinds.upgrades.core.explain.stand import Stand
-from tidegate.kinds.upgrades.core.explain.table import why_cell, word_of
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
+from tidegate.kinds.upgrades.core.explain.words import phase_word, why_cell
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.model.document import Part
 from tidegate.model.selector import EVERYTHING, Selector
@@ -76,14 +76,14 @@ def list_clusters(
 ) -> ClusterList:
     """All clusters, or those with a name or with labels; UserError if none has the name."""
     some = views_of(fleet, mode)
-    found = [(view, stand) for view in some for stand in view.stands]
+    found = [(view, summary) for view in some for summary in view.cluster_summaries]
     if name:
         found = clusters_called(some, name) or [find_cluster(some, name)]
         fleet = fleet.only(*(view.reading for view, _ in found))
     rows = tuple(
-        cluster_row(view, stand)
-        for view, stand in found
-        if selector.matches(brake_labels(stand.fleet.org, stand.member.cluster))
+        cluster_row(view, summary)
+        for view, summary in found
+        if selector.matches(brake_labels(summary.fleet.org, summary.member.cluster))
     )
     return ClusterList(
         errors=fleet.errors(),
@@ -93,9 +93,9 @@ def list_clusters(
     )
 
 
-def cluster_row(view: UpgradeView, stand: Stand) -> ClusterRow:
+def cluster_row(view: UpgradeView, summary: ClusterSummary) -> ClusterRow:
     """One cluster."""
-    cluster, wishes, org = stand.member.cluster, stand.member.wishes, stand.fleet.org
+    cluster, policy, org = summary.member.cluster, summary.member.policy, summary.fleet.org
     return ClusterRow(
         cluster=cluster.name,
         uuid=cluster.uuid,
@@ -104,29 +104,29 @@ def cluster_row(view: UpgradeView, stand: Stand) -> ClusterRow:
         org_name=org.name,
         environment=org.env,
         version=cluster.version,
-        oldest_version=stand.oldest,
-        behind=pools_behind(stand),
-        since=instant_text(view.since(stand)),
-        next=stand.next or None,
-        soak_left_days=float(stand.soak_left) if stand.soak_left else None,
-        window_at=instant_text(stand.fires_at),
-        starts=stand.starts,
-        phase=word_of(stand),
-        why=None if stand.shut is None else gate_verdict(stand.shut),
-        summary=why_cell(stand),
-        problems=tuple(each.text() for each in stand.member.complaints),
+        oldest_version=summary.oldest,
+        behind=pools_behind(summary),
+        since=instant_text(view.since(summary)),
+        next=summary.next or None,
+        soak_left_days=float(summary.soak_left) if summary.soak_left else None,
+        window_at=instant_text(summary.fires_at),
+        starts=summary.starts,
+        phase=phase_word(summary),
+        why=None if summary.shut is None else gate_verdict(summary.shut),
+        summary=why_cell(summary),
+        problems=tuple(each.text() for each in summary.member.label_errors),
         state=cluster.state,
         channel=cluster.updates_from,
-        schedule=wishes.schedule,
-        timezone=wishes.zone or None,
-        soak_days=wishes.soak_days,
-        sector=wishes.sector or None,
-        mutexes=wishes.mutexes,
-        workloads=wishes.workloads,
+        schedule=policy.schedule,
+        timezone=policy.zone or None,
+        soak_days=policy.soak_days,
+        sector=policy.sector or None,
+        mutexes=policy.mutexes,
+        workloads=policy.workloads,
     )
 
 
-def pools_behind(stand: Stand) -> tuple[PoolBehind, ...]:
+def pools_behind(summary: ClusterSummary) -> tuple[PoolBehind, ...]:
     """The node pools that are behind their control plane."""
-    behind = stand.member.standing.behind
+    behind = summary.member.progress.behind
     return tuple(PoolBehind(pool=each.id, version=each.version) for each in behind)

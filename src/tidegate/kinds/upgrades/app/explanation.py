@@ -20,11 +20,15 @@ from tidegate.kinds.upgrades.app.verdict import (
     fields_of,
     instant_text,
 )
-from tidegate.kinds.upgrades.core.explain.stand import Stand
-from tidegate.kinds.upgrades.core.explain.table import why_cell, word_of
-from tidegate.kinds.upgrades.core.explain.tree import option_state, option_title, standing_words
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.explain.option_words import (
+    next_words,
+    option_state,
+    option_title,
+)
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
+from tidegate.kinds.upgrades.core.explain.words import phase_word, why_cell
+from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.document import Part
 from tidegate.model.plan import Option
 from tidegate.model.time import Instant, format_instant
@@ -116,13 +120,13 @@ class OrganisationExplanationList(FleetDocument, frozen=True, kw_only=True):
 
 def explain_cluster(fleet: FleetReading, name: str, mode: str | None = None) -> ClusterExplanation:
     """One cluster by name, external id or id; UserError if there is not exactly one."""
-    view, stand = find_cluster(views_of(fleet, mode), name)
+    view, summary = find_cluster(views_of(fleet, mode), name)
     fleet = fleet.only(view.reading)
     return ClusterExplanation(
         errors=fleet.errors(),
         notes=(*fleet.notes(), *rules_notes(fleet, mode)),
         now=format_instant(view.reading.now),
-        **fields_of(_explained(view, stand, GateVerdicts())),
+        **fields_of(_explained(view, summary, GateVerdicts())),
     )
 
 
@@ -157,44 +161,48 @@ def _first(rechecks: Sequence[tuple[Instant, Instant | None]]) -> Instant | None
     return min(known)[1] if known else None
 
 
-def _organisation(view: UpgradeView, fleet: Fleet, mine: list[Stand]) -> ExplainedOrganisation:
+def _organisation(
+    view: UpgradeView, fleet: OrganisationFleet, mine: list[ClusterSummary]
+) -> ExplainedOrganisation:
     verdicts = GateVerdicts()
     return ExplainedOrganisation(
         org=fleet.org.id,
         name=fleet.org.name,
         environment=fleet.org.env,
-        problems=tuple(each.text() for each in fleet.complaints),
+        problems=tuple(each.text() for each in fleet.label_errors),
         targets=tuple(_explained(view, each, verdicts) for each in mine),
     )
 
 
-def _explained(view: UpgradeView, stand: Stand, verdicts: GateVerdicts) -> ExplainedCluster:
-    cluster, org = stand.member.cluster, stand.fleet.org
+def _explained(
+    view: UpgradeView, summary: ClusterSummary, verdicts: GateVerdicts
+) -> ExplainedCluster:
+    cluster, org = summary.member.cluster, summary.fleet.org
     return ExplainedCluster(
         cluster=cluster.name,
-        called=stand.member.called,
+        called=summary.member.called,
         uuid=cluster.uuid,
         org=org.id,
         environment=org.env,
         version=cluster.version,
-        oldest_version=stand.oldest,
-        behind=pools_behind(stand),
-        since=instant_text(view.since(stand)),
-        next=stand.next or None,
-        soak_left_days=float(stand.soak_left) if stand.soak_left else None,
-        window_at=instant_text(stand.fires_at),
-        phase=word_of(stand),
-        headline=standing_words(stand),
-        summary=why_cell(stand),
-        problems=tuple(each.text() for each in stand.member.complaints),
-        options=tuple(_option(each, verdicts) for each in stand.options),
+        oldest_version=summary.oldest,
+        behind=pools_behind(summary),
+        since=instant_text(view.since(summary)),
+        next=summary.next or None,
+        soak_left_days=float(summary.soak_left) if summary.soak_left else None,
+        window_at=instant_text(summary.fires_at),
+        phase=phase_word(summary),
+        headline=next_words(summary),
+        summary=why_cell(summary),
+        problems=tuple(each.text() for each in summary.member.label_errors),
+        options=tuple(_option(each, verdicts) for each in summary.options),
     )
 
 
 def _option(option: Option, verdicts: GateVerdicts) -> UpgradeOption:
     step, go = option.change, all_pass(option.verdicts)
     said = verdicts.of(option.verdicts)
-    if not isinstance(step, Step):
+    if not isinstance(step, UpgradeStep):
         return UpgradeOption(go=go, verdicts=said)
     starts_at = step.starts_at if go else None
     return UpgradeOption(

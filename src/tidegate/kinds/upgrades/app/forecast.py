@@ -23,10 +23,10 @@ from tidegate.kinds.upgrades.app.verdict import (
     instant_text,
 )
 from tidegate.kinds.upgrades.core.explain.dates import brief, in_date_order
-from tidegate.kinds.upgrades.core.foresight.expected import Expected, Leg
-from tidegate.kinds.upgrades.core.foresight.forecast import Outlook, forecast
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet
+from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades, UpgradeLeg
+from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.model.document import Part
 
 
@@ -95,18 +95,18 @@ class ClusterForecastList(FleetDocument, frozen=True, kw_only=True):
     items: tuple[ForecastRow, ...]
 
 
-def forecast_cluster(fleet: FleetReading, name: str, pace: Pace) -> ClusterForecast:
+def forecast_cluster(fleet: FleetReading, name: str, pace: UpgradePace) -> ClusterForecast:
     """One cluster by name, external id or id; UserError if there is not exactly one."""
-    view, stand = find_cluster(views_of(fleet), name)
-    found = ahead(view.reading, pace).expected[stand.member.cluster.uuid]
+    view, summary = find_cluster(views_of(fleet), name)
+    found = ahead(view.reading, pace).expected[summary.member.cluster.uuid]
     return ClusterForecast(
         errors=fleet.errors(),
         notes=(*legacy_notes(fleet), *fleet.notes()),
-        **fields_of(_row(stand.fleet, found)),
+        **fields_of(_row(summary.fleet, found)),
     )
 
 
-def forecast_clusters(fleet: FleetReading, name: str, pace: Pace) -> ClusterForecastList:
+def forecast_clusters(fleet: FleetReading, name: str, pace: UpgradePace) -> ClusterForecastList:
     """Every cluster of one organisation (upgrades/ENV/ORG), or of all of them."""
     readings, key = fleet.readings, None
     if name:
@@ -122,19 +122,19 @@ def is_one_cluster(name: str) -> bool:
     return bool(name) and not name.startswith(ORGANISATION)
 
 
-def ahead(reading: WorldReading, pace: Pace) -> Outlook:
+def ahead(reading: WorldReading, pace: UpgradePace) -> FleetForecast:
     """The rules, run ahead on a reading."""
     return forecast(reading.world, reading.now, pace)
 
 
-def _rows(outlook: Outlook, key: str | None) -> Iterable[ForecastRow]:
+def _rows(outlook: FleetForecast, key: str | None) -> Iterable[ForecastRow]:
     for fleet in outlook.plan.fleets:
         if key in (None, fleet.key):
             mine = (outlook.expected[each.cluster.uuid] for each in fleet.members)
             yield from (_row(fleet, each) for each in in_date_order(mine))
 
 
-def _row(fleet: Fleet, expected: Expected) -> ForecastRow:
+def _row(fleet: OrganisationFleet, expected: ExpectedUpgrades) -> ForecastRow:
     cluster, held = expected.cluster, expected.held
     return ForecastRow(
         cluster=cluster.name,
@@ -154,7 +154,7 @@ def _row(fleet: Fleet, expected: Expected) -> ForecastRow:
     )
 
 
-def _step(leg: Leg) -> ForecastStep:
+def _step(leg: UpgradeLeg) -> ForecastStep:
     return ForecastStep(
         do=leg.doing.value,
         pool=leg.pool or None,

@@ -1,7 +1,7 @@
 """`lint`: labels that do not have the effect their owner expects."""
 
 from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
-from tidegate.kinds.upgrades.core.lint.finding import Finding
+from tidegate.kinds.upgrades.core.lint.findings import LintFinding
 from tidegate.kinds.upgrades.core.lint.lint import lint
 from tidegate.model.document import Part
 
@@ -39,7 +39,7 @@ def lint_fleet(fleet: FleetReading) -> LintReport:
     )
 
 
-def label_finding(one: Finding) -> LabelFinding:
+def label_finding(one: LintFinding) -> LabelFinding:
     """One finding."""
     return LabelFinding(
         severity=one.severity,

@@ -8,14 +8,14 @@ from msgspec import field
 
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading, WorldReading
-from tidegate.kinds.upgrades.core.explain.stand import most_telling, stands
+from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries, most_telling
 from tidegate.kinds.upgrades.core.explain.writes import PlannedWrite, planned_writes
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.requests import Write
-from tidegate.kinds.upgrades.core.rules.agreeing import worth_telling
+from tidegate.kinds.upgrades.core.rules.agreements import due_notices
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.service import Registration, Rules
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.service import Registration, RuleSet
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.document import Part
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
@@ -147,10 +147,10 @@ def _is_of(made: _Made, of: Registration) -> bool:
 def _by_our_rules(reading: WorldReading, upgrades: UpgradePlan) -> list[_Made]:
     """Upgrades and what belongs to them, then agreements, as two services make them."""
     agreements = reading.agreement_plan()
-    told = worth_telling(upgrades, agreements)
+    told = due_notices(upgrades, agreements)
     found: list[_Made] = []
-    for plan in (msgspec.structs.replace(upgrades, tellings=told), agreements):
-        whys = [*_whys(plan), *("" for _ in plan.tellings)]
+    for plan in (msgspec.structs.replace(upgrades, owner_notices=told), agreements):
+        whys = [*_whys(plan), *("" for _ in plan.owner_notices)]
         found += [
             _Made(what=what, by=STRICT, why=why or what.text)
             for what, why in zip(planned_writes(plan, reading.world), whys, strict=True)
@@ -185,7 +185,7 @@ def _by_their_rules(reading: WorldReading, plan: UpgradePlan) -> list[_Made]:
     objections = _Objections(plan)
     return [
         _Made(what=what, by=COMPAT, why=what.text or objections.to(what))
-        for what in planned_writes(reading.plan(Rules.COMPAT), reading.world)
+        for what in planned_writes(reading.plan(RuleSet.COMPAT), reading.world)
     ]
 
 
@@ -193,21 +193,21 @@ class _Objections:
     """What our rules say against writes that only the predecessor makes."""
 
     def __init__(self, plan: UpgradePlan) -> None:
-        self._stands = {each.member.cluster.uuid: each for each in stands(plan)}
+        self._stands = {each.member.cluster.uuid: each for each in cluster_summaries(plan)}
 
     def to(self, what: PlannedWrite) -> str:
         """The gate of ours that says most about it; empty: our rules would do it, too."""
-        stand = self._stands.get(what.cluster.uuid) if what.cluster is not None else None
-        if stand is None:
+        summary = self._stands.get(what.cluster.uuid) if what.cluster is not None else None
+        if summary is None:
             return ""
-        alike = (each.verdicts for each in stand.options if _is_alike(each, what))
-        shut = stand.member.aside or most_telling(next(alike, ()))
+        alike = (each.verdicts for each in summary.options if _is_alike(each, what))
+        shut = summary.member.excluded or most_telling(next(alike, ()))
         return f"ours: {sentence(shut)}" if shut is not None else ""
 
 
 def _is_alike(option: Option, what: PlannedWrite) -> bool:
     step = option.change
-    if not isinstance(step, Step):
+    if not isinstance(step, UpgradeStep):
         return False
     mine = (step.doing.value, step.pool, step.addon, step.revision)
     return mine == (what.do, what.pool, what.addon, what.after)

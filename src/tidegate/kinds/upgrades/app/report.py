@@ -7,8 +7,8 @@ from tidegate.kinds.upgrades.app.read.world import (
     legacy_notes,
 )
 from tidegate.kinds.upgrades.core.explain.report import (
-    Line,
-    Section,
+    ReportLine,
+    ReportSection,
     channel_group,
     history,
     sections,
@@ -109,11 +109,11 @@ def report_history(fleet: FleetReading) -> VersionHistory:
     )
 
 
-def _sections(reading: WorldReading) -> list[Section]:
+def _sections(reading: WorldReading) -> list[ReportSection]:
     return sections(reading.world, reading.plan(), reading.now)
 
 
-def _organisation(section: Section) -> ReportedOrganisation:
+def _organisation(section: ReportSection) -> ReportedOrganisation:
     org = section.fleet.org
     return ReportedOrganisation(
         org=org.id,
@@ -125,21 +125,21 @@ def _organisation(section: Section) -> ReportedOrganisation:
     )
 
 
-def _cluster(line: Line) -> ReportedCluster:
-    cluster, wishes = line.member.cluster, line.member.wishes
+def _cluster(line: ReportLine) -> ReportedCluster:
+    cluster, policy = line.member.cluster, line.member.policy
     return ReportedCluster(
         cluster=cluster.name,
         id=cluster.ident,
         uuid=cluster.uuid,
         version=cluster.version,
         channel=channel_group(cluster.updates_from),
-        schedule=wishes.schedule,
-        timezone=wishes.zone or None,
-        sector=wishes.sector or None,
-        mutexes=wishes.mutexes,
-        soak_days=wishes.soak_days,
-        workloads=wishes.workloads,
-        set_aside=line.member.aside is not None,
+        schedule=policy.schedule,
+        timezone=policy.zone or None,
+        sector=policy.sector or None,
+        mutexes=policy.mutexes,
+        soak_days=policy.soak_days,
+        workloads=policy.workloads,
+        set_aside=line.member.excluded is not None,
         soaking=tuple(
             OfferedVersion(version=one.version, soak_days=float(one.days), mark=one.mark or None)
             for one in line.soaking

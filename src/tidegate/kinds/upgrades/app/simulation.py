@@ -6,16 +6,16 @@ import msgspec
 
 from tidegate.kinds.upgrades.app.read.view import views_of
 from tidegate.kinds.upgrades.app.read.world import FleetReading
-from tidegate.kinds.upgrades.core.explain.stand import Stand
-from tidegate.kinds.upgrades.core.explain.table import word_of
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
+from tidegate.kinds.upgrades.core.explain.words import phase_word
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
-from tidegate.kinds.upgrades.ocm.simulated.moving import moved
+from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.shift import moved
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
-from tidegate.kinds.upgrades.ocm.simulated.world_doc import World, narrowed
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld, narrowed
 from tidegate.machine.clock import Clock
 from tidegate.model.document import Part
 from tidegate.model.errors import UserError
@@ -30,14 +30,14 @@ SOAK_DAYS = "soak-days"
 class SimulatedManager(msgspec.Struct, frozen=True, kw_only=True):
     """How a world is served."""
 
-    world: World
+    world: OcmWorld
     # How many seconds of the simulation a second lasts.
     speed: int = 1
     # Whether its clock starts now, and all dates of the world move with it.
     from_now: bool = False
     # Only the organisations of this environment; empty: all of them.
     environment: str = ""
-    troubles: Troubles = Troubles()
+    troubles: OcmFaults = OcmFaults()
     seed: int = 0
     token_lasts_s: float = 900.0
 
@@ -49,16 +49,16 @@ def simulated_manager(wanted: SimulatedManager, clock: Clock) -> ManagerServer:
         world = moved(world, Instant(clock.now() // SECOND * SECOND))
     return ManagerServer(
         found(world),
-        OwnClock(clock, world.now, wanted.speed),
+        SimulatedClock(clock, world.now, wanted.speed),
         Tokens(world.credentials, wanted.token_lasts_s),
-        Luck(wanted.troubles, wanted.seed),
+        FaultDraw(wanted.troubles, wanted.seed),
     )
 
 
-def fault_shares(faults: Iterable[str]) -> dict[Fault, int]:
+def fault_shares(faults: Iterable[str]) -> dict[OcmFault, int]:
     """How many of a thousand calls fail, by fault: 429=20; UserError if that cannot be."""
-    known = {each.value: each for each in Fault}
-    shares: dict[Fault, int] = {}
+    known = {each.value: each for each in OcmFault}
+    shares: dict[OcmFault, int] = {}
     for text in faults:
         name, _, share = text.partition("=")
         if name not in known:
@@ -75,7 +75,7 @@ def fault_shares(faults: Iterable[str]) -> dict[Fault, int]:
 
 
 def served_in(
-    world: World, listed: Sequence[Registration]
+    world: OcmWorld, listed: Sequence[Registration]
 ) -> tuple[tuple[Registration, ...], tuple[str, ...]]:
     """The listed organisations that a world has, and a note on each of the others."""
     there = {(each.env, each.id) for each in world.orgs}
@@ -101,13 +101,13 @@ class SimulationHighlights(Part, frozen=True, kw_only=True):
 
 def highlights(fleet: FleetReading) -> SimulationHighlights | None:
     """The clusters that are worth a closer look; None: there is no cluster."""
-    stands = [stand for view in views_of(fleet) for stand in view.stands]
-    if not stands:
+    cluster_summaries = [summary for view in views_of(fleet) for summary in view.cluster_summaries]
+    if not cluster_summaries:
         return None
-    waiting = [stand for stand in stands if word_of(stand) == "waiting"]
-    held = max(waiting or stands, key=lambda one: one.others)
+    waiting = [summary for summary in cluster_summaries if phase_word(summary) == "waiting"]
+    held = max(waiting or cluster_summaries, key=lambda one: one.others)
     soaking = (one for one in waiting if one.shut is not None and one.shut.gate is Gate.SOAK)
-    wrong = next((each for each in stands if _is_unreadable(each, SOAK_DAYS)), None)
+    wrong = next((each for each in cluster_summaries if _is_unreadable(each, SOAK_DAYS)), None)
     return SimulationHighlights(
         held=held.member.cluster.name,
         dated=next(soaking, held).member.cluster.name,
@@ -115,5 +115,5 @@ def highlights(fleet: FleetReading) -> SimulationHighlights | None:
     )
 
 
-def _is_unreadable(stand: Stand, label: str) -> bool:
-    return any(each.label == label for each in stand.member.complaints)
+def _is_unreadable(summary: ClusterSummary, label: str) -> bool:
+    return any(each.label == label for each in summary.member.label_errors)

@@ -10,7 +10,7 @@ from tidegate.journal.chain import Note
 from tidegate.kinds.upgrades.app.read.journal import PREFIX, UpgradeJournal
 from tidegate.kinds.upgrades.core.journal.facts import Imported
 from tidegate.kinds.upgrades.core.journal.state import soak_doc
-from tidegate.kinds.upgrades.core.rules.soak import DAY, Ledger
+from tidegate.kinds.upgrades.core.rules.soak import DAY, SoakLedger
 from tidegate.kinds.upgrades.wire.state import check_ledger, read_ledger, write_ledger
 from tidegate.machine.clock import Clock
 from tidegate.model.counted import counted
@@ -77,7 +77,7 @@ def plan_soak_import(store: Store, wanted: ImportedSoak) -> SoakImport:
     journal = UpgradeJournal(store, BrakeBook(store))
     found: list[SoakSummary] = []
     for key, document in wanted.documents.items():
-        here = journal.soak(owner_of(key)[0]).get(key, Ledger())
+        here = journal.soak(owner_of(key)[0]).get(key, SoakLedger())
         if here.days and not wanted.replace:
             known = _summary(key, here)
             what = f"{soak_text(known)} already"
@@ -133,7 +133,7 @@ def soak_text(one: SoakSummary) -> str:
     return f"{counted(one.versions, 'version')}, {one.days:.2f} days"
 
 
-def _summary(key: str, ledger: Ledger) -> SoakSummary:
+def _summary(key: str, ledger: SoakLedger) -> SoakSummary:
     versions = {version for version, _ in ledger.days}
     return SoakSummary(key=key, versions=len(versions), days=sum(ledger.days.values()) / DAY)
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 from tidegate.engine.brake_book import BrakeBook
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.model.document import Document
 from tidegate.model.reason import Gate
@@ -39,10 +39,10 @@ def upgrade_status(store: Store, now: Instant) -> UpgradeStatus:
         if world is None:
             continue
         organisations += 1
-        for stand in stands(decide(world, now)):
-            counts[_state(stand)] += 1
-            held += stand.shut is not None and stand.shut.gate in _BRAKES
-            wrong += bool(stand.member.complaints)
+        for summary in cluster_summaries(decide(world, now)):
+            counts[_state(summary)] += 1
+            held += summary.shut is not None and summary.shut.gate in _BRAKES
+            wrong += bool(summary.member.label_errors)
     return UpgradeStatus(
         organisations=organisations,
         moving=counts[MOVING],
@@ -54,10 +54,10 @@ def upgrade_status(store: Store, now: Instant) -> UpgradeStatus:
     )
 
 
-def _state(stand: Stand) -> str:
-    standing = stand.member.standing
-    if standing.failed:
+def _state(summary: ClusterSummary) -> str:
+    progress = summary.member.progress
+    if progress.failed:
         return FAILED
-    if standing.occupies or stand.starts:
+    if progress.occupies or summary.starts:
         return MOVING
-    return WAITING if stand.next or stand.member.aside is not None else DONE
+    return WAITING if summary.next or summary.member.excluded is not None else DONE

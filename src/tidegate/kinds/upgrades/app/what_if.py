@@ -11,19 +11,19 @@ from tidegate.kinds.upgrades.app.read.world import (
     legacy_notes,
 )
 from tidegate.kinds.upgrades.app.verdict import GateVerdict, gate_verdict, instant_text
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.foresight.what_if import (
-    Aim,
+    ClusterGoal,
+    ClusterShift,
     NoLabelError,
-    Shift,
     WhatIf,
     edit_of,
     what_if,
 )
 from tidegate.kinds.upgrades.core.labels.label_edit import (
-    Change,
-    Edit,
-    Holder,
+    HolderChange,
+    LabelEdit,
+    LabelHolder,
     cluster_holders,
     org_holder,
 )
@@ -33,7 +33,7 @@ from tidegate.model.problem import Problem, nearest_or_all
 
 REMEDY = "write CLUSTER/LABEL=VALUE or org/ID/LABEL=VALUE"
 
-Edits = dict[Holder, dict[str, Edit]]
+Edits = dict[LabelHolder, dict[str, LabelEdit]]
 
 
 class AssumedLabel(Part, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class WhatIfReport(FleetDocument, frozen=True, kw_only=True):
         return not (self.clusters or self.findings.appear or self.findings.vanish)
 
 
-def compare_labels(fleet: FleetReading, sets: Sequence[str], pace: Pace) -> WhatIfReport:
+def compare_labels(fleet: FleetReading, sets: Sequence[str], pace: UpgradePace) -> WhatIfReport:
     """What becomes of clusters if labels were others (CLUSTER/LABEL=VALUE); nothing is written."""
     some = views_of(fleet)
     edits: dict[int, Edits] = {id(each.reading): {} for each in some}
@@ -111,7 +111,7 @@ def compare_labels(fleet: FleetReading, sets: Sequence[str], pace: Pace) -> What
     )
 
 
-def _edit(some: Sequence[UpgradeView], text: str) -> tuple[WorldReading, Holder, Edit]:
+def _edit(some: Sequence[UpgradeView], text: str) -> tuple[WorldReading, LabelHolder, LabelEdit]:
     """The label that is set, and its owner; also if it has that value already."""
     place, equals, value = text.partition("=")
     kind, _, rest = place.partition("/")
@@ -130,16 +130,18 @@ def _edit(some: Sequence[UpgradeView], text: str) -> tuple[WorldReading, Holder,
         raise UserError((Problem(f'--set "{text}"', str(error)),)) from None
 
 
-def _cluster(some: Sequence[UpgradeView], name: str) -> tuple[WorldReading, Holder, dict[str, str]]:
-    view, stand = find_cluster(some, name)
-    cluster = stand.member.cluster
+def _cluster(
+    some: Sequence[UpgradeView], name: str
+) -> tuple[WorldReading, LabelHolder, dict[str, str]]:
+    view, summary = find_cluster(some, name)
+    cluster = summary.member.cluster
     holder = cluster_holders(view.reading.world)[cluster.subscribed_as]
     return view.reading, holder, cluster.labels
 
 
 def _organisation(
     some: Sequence[UpgradeView], name: str
-) -> tuple[WorldReading, Holder, dict[str, str]]:
+) -> tuple[WorldReading, LabelHolder, dict[str, str]]:
     every = [(view.reading, org) for view in some for org in view.reading.world.orgs]
     for reading, org in every:
         if name in (org.id, org.name):
@@ -149,9 +151,11 @@ def _organisation(
     raise UserError((Problem("", f'no organisation "{name}"', hint),))
 
 
-def _compared(reading: WorldReading, edits: Edits, pace: Pace) -> tuple[tuple[Change, ...], WhatIf]:
+def _compared(
+    reading: WorldReading, edits: Edits, pace: UpgradePace
+) -> tuple[tuple[HolderChange, ...], WhatIf]:
     changes = tuple(
-        Change(holder, new)
+        HolderChange(holder, new)
         for holder, mine in edits.items()
         if (new := tuple(each for each in mine.values() if each.before != each.after))
     )
@@ -160,7 +164,7 @@ def _compared(reading: WorldReading, edits: Edits, pace: Pace) -> tuple[tuple[Ch
     return changes, what_if(reading.world, changes, reading.now, pace)
 
 
-def _shifted(shift: Shift) -> ShiftedCluster:
+def _shifted(shift: ClusterShift) -> ShiftedCluster:
     return ShiftedCluster(
         cluster=shift.name,
         uuid=shift.uuid,
@@ -171,7 +175,7 @@ def _shifted(shift: Shift) -> ShiftedCluster:
     )
 
 
-def _aim(aim: Aim | None) -> ClusterAim | None:
+def _aim(aim: ClusterGoal | None) -> ClusterAim | None:
     if aim is None:
         return None
     return ClusterAim(

@@ -19,7 +19,12 @@ import msgspec
 from tidegate import wiring
 from tidegate.documents.probe import url_trouble
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled
-from tidegate.kinds.upgrades.core.service import Credentials, Environment, Registration, Service
+from tidegate.kinds.upgrades.core.service import (
+    Credentials,
+    OcmEnvironment,
+    Registration,
+    UpgradeService,
+)
 from tidegate.kinds.upgrades.health_port import ClusterHealth
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.kinds.upgrades.wire.service_doc import is_exposed
@@ -44,7 +49,7 @@ class Managers:
         self._env = os.environ if env is None else env
         self._opened: dict[tuple[str, str, int, tuple[str, ...]], ManagedClusters] = {}
 
-    def of(self, environment: Environment, of: Registration | None = None) -> ManagedClusters:
+    def of(self, environment: OcmEnvironment, of: Registration | None = None) -> ManagedClusters:
         """The one of an environment, as ourselves or as an organisation served with its own.
 
         UserError says which credentials are missing. Nobody is asked yet.
@@ -95,7 +100,7 @@ class Managers:
         await self.close()
 
     def _revealed(
-        self, where: str, credentials: Credentials, environment: Environment
+        self, where: str, credentials: Credentials, environment: OcmEnvironment
     ) -> tuple[str, str, str]:
         if credentials.token:
             return "", "", revealed(credentials.token, self._env, f"{where}: token")
@@ -109,7 +114,7 @@ class Managers:
         return credentials.client_id, secret, ""
 
 
-def service_of(settings: Settings) -> Service:
+def service_of(settings: Settings) -> UpgradeService:
     """Who the settings say is served; UserError if they do not. Warnings go to stderr."""
     if not settings.upgrades:
         remedy = "write --upgrades FILE, or --ocm-url and --token for an organisation of your own"
@@ -133,7 +138,7 @@ def bundled_of(settings: Settings, folder: str = "") -> Bundled:
     return bundle.upgrades
 
 
-def health_of(settings: Settings, environment: Environment) -> ClusterHealth | None:
+def health_of(settings: Settings, environment: OcmEnvironment) -> ClusterHealth | None:
     """Whoever knows how the clusters of an environment are; None: nobody is named.
 
     UserError if who is named is not in the files of the setting `prometheus`.
@@ -155,7 +160,7 @@ def is_own(settings: Settings) -> bool:
     return bool(settings.ocm_url or settings.ocm_token or not settings.upgrades)
 
 
-def own_environment(settings: Settings, env: Mapping[str, str] | None = None) -> Environment:
+def own_environment(settings: Settings, env: Mapping[str, str] | None = None) -> OcmEnvironment:
     """The OpenShift Cluster Manager somebody may ask with a token of his own.
 
     No document is needed: `--token` or OCM_TOKEN will do. UserError says what is missing.
@@ -168,7 +173,7 @@ def own_environment(settings: Settings, env: Mapping[str, str] | None = None) ->
         remedy = f"write --token env:NAME or file:PATH, or set {TOKEN_VARIABLE}"
         raise UserError((Problem("--token", "missing", remedy),))
     token = revealed(written, env, "--token")
-    return Environment(
+    return OcmEnvironment(
         name=OWN,
         url=url,
         token_url=_exchanged_at(token, token_url, url),

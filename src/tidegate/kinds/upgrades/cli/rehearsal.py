@@ -22,16 +22,16 @@ from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing
 from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, SurveyReport, Surveys
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
-from tidegate.kinds.upgrades.core.world import HealthCheck, World
+from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
+from tidegate.kinds.upgrades.core.world import HealthCheck, UpgradeWorld
 from tidegate.kinds.upgrades.health_port import Alerts
 from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.kinds.upgrades.ocm.simulated import world_doc as cluster_manager_doc
-from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
-from tidegate.kinds.upgrades.ocm.simulated.state import State
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.start import found
+from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import SECOND, Duration, Instant
@@ -50,7 +50,7 @@ LEASE_LOOKS = 3
 class _Standing:
     """Brakes that stand in the document of a world, and stay as they are."""
 
-    def __init__(self, world: cluster_manager_doc.World) -> None:
+    def __init__(self, world: cluster_manager_doc.OcmWorld) -> None:
         self._written = (Written("world", world.brakes),) if world.brakes else ()
 
     def read(self) -> tuple[Written, ...]:
@@ -58,7 +58,7 @@ class _Standing:
         return self._written
 
 
-def everybody(world: cluster_manager_doc.World) -> tuple[Registration, ...]:
+def everybody(world: cluster_manager_doc.OcmWorld) -> tuple[Registration, ...]:
     """Who is served where nobody keeps a list: every organisation that is not said not to be."""
     return tuple(
         Registration(
@@ -80,10 +80,10 @@ class Rehearsal:
 
     def __init__(
         self,
-        world: cluster_manager_doc.World,
+        world: cluster_manager_doc.OcmWorld,
         served: Sequence[Registration] = (),
         *,
-        luck: Luck | None = None,
+        luck: FaultDraw | None = None,
         store: Store | None = None,
         look: Duration = LOOK,
         hear: Report | None = None,
@@ -93,7 +93,7 @@ class Rehearsal:
         self._loop: VirtualLoop | None = None
         self.served = tuple(served) or everybody(world)
         names = dict.fromkeys(each.env for each in world.orgs)
-        self.states: dict[str, State] = {name: found(narrowed(world, name)) for name in names}
+        self.states: dict[str, OcmState] = {name: found(narrowed(world, name)) for name in names}
         self.luck = luck
         self.store = store if store is not None else wiring.open_store("memory:")
         self._sources = (_Standing(world),)
@@ -109,9 +109,9 @@ class Rehearsal:
         """What time it is here."""
         return self.at if self._loop is None else self._loop.now()
 
-    def way(self, environment: str) -> ClustersInside:
+    def way(self, environment: str) -> SimulatedClusters:
         """A way into one of them."""
-        return ClustersInside(self.states[environment], self, self.luck)
+        return SimulatedClusters(self.states[environment], self, self.luck)
 
     def worker(
         self,
@@ -192,7 +192,9 @@ class Rehearsal:
                     world=msgspec.structs.replace(
                         journal.completed(each.partition, world), read_at=self.at
                     ),
-                    service=Service((Environment(name=each.environment, url=""),), (each,)),
+                    service=UpgradeService(
+                        (OcmEnvironment(name=each.environment, url=""),), (each,)
+                    ),
                     where="simulated",
                     read_at=self.at,
                 )
@@ -200,9 +202,9 @@ class Rehearsal:
             )
         )
 
-    async def _read(self) -> list[tuple[Registration, World]]:
-        ways = {name: ClustersInside(state, self) for name, state in self.states.items()}
-        found: list[tuple[Registration, World]] = []
+    async def _read(self) -> list[tuple[Registration, UpgradeWorld]]:
+        ways = {name: SimulatedClusters(state, self) for name, state in self.states.items()}
+        found: list[tuple[Registration, UpgradeWorld]] = []
         for name, way in ways.items():
             mine = [each for each in self.served if each.environment == name]
             others = publishing(ways)
@@ -211,7 +213,7 @@ class Rehearsal:
         return found
 
 
-def _alerts(world: cluster_manager_doc.World) -> dict[str, dict[str, tuple[str, ...]]]:
+def _alerts(world: cluster_manager_doc.OcmWorld) -> dict[str, dict[str, tuple[str, ...]]]:
     """The alerts that clusters have from beginning to end, by organisation and external id."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for each in world.clusters:

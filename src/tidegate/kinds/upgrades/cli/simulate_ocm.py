@@ -10,9 +10,9 @@ import click
 from tidegate.cli.shape import Command
 
 if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.ocm.simulated.faults import Troubles
+    from tidegate.kinds.upgrades.ocm.simulated.faults import OcmFaults
     from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-    from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
+    from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
 
 SPEED_MAX = 100_000
 
@@ -97,7 +97,7 @@ def ocm(
     asyncio.run(serve())
 
 
-def read_world_file(file: str) -> "World":
+def read_world_file(file: str) -> "OcmWorld":
     """The world in a file; UserError says where it is wrong."""
     from tidegate.documents.files import located, read_document
     from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
@@ -121,12 +121,12 @@ def _seconds(option: str, text: str) -> float:
 
 def troubles_of(
     faults: tuple[str, ...], latency_s: float = 0.0, retry_after: int = 1, rate: int = 0
-) -> "Troubles":
+) -> "OcmFaults":
     """The faults of calls, as flags name them."""
     from tidegate.kinds.upgrades.app.simulation import fault_shares
-    from tidegate.kinds.upgrades.ocm.simulated.faults import Troubles
+    from tidegate.kinds.upgrades.ocm.simulated.faults import OcmFaults
 
-    return Troubles(fault_shares(faults), latency_s, retry_after, rate)
+    return OcmFaults(fault_shares(faults), latency_s, retry_after, rate)
 
 
 def _listening(port: int) -> socket.socket:
@@ -137,7 +137,7 @@ def _listening(port: int) -> socket.socket:
         raise click.ClickException(f"--port {port}: {why}") from None
 
 
-def _introduce(server: "ManagerServer", world: "World", speed: int) -> None:
+def _introduce(server: "ManagerServer", world: "OcmWorld", speed: int) -> None:
     """What is simulated, for people."""
     from tidegate.model.time import format_instant
 

@@ -15,7 +15,7 @@ from tidegate.cli.shape import Command
 if TYPE_CHECKING:
     from tidegate.kinds.upgrades.app.read.world import FleetReading
     from tidegate.kinds.upgrades.core.service import Registration
-    from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
+    from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
     from tidegate.model.time import Duration
 
 DAYS_MAX = 366
@@ -86,13 +86,13 @@ def upgrades(
     from tidegate.kinds.upgrades.app.clusters import list_clusters
     from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
     from tidegate.kinds.upgrades.cli.simulate_ocm import read_world_file, troubles_of
-    from tidegate.kinds.upgrades.cli.story import STORY, Teller
-    from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
+    from tidegate.kinds.upgrades.cli.story import STORY, StoryPrinter
+    from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw
 
-    luck, look = Luck(troubles_of(faults), seed), _look(look_every)
+    luck, look = FaultDraw(troubles_of(faults), seed), _look(look_every)
     read = read_world_file(world)
     served = _served(read, service)
-    teller = Teller(read, output, wants_colour(color), pace)
+    teller = StoryPrinter(read, output, wants_colour(color), pace)
     rehearsal = Rehearsal(read, served, luck=luck, look=look)
     rehearsal.hear = lambda _, outcome: teller.hear(rehearsal, outcome)
     teller.open(len(served), days)
@@ -120,7 +120,7 @@ def _look(text: str) -> "Duration":
     return found
 
 
-def _served(world: "World", file: str | None) -> "tuple[Registration, ...]":
+def _served(world: "OcmWorld", file: str | None) -> "tuple[Registration, ...]":
     """The organisations that are served: those of a file, or all there are."""
     from tidegate.kinds.upgrades.cli.rehearsal import everybody
 
@@ -138,7 +138,7 @@ def _served(world: "World", file: str | None) -> "tuple[Registration, ...]":
     return served
 
 
-def _save(fleet: "FleetReading", world: "World", path: Path) -> None:
+def _save(fleet: "FleetReading", world: "OcmWorld", path: Path) -> None:
     import msgspec
 
     from tidegate.kinds.upgrades.wire.world_doc import write_world

@@ -17,11 +17,11 @@ from tidegate.kinds.upgrades.app.clusters import ClusterList, ClusterRow
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.cli.text.clusters import cluster_table, organisation_words
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
-from tidegate.kinds.upgrades.ocm.simulated.happenings import What
-from tidegate.kinds.upgrades.ocm.simulated.lives import live
-from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
-from tidegate.kinds.upgrades.simulated.events import SILENT, Event, Watch, of_happening
-from tidegate.kinds.upgrades.simulated.story import Story
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
+from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
+from tidegate.kinds.upgrades.simulated.events import SILENT, EventWatch, UpgradeEvent, of_happening
+from tidegate.kinds.upgrades.simulated.story import UpgradeStory
 from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant, format_age, format_instant
 from tidegate.simulation.folding import folded
@@ -46,18 +46,18 @@ _ORDER = "✓▶…✗"
 Outcome = RoundResult | Led | Exception | None
 
 
-class Ear:
+class EventCollector:
     """Hears of every round of a rehearsal, and knows what happened since the last."""
 
     def __init__(self) -> None:
-        self._watch = Watch()
+        self._watch = EventWatch()
 
-    def events(self, rehearsal: Rehearsal, outcome: Outcome) -> list[Event]:
+    def events(self, rehearsal: Rehearsal, outcome: Outcome) -> list[UpgradeEvent]:
         """What happened up to now: in every environment, and in what was decided."""
         now = rehearsal.now()
         found = list(_happened(rehearsal, now))
         if isinstance(outcome, Exception):
-            found.append(Event(at=now, event=SILENT, text=str(outcome)))
+            found.append(UpgradeEvent(at=now, event=SILENT, text=str(outcome)))
         elif isinstance(outcome, RoundResult) and isinstance(outcome.plan, OrganisationPlan):
             made = outcome.plan
             if outcome.is_new:
@@ -65,18 +65,20 @@ class Ear:
         return found
 
 
-class Teller:
+class StoryPrinter:
     """Tells what is new in a rehearsal, as it goes."""
 
-    def __init__(self, world: World, output: str, colour: bool, pace: float | None) -> None:
+    def __init__(self, world: OcmWorld, output: str, colour: bool, pace: float | None) -> None:
         self._world = world
         self._output = output
         self._colour = colour
         # Only where somebody is watching.
         self._pace = pace if sys.stdout.isatty() else None
         self._width = min(terminal_width() or WIDTH, WIDTH_MAX)
-        self._story = Story({each.id: each.name or each.id for each in world.orgs}, self._width)
-        self._ear = Ear()
+        self._story = UpgradeStory(
+            {each.id: each.name or each.id for each in world.orgs}, self._width
+        )
+        self._ear = EventCollector()
         self._began_s = time.monotonic()
         self.counts: Counter[str] = Counter()
 
@@ -96,7 +98,7 @@ class Teller:
         self.counts.update(each.event for each in events)
         self._tell(events, rehearsal.now() if outcome is not None else None)
 
-    def _tell(self, events: list[Event], now: Instant | None) -> None:
+    def _tell(self, events: list[UpgradeEvent], now: Instant | None) -> None:
         if self._output == JSON:
             for each in sorted(events, key=lambda one: one.at):
                 click.echo(msgspec.json.encode(each.document()))
@@ -125,8 +127,8 @@ class Teller:
             say(line, self._colour)
 
     def _tally(self, days: int) -> str:
-        asked, done = self.counts[What.ASKED.value], self.counts[What.DONE.value]
-        failed, told = self.counts[What.FAILED.value], self.counts[What.TOLD.value]
+        asked, done = self.counts[OcmEventKind.ASKED.value], self.counts[OcmEventKind.DONE.value]
+        failed, told = self.counts[OcmEventKind.FAILED.value], self.counts[OcmEventKind.TOLD.value]
         parts = [f"{counted(asked, 'upgrade')} asked for", f"{done} done", f"{failed} failed"]
         parts += [counted(told, "service log")] if told else []
         silent = self.counts[SILENT]
@@ -134,7 +136,7 @@ class Teller:
         return f"After {counted(days, 'day')}: {' · '.join(parts)}"
 
 
-def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[Event]:
+def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[UpgradeEvent]:
     """What happened in all environments up to now, as they themselves tell it."""
     for state in rehearsal.states.values():
         live(state, now)

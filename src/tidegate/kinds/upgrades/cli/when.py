@@ -19,7 +19,7 @@ from tidegate.kinds.upgrades.cli.text.when import (
     one_forecast_lines,
     pace_line,
 )
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.model.time import SECOND, Duration, parse_duration
 
 DAY = 24 * 60 * 60 * SECOND
@@ -27,9 +27,11 @@ DAY = 24 * 60 * 60 * SECOND
 DAYS = 90
 
 
-def pace_of(apply_time: str | None, pool_time: str | None, days: int = DAYS) -> tuple[Pace, str]:
+def pace_of(
+    apply_time: str | None, pool_time: str | None, days: int = DAYS
+) -> tuple[UpgradePace, str]:
     """How long upgrades are assumed to take, and where that comes from."""
-    pace = Pace(horizon=Duration(days * DAY))
+    pace = UpgradePace(horizon=Duration(days * DAY))
     if apply_time:
         takes = _duration("--apply-time", apply_time)
         pace = msgspec.structs.replace(pace, classic=takes, control_plane=takes)
@@ -46,7 +48,7 @@ def _duration(flag: str, text: str) -> Duration:
 
 
 def show_dates(
-    query: WorldQuery, fleet: FleetReading, name: str, output: str, assumed: tuple[Pace, str]
+    query: WorldQuery, fleet: FleetReading, name: str, output: str, assumed: tuple[UpgradePace, str]
 ) -> None:
     """Print when a cluster, those of an organisation, or all are upgraded, and what has no date."""
     pace, source = assumed

@@ -9,15 +9,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.compat.record import Record, Sample
+from tidegate.kinds.upgrades.core.compat.record import LegacyRecord, Sample
 from tidegate.kinds.upgrades.core.compat.run import run
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.reasons.rules_reasons import LegacyReason
 from tidegate.kinds.upgrades.core.requests import OcmRequest
-from tidegate.kinds.upgrades.core.rules.braking import Braking
-from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan, actions_of
-from tidegate.kinds.upgrades.core.step import Step
-from tidegate.kinds.upgrades.core.world import Cluster, World, only_whole
+from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan, actions_of
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld, only_whole
 from tidegate.model.plan import Change, ChangeKind, Option
 from tidegate.model.time import Instant
 from tidegate.model.verdict import verdict
@@ -26,25 +26,27 @@ _NOTHING = Change(ChangeKind.APPLY)
 _UNSAID = "no version qualifies, or what is under way is not over"
 
 
-class Theirs(msgspec.Struct, frozen=True):
+class LegacyRun(msgspec.Struct, frozen=True):
     """One run of the existing service."""
 
     plan: UpgradePlan
     # What it keeps, by `env/org`.
-    kept: dict[str, History]
+    kept: dict[str, SoakHistory]
     numbers: dict[str, list[Sample]]
 
 
-def theirs(world: World, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan) -> Theirs:
+def theirs(
+    world: UpgradeWorld, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan
+) -> LegacyRun:
     """What it does in one run: upgrades, and agreements to gates; `ours` says who takes part."""
     world = msgspec.structs.replace(only_whole(world), now=now)
     record = run(msgspec.structs.replace(world, approver=False))
     approved = run(msgspec.structs.replace(world, approver=True))
-    steps: dict[str, list[Step]] = {}
+    steps: dict[str, list[UpgradeStep]] = {}
     for cluster, step in (*record.steps, *approved.steps):
         steps.setdefault(cluster.ident, []).append(step)
     members = ours.members if len(ours.members) >= len(agreeing.members) else agreeing.members
-    braking = Braking(world.brakes, ours.fleets, now)
+    braking = BrakeGates(world.brakes, ours.fleets, now)
     options: list[Option] = []
     for at, member in enumerate(members):
         mine = steps.get(member.cluster.ident, [])
@@ -59,19 +61,19 @@ def theirs(world: World, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan)
         members=members,
         options=options,
         actions=actions_of(options, members),
-        tellings=tuple(_tellings(record.logs)),
+        owner_notices=tuple(_owner_notices(record.logs)),
         recheck_at=None,
         claims=(),
     )
-    return Theirs(plan, record.kept, record.metrics)
+    return LegacyRun(plan, record.kept, record.metrics)
 
 
-def _tellings(logs: Iterable[OcmRequest]) -> Iterable[Telling]:
+def _owner_notices(logs: Iterable[OcmRequest]) -> Iterable[OwnerNotice]:
     for each in logs:
-        yield Telling(each.body["cluster_uuid"], each.body["summary"], each.body["description"])
+        yield OwnerNotice(each.body["cluster_uuid"], each.body["summary"], each.body["description"])
 
 
-def _why(record: Record, cluster: Cluster) -> str:
+def _why(record: LegacyRecord, cluster: ManagedCluster) -> str:
     """The last it says of a cluster, or loudly of its organisation.
 
     Where no version qualifies it says nothing.

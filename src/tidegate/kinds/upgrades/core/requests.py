@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.time import Instant, format_second
 
 CLUSTERS = ("api", "clusters_mgmt", "v1", "clusters")
@@ -41,23 +41,23 @@ class OcmRequest(msgspec.Struct, frozen=True):
         return (self.method, self.path, self.body)
 
 
-def request_of(cluster: Cluster, step: Step) -> OcmRequest:
+def request_of(cluster: ManagedCluster, step: UpgradeStep) -> OcmRequest:
     """The request that a step takes; a step without a start has the earliest moment there is."""
     ident, version = cluster.ident, step.revision or ""
     starts_at = format_second(step.starts_at if step.starts_at is not None else Instant(0))
     match step.doing:
-        case Doing.CHANNEL:
+        case StepKind.CHANNEL:
             return switch_channel(ident, version)
-        case Doing.AGREE:
+        case StepKind.AGREE:
             return agree_to_gate(ident, step.ident)
-        case Doing.CANCEL:
+        case StepKind.CANCEL:
             where = ocm_policies(ident, hosted=cluster.is_hosted, pool=step.pool)
             return OcmRequest("DELETE", (*where, step.ident))
-        case Doing.CANCEL_ADDON:
+        case StepKind.CANCEL_ADDON:
             return OcmRequest("DELETE", (*addon_plans(ident), step.ident))
-        case Doing.ADDON:
+        case StepKind.ADDON:
             return create_addon_plan(ident, step.addon, version, starts_at)
-        case Doing.UPGRADE | Doing.POOL:
+        case StepKind.UPGRADE | StepKind.POOL:
             return create_ocm_policy(
                 ident, version, starts_at, hosted=cluster.is_hosted, pool=step.pool
             )

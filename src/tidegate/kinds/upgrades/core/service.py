@@ -8,13 +8,13 @@ import enum
 import msgspec
 
 from tidegate.gates.block import is_like
-from tidegate.kinds.upgrades.core.world import HealthCheck, Org
+from tidegate.kinds.upgrades.core.world import HealthCheck, Organisation
 
 PARTITION = "upgrades"
 """What the journals of organisations begin with: upgrades/prod/o-payments."""
 
 
-class Rules(enum.Enum):
+class RuleSet(enum.Enum):
     """By which rules an organisation is served."""
 
     STRICT = "strict"  # ours
@@ -34,7 +34,7 @@ class Credentials(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"Credentials({self.client_id!r})"
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
+class OcmEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """One OpenShift Cluster Manager."""
 
     name: str
@@ -57,7 +57,7 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     environment: str
-    rules: Rules = Rules.STRICT
+    rules: RuleSet = RuleSet.STRICT
     health_checks: tuple[HealthCheck, ...] = ()
     # Services that leave it alone: advanced-upgrade-scheduler, version-gate-approver.
     disabled: tuple[str, ...] = ()
@@ -75,9 +75,9 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
         """Its journal."""
         return f"{PARTITION}/{self.environment}/{self.id}"
 
-    def org(self) -> Org:
+    def org(self) -> Organisation:
         """The organisation as it is decided on, without its labels yet."""
-        return Org(
+        return Organisation(
             id=self.id,
             name=self.name,
             env=self.environment,
@@ -88,10 +88,10 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Service(msgspec.Struct, frozen=True):
+class UpgradeService(msgspec.Struct, frozen=True):
     """Everybody who is served."""
 
-    environments: tuple[Environment, ...] = ()
+    environments: tuple[OcmEnvironment, ...] = ()
     organizations: tuple[Registration, ...] = ()
     # Which of them, by ids and patterns; who is excluded is so whatever is included.
     include: tuple[str, ...] = ("*",)
@@ -106,6 +106,6 @@ class Service(msgspec.Struct, frozen=True):
             and not any(is_like(each.id, one) for one in self.exclude)
         )
 
-    def environment(self, name: str) -> Environment | None:
+    def environment(self, name: str) -> OcmEnvironment | None:
         """An environment by its name."""
         return next((each for each in self.environments if each.name == name), None)

@@ -122,7 +122,7 @@ class Dns(msgspec.Struct, frozen=True):
     base_domain: str = ""
 
 
-class Cluster(msgspec.Struct, frozen=True):
+class OcmCluster(msgspec.Struct, frozen=True):
     """A cluster."""
 
     id: str
@@ -169,14 +169,14 @@ class NodePool(msgspec.Struct, frozen=True):
     version: PoolVersion
 
 
-class PolicyState(msgspec.Struct, frozen=True):
+class OcmPolicyState(msgspec.Struct, frozen=True):
     """How far an upgrade is."""
 
     value: str = ""
     description: str = ""
 
 
-class UpgradePolicy(msgspec.Struct, frozen=True):
+class OcmPolicy(msgspec.Struct, frozen=True):
     """An upgrade that is to be, or under way."""
 
     id: str
@@ -187,7 +187,7 @@ class UpgradePolicy(msgspec.Struct, frozen=True):
     upgrade_type: str = ""
     enable_minor_version_upgrades: bool = False
     # None: it could not be told.
-    state: PolicyState | None = None
+    state: OcmPolicyState | None = None
 
 
 class AddonPlan(msgspec.Struct, frozen=True):
@@ -201,7 +201,7 @@ class AddonPlan(msgspec.Struct, frozen=True):
     schedule_type: str = ""
     next_run: str = ""
     # None: it could not be told.
-    state: PolicyState | None = None
+    state: OcmPolicyState | None = None
 
 
 class VersionGate(msgspec.Struct, frozen=True):
@@ -276,3 +276,15 @@ class ServiceLog(msgspec.Struct, frozen=True):
     cluster_uuid: str = ""
     timestamp: str = ""
     created_at: str = ""
+
+
+_KINDS: dict[type, str] = {
+    OcmCluster: "OcmCluster",
+    OcmPolicy: "OcmPolicy",
+    OcmPolicyState: "OcmPolicyState",
+}
+
+
+def kind_name(document: type) -> str:
+    """The kind of a document in the words of OpenShift Cluster Manager; it is part of metrics."""
+    return _KINDS.get(document, document.__name__)

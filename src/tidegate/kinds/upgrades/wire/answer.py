@@ -8,8 +8,8 @@ from tidegate.explain.verdict_doc import verdict_doc
 from tidegate.kinds.upgrades.core.requests import Write, post_service_log, request_of
 from tidegate.kinds.upgrades.core.rules.numbers import numbers
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.step import Step
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.wire.state import write_ledger
 from tidegate.model.plan import Option
 from tidegate.model.time import SECOND, Instant, format_instant
@@ -19,7 +19,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def answer_plan(
-    ident: object, world: World, plan: UpgradePlan, state: dict[str, Any], now: Instant
+    ident: object, world: UpgradeWorld, plan: UpgradePlan, state: dict[str, Any], now: Instant
 ) -> dict[str, Any]:
     """The whole answer; `state` as it was read."""
     if not world.dry_run:
@@ -42,11 +42,11 @@ def writes_of(plan: UpgradePlan) -> list[Write]:
     found = [
         request_of(by_uuid[each.target], each.change)
         for each in plan.actions
-        if isinstance(each.change, Step)
+        if isinstance(each.change, UpgradeStep)
     ]
     found += [
         post_service_log(each.uuid, each.summary, each.description, severity=each.severity)
-        for each in plan.tellings
+        for each in plan.owner_notices
     ]
     return [each.write() for each in found]
 
@@ -73,7 +73,7 @@ def _option(option: Option, known: dict[int, msgspec.Raw]) -> dict[str, Any]:
     change = option.change
     go = all_pass(option.verdicts)
     doc: dict[str, Any] = {"go": go}
-    if isinstance(change, Step):
+    if isinstance(change, UpgradeStep):
         doc |= {"do": change.doing.value, "version": change.revision}
         if change.pool:
             doc["pool"] = change.pool

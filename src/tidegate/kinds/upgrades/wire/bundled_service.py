@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled, BundledEnvironment, BundledOrg
-from tidegate.kinds.upgrades.core.service import Service
+from tidegate.kinds.upgrades.core.service import UpgradeService
 from tidegate.kinds.upgrades.wire.service_doc import SERVICES
 from tidegate.model.problem import Problems, shown
 
@@ -43,7 +43,7 @@ def with_bundle(document: Mapping[str, Any], bundled: Bundled, problems: Problem
     return {**document, "environments": environments, "organizations": organizations}
 
 
-def check_secrets(service: Service, bundled: Bundled, problems: Problems) -> None:
+def check_secrets(service: UpgradeService, bundled: Bundled, problems: Problems) -> None:
     """Environments of the bundle that nobody can be asked at, though somebody there is served."""
     known = {each.name: each for each in bundled.environments}
     for i, environment in enumerate(service.environments):

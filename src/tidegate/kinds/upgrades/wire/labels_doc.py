@@ -31,7 +31,7 @@ from tidegate.kinds.upgrades.core.labels.labels import (
     SECTOR_MAX_PARALLEL,
     split,
 )
-from tidegate.kinds.upgrades.core.labels.sector_edit import SectorWish, sector_labels
+from tidegate.kinds.upgrades.core.labels.sector_edit import WantedSector, sector_labels
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, shown
 
@@ -47,7 +47,7 @@ _CONDITION_LISTS = {"mutexes": "mutexes", "blocked_versions": BLOCKED}
 _DAYS, _SECTOR = "soak-days", "sector"
 
 
-class PolicyDoc(msgspec.Struct, frozen=True):
+class UpgradePolicyDoc(msgspec.Struct, frozen=True):
     """What is asked for of one cluster."""
 
     path: str  # where it stands in its document
@@ -56,7 +56,7 @@ class PolicyDoc(msgspec.Struct, frozen=True):
     wanted: Wanted
 
 
-def read_policies(document: object) -> tuple[PolicyDoc, ...]:
+def read_policies(document: object) -> tuple[UpgradePolicyDoc, ...]:
     """The policies of a document; UserError lists all that is wrong with it."""
     problems = Problems()
     found = [_policy(each) for each in _objects(document, problems)]
@@ -82,7 +82,7 @@ def policy_document(name: str, labels: Labels, subscription: str = "") -> dict[s
     return {**document, "labels": others} if others else document
 
 
-def read_sectors(document: object) -> tuple[SectorWish, ...]:
+def read_sectors(document: object) -> tuple[WantedSector, ...]:
     """The sectors of a document; UserError lists all that is wrong with it."""
     problems = Problems()
     found = [_sector(each) for each in _objects(document, problems)]
@@ -148,7 +148,7 @@ def joined(items: Iterable[str]) -> str:
     return ",".join(several)
 
 
-def _policy(reader: Reader) -> PolicyDoc:
+def _policy(reader: Reader) -> UpgradePolicyDoc:
     name, subscription = reader.text("name") or "", reader.text("subscription_id") or ""
     if not name and not subscription:
         reader.problems.add(reader.at("name"), "missing", "write the name of a cluster")
@@ -168,7 +168,7 @@ def _policy(reader: Reader) -> PolicyDoc:
     wanted |= _others(reader.child("labels"))
     conditions.close()
     reader.close()
-    return PolicyDoc(reader.path, name, subscription, wanted)
+    return UpgradePolicyDoc(reader.path, name, subscription, wanted)
 
 
 def _others(reader: Reader) -> dict[str, str]:
@@ -184,7 +184,7 @@ def _others(reader: Reader) -> dict[str, str]:
     return found
 
 
-def _sector(reader: Reader) -> SectorWish:
+def _sector(reader: Reader) -> WantedSector:
     name, behind = reader.text("name") or "", _items(reader, "dependencies")
     if not name.strip():
         reader.problems.add(reader.at("name"), "missing", "write the name of a sector")
@@ -196,7 +196,7 @@ def _sector(reader: Reader) -> SectorWish:
         reader.problems.add(reader.at("maxParallelUpgrades"), f"{shown(most)} is no limit", remedy)
         most = None
     reader.close()
-    return SectorWish(name, behind, most)
+    return WantedSector(name, behind, most)
 
 
 def _objects(document: object, problems: Problems) -> list[Reader]:

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.wire.state import write_ledger
 from tidegate.model.time import format_instant
 
 
-def write_world(worlds: Iterable[World], brakes: Mapping[str, Any]) -> dict[str, Any]:
+def write_world(worlds: Iterable[UpgradeWorld], brakes: Mapping[str, Any]) -> dict[str, Any]:
     """Worlds of one moment as one document; brakes stand there as somebody wrote them."""
     every = tuple(worlds)
     now = every[0].now

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tidegate.kinds.upgrades.app.owners.label_writer import (
-    Written,
+    WrittenLabel,
     check_fresh,
     read_declared,
     write,
@@ -24,16 +24,16 @@ from tidegate.kinds.upgrades.app.owners.organisation import (
 from tidegate.kinds.upgrades.core.labels.label_check import check
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     ORGANISATION,
-    Change,
-    Edit,
-    Holder,
+    HolderChange,
+    LabelEdit,
+    LabelHolder,
     Wanted,
     edits_of,
     org_holder,
 )
-from tidegate.kinds.upgrades.core.labels.labelling import MARK
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK
 from tidegate.kinds.upgrades.core.labels.labels import split
-from tidegate.kinds.upgrades.core.world import Org, World
+from tidegate.kinds.upgrades.core.world import Organisation, UpgradeWorld
 from tidegate.kinds.upgrades.ocm.documents import Label
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.model.document import Part
@@ -45,7 +45,7 @@ from tidegate.model.time import Instant
 class LabelPlan(msgspec.Struct, frozen=True):
     """The changes that are asked for, and what the owner should know of them."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[HolderChange, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -83,13 +83,13 @@ class LabelChangeReport(OwnerDocument, frozen=True, kw_only=True):
 class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that may be written: checked, with the number of clusters that they reach."""
 
-    org: Org
-    changes: tuple[Change, ...]
+    org: Organisation
+    changes: tuple[HolderChange, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     reach: int
 
-    def report(self, written: Sequence[Written] = (), *, dry_run: bool) -> LabelChangeReport:
+    def report(self, written: Sequence[WrittenLabel] = (), *, dry_run: bool) -> LabelChangeReport:
         """What changes, and what became of each label."""
         return LabelChangeReport(
             warnings=self.warnings,
@@ -100,13 +100,13 @@ class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def organisation_change(declared: DeclaredOrganisation, wanted: Wanted) -> tuple[Change, ...]:
+def organisation_change(declared: DeclaredOrganisation, wanted: Wanted) -> tuple[HolderChange, ...]:
     """The change of an organisation's own labels."""
-    return (Change(org_holder(declared.org), edits_of(declared.org.labels, wanted)),)
+    return (HolderChange(org_holder(declared.org), edits_of(declared.org.labels, wanted)),)
 
 
 async def prepare_changes(
-    manager: ManagedClusters, org: Org, planner: Planner, now: Instant
+    manager: ManagedClusters, org: Organisation, planner: Planner, now: Instant
 ) -> PreparedChanges:
     """Plan changes and check them; UserError for what the service would report as an error."""
     declared, marks = await asyncio.gather(
@@ -128,7 +128,7 @@ async def prepare_changes(
 async def write_changes(
     manager: ManagedClusters,
     prepared: PreparedChanges,
-    progress: Callable[[Written], None] = lambda _: None,
+    progress: Callable[[WrittenLabel], None] = lambda _: None,
     *,
     after_pause: bool = False,
 ) -> LabelChangeReport:
@@ -139,7 +139,7 @@ async def write_changes(
     return prepared.report(done, dry_run=False)
 
 
-def checked(world: World, changes: Sequence[Change]) -> tuple[str, ...]:
+def checked(world: UpgradeWorld, changes: Sequence[HolderChange]) -> tuple[str, ...]:
     """What may not be meant; UserError for what the service would report as an error."""
     found = check(world, changes, world.now)
     if found.refused:
@@ -147,9 +147,13 @@ def checked(world: World, changes: Sequence[Change]) -> tuple[str, ...]:
     return found.warnings
 
 
-def label_changes(changes: Iterable[Change], done: Iterable[Written]) -> Iterator[LabelChange]:
+def label_changes(
+    changes: Iterable[HolderChange], done: Iterable[WrittenLabel]
+) -> Iterator[LabelChange]:
     """Every label that changes, and what became of it."""
-    became: dict[tuple[Holder, Edit], str] = {(each.holder, each.edit): each.why for each in done}
+    became: dict[tuple[LabelHolder, LabelEdit], str] = {
+        (each.holder, each.edit): each.why for each in done
+    }
     for change in changes:
         for edit in change.edits:
             why = became.get((change.holder, edit))
@@ -163,7 +167,7 @@ def label_changes(changes: Iterable[Change], done: Iterable[Written]) -> Iterato
             )
 
 
-def _overwritten(changes: Iterable[Change], marks: Iterable[Label]) -> Iterator[str]:
+def _overwritten(changes: Iterable[HolderChange], marks: Iterable[Label]) -> Iterator[str]:
     """Labels that change here and are written from a bundle, so that they will not stay."""
     written = {each.subscription_id or each.organization_id: split(each.value) for each in marks}
     for change in changes:
@@ -174,7 +178,7 @@ def _overwritten(changes: Iterable[Change], marks: Iterable[Label]) -> Iterator[
             yield f"{change.holder.text()}: {what} bundle and will be set back; change it there"
 
 
-def _reach(declared: DeclaredOrganisation, changes: Sequence[Change]) -> int:
+def _reach(declared: DeclaredOrganisation, changes: Sequence[HolderChange]) -> int:
     """How many clusters changes reach: all that are managed, if a label of the organisation's."""
     if any(each.holder.kind == ORGANISATION for each in changes):
         return sum(bool(each.labels) for each in declared.world.clusters)

@@ -13,7 +13,7 @@ from tidegate.kinds.upgrades.app.owners.organisation import (
 from tidegate.kinds.upgrades.app.read.survey import PREFIX
 from tidegate.kinds.upgrades.core.labels.label_edit import INHERIT, PUBLISH, Wanted
 from tidegate.kinds.upgrades.core.labels.labels import split
-from tidegate.kinds.upgrades.core.world import Org
+from tidegate.kinds.upgrades.core.world import Organisation
 from tidegate.kinds.upgrades.ocm.port import LabelType, ManagedClusters
 from tidegate.kinds.upgrades.wire.labels_doc import inheritance_document
 from tidegate.model.document import Part
@@ -47,7 +47,9 @@ class Inheritance(OwnerDocument, frozen=True, kw_only=True):
     sides: tuple[InheritanceSide, ...]
 
 
-async def read_inheritance_of(manager: ManagedClusters, org: Org, now: Instant) -> Inheritance:
+async def read_inheritance_of(
+    manager: ManagedClusters, org: Organisation, now: Instant
+) -> Inheritance:
     """The organisations that soak is shared with, and whether they agree."""
     declared, others = await asyncio.gather(
         read_organisation(manager, org, now), _version_data(manager)

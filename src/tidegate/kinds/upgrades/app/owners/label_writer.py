@@ -10,25 +10,30 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.read.survey import PREFIX, Details, Survey
-from tidegate.kinds.upgrades.core.labels.label_edit import ORGANISATION, Change, Edit, Holder
-from tidegate.kinds.upgrades.core.labels.labelling import full_key
-from tidegate.kinds.upgrades.ocm.port import LabelType, ManagedClusters, Owner, Reading
+from tidegate.kinds.upgrades.app.read.survey import PREFIX, ClusterDetails, Survey
+from tidegate.kinds.upgrades.core.labels.label_edit import (
+    ORGANISATION,
+    HolderChange,
+    LabelEdit,
+    LabelHolder,
+)
+from tidegate.kinds.upgrades.core.labels.label_sync import full_key
+from tidegate.kinds.upgrades.ocm.port import LabelOwner, LabelType, ManagedClusters, OcmList
 from tidegate.model.errors import OutsideError, StaleError
 
 
-class Written(msgspec.Struct, frozen=True):
+class WrittenLabel(msgspec.Struct, frozen=True):
     """What became of one edit."""
 
-    holder: Holder
-    edit: Edit
+    holder: LabelHolder
+    edit: LabelEdit
     # Why it was not written, or why nobody knows; empty: it was.
     why: str = ""
     # Whether it was not even tried, for an earlier one of its holder failed.
     untried: bool = False
 
 
-Tell = Callable[[Written], None]
+Tell = Callable[[WrittenLabel], None]
 
 
 async def read_declared(manager: ManagedClusters, org: str) -> Survey:
@@ -43,7 +48,7 @@ async def read_declared(manager: ManagedClusters, org: str) -> Survey:
     )
     ours = {each.id for each in subscriptions.items}
     clusters = await manager.clusters(sorted(ours))
-    readings: tuple[Reading[Any], ...] = (subscriptions, of_org, of_clusters, clusters)
+    readings: tuple[OcmList[Any], ...] = (subscriptions, of_org, of_clusters, clusters)
     if not all(each.complete for each in readings):
         raise OutsideError(f"organisation {org}: lists changed while they were read; ask again")
     mine = tuple(each for each in of_clusters.items if each.subscription_id in ours)
@@ -51,16 +56,16 @@ async def read_declared(manager: ManagedClusters, org: str) -> Survey:
         labels=(*of_org.items, *mine),
         subscriptions=subscriptions.items,
         clusters=clusters.items,
-        details={each.id: Details() for each in clusters.items},
+        details={each.id: ClusterDetails() for each in clusters.items},
         channels={},
         gates=(),
         versions=(),
-        set_aside=tuple(each for reading in readings for each in reading.set_aside),
+        unreadable=tuple(each for reading in readings for each in reading.unreadable),
         complete=True,
     )
 
 
-def check_fresh(survey: Survey, changes: Iterable[Change]) -> None:
+def check_fresh(survey: Survey, changes: Iterable[HolderChange]) -> None:
     """StaleError if a label that is to change is no longer what it was."""
     there = {
         (each.subscription_id or each.organization_id, each.key.removeprefix(PREFIX)): each.value
@@ -76,29 +81,31 @@ def check_fresh(survey: Survey, changes: Iterable[Change]) -> None:
 
 
 async def write(
-    manager: ManagedClusters, changes: Iterable[Change], tell: Tell
-) -> tuple[Written, ...]:
+    manager: ManagedClusters, changes: Iterable[HolderChange], tell: Tell
+) -> tuple[WrittenLabel, ...]:
     """Carry changes out; what became of each edit is told as soon as it is known."""
     several = await asyncio.gather(*(_write_one(manager, each, tell) for each in changes))
     return tuple(each for found in several for each in found)
 
 
-async def _write_one(manager: ManagedClusters, change: Change, tell: Tell) -> list[Written]:
+async def _write_one(
+    manager: ManagedClusters, change: HolderChange, tell: Tell
+) -> list[WrittenLabel]:
     holder = change.holder
     type_ = LabelType.ORGANIZATION if holder.kind == ORGANISATION else LabelType.SUBSCRIPTION
-    owner = Owner(type_, holder.id)
-    found: list[Written] = []
+    owner = LabelOwner(type_, holder.id)
+    found: list[WrittenLabel] = []
     for edit in change.edits:
         if found and found[-1].why:
-            done = Written(holder, edit, "not tried", untried=True)
+            done = WrittenLabel(holder, edit, "not tried", untried=True)
         else:
-            done = Written(holder, edit, await _try(manager, owner, edit))
+            done = WrittenLabel(holder, edit, await _try(manager, owner, edit))
         found.append(done)
         tell(done)
     return found
 
 
-async def _try(manager: ManagedClusters, owner: Owner, edit: Edit) -> str:
+async def _try(manager: ManagedClusters, owner: LabelOwner, edit: LabelEdit) -> str:
     """Why an edit could not be written; empty: it was."""
     try:
         if edit.after is None:

@@ -8,28 +8,30 @@ from tidegate.kinds.upgrades.app.owners.label_writer import read_declared
 from tidegate.kinds.upgrades.app.read.survey import Survey
 from tidegate.kinds.upgrades.app.read.worlds import world_of
 from tidegate.kinds.upgrades.core.labels.label_edit import cluster_holders, org_holder
-from tidegate.kinds.upgrades.core.labels.labelling import MARK, Labelled
-from tidegate.kinds.upgrades.core.world import Org, World
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK, LabelledHolder
+from tidegate.kinds.upgrades.core.world import Organisation, UpgradeWorld
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 
 
-class Marked(msgspec.Struct, frozen=True):
+class MarkedOrganisation(msgspec.Struct, frozen=True):
     """What an organisation and its clusters have for labels, and which of them are ours."""
 
-    world: World
-    labelled: tuple[Labelled, ...]
+    world: UpgradeWorld
+    labelled: tuple[LabelledHolder, ...]
     # All labels, ours included, to see whether they are still so.
     survey: Survey
 
     @property
     def complete(self) -> bool:
         """Whether all of it could be read."""
-        return not self.survey.set_aside
+        return not self.survey.unreadable
 
 
-async def read_marked(manager: ManagedClusters, org: Org, now: Instant) -> Marked:
+async def read_marked(
+    manager: ManagedClusters, org: Organisation, now: Instant
+) -> MarkedOrganisation:
     """All of one organisation; OutsideError if a list cannot be had, or may not be whole."""
     survey, marks = await asyncio.gather(read_declared(manager, org.id), manager.labels(MARK))
     if not marks.complete:
@@ -44,10 +46,10 @@ async def read_marked(manager: ManagedClusters, org: Org, now: Instant) -> Marke
     by_owner = {each.subscription_id or each.organization_id: each.value for each in ours}
     holders = cluster_holders(world)
     clusters = (
-        Labelled(holders[each.subscribed_as], each.labels, by_owner.get(each.subscribed_as))
+        LabelledHolder(holders[each.subscribed_as], each.labels, by_owner.get(each.subscribed_as))
         for each in world.clusters
     )
-    own = Labelled(org_holder(world.orgs[0]), world.orgs[0].labels, by_owner.get(org.id))
-    aside = (*survey.set_aside, *marks.set_aside)
-    whole = msgspec.structs.replace(survey, labels=(*survey.labels, *ours), set_aside=aside)
-    return Marked(world, (own, *clusters), whole)
+    own = LabelledHolder(org_holder(world.orgs[0]), world.orgs[0].labels, by_owner.get(org.id))
+    excluded = (*survey.unreadable, *marks.unreadable)
+    whole = msgspec.structs.replace(survey, labels=(*survey.labels, *ours), unreadable=excluded)
+    return MarkedOrganisation(world, (own, *clusters), whole)

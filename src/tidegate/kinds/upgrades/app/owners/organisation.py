@@ -7,10 +7,10 @@ import msgspec
 from tidegate.gates.block import is_like
 from tidegate.kinds.upgrades.app.owners.label_writer import read_declared
 from tidegate.kinds.upgrades.app.read.worlds import world_of
-from tidegate.kinds.upgrades.core.labels.label_edit import Holder, cluster_holders
-from tidegate.kinds.upgrades.core.service import Registration, Service
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World
-from tidegate.kinds.upgrades.ocm.port import ManagedClusters, SetAside
+from tidegate.kinds.upgrades.core.labels.label_edit import LabelHolder, cluster_holders
+from tidegate.kinds.upgrades.core.service import Registration, UpgradeService
+from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
+from tidegate.kinds.upgrades.ocm.port import ManagedClusters, UnreadableDocument
 from tidegate.model.document import Document
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest, nearest_or_all
@@ -31,19 +31,21 @@ class OwnerDocument(Document, frozen=True, kw_only=True):
 class DeclaredOrganisation(msgspec.Struct, frozen=True):
     """What an organisation declares in labels, and its clusters, those without labels too."""
 
-    org: Org
-    world: World
+    org: Organisation
+    world: UpgradeWorld
     # Display names, by the id of the subscription.
     displayed: dict[str, str]
-    holders: dict[str, Holder]
+    holders: dict[str, LabelHolder]
     # Documents that could not be read.
     warnings: tuple[str, ...] = ()
 
-    def holder(self, cluster: Cluster) -> Holder:
+    def holder(self, cluster: ManagedCluster) -> LabelHolder:
         """The holder of a cluster's labels."""
         return self.holders[cluster.subscribed_as]
 
-    def clusters(self, names: Iterable[str] = (), *, unlabelled: bool = False) -> list[Cluster]:
+    def clusters(
+        self, names: Iterable[str] = (), *, unlabelled: bool = False
+    ) -> list[ManagedCluster]:
         """Clusters by name; without names all that have labels, or all there are.
 
         UserError lists every name that is not there, or means several.
@@ -53,14 +55,14 @@ class DeclaredOrganisation(msgspec.Struct, frozen=True):
             found = [each for each in self.world.clusters if each.labels or unlabelled]
             return sorted(found, key=lambda each: (each.name, each.uuid))
         problems: list[Problem] = []
-        chosen: dict[str, Cluster] = {}
+        chosen: dict[str, ManagedCluster] = {}
         for name in wanted:
             chosen |= {each.subscribed_as: each for each in self._called(bare(name), problems)}
         if problems:
             raise UserError(tuple(problems))
         return list(chosen.values())
 
-    def _called(self, name: str, problems: list[Problem]) -> list[Cluster]:
+    def _called(self, name: str, problems: list[Problem]) -> list[ManagedCluster]:
         found = [each for each in self.world.clusters if name in self.names_of(each)]
         if len(found) > 1:
             some = ", ".join(f"{each.uuid} ({each.version})" for each in found)
@@ -82,14 +84,14 @@ class DeclaredOrganisation(msgspec.Struct, frozen=True):
             problems.append(Problem(f"cluster/{name}", f"not in {self.org.id}", hint))
         return found
 
-    def names_of(self, cluster: Cluster) -> tuple[str, ...]:
+    def names_of(self, cluster: ManagedCluster) -> tuple[str, ...]:
         """All names and ids of a cluster."""
         shown = self.displayed[cluster.subscribed_as]
         return cluster.name, shown, cluster.ident, cluster.uuid, cluster.subscribed_as
 
 
 async def read_organisation(
-    manager: ManagedClusters, org: Org, now: Instant
+    manager: ManagedClusters, org: Organisation, now: Instant
 ) -> DeclaredOrganisation:
     """What an organisation declares now."""
     survey = await read_declared(manager, org.id)
@@ -100,20 +102,20 @@ async def read_organisation(
         world,
         {each.subscribed_as: by_id[each.subscribed_as].display_name for each in world.clusters},
         cluster_holders(world),
-        tuple(map(unreadable, survey.set_aside)),
+        tuple(map(unreadable, survey.unreadable)),
     )
 
 
-def unreadable(one: SetAside) -> str:
+def unreadable(one: UnreadableDocument) -> str:
     """A document that was excluded, in words."""
     return f"{f'{one.kind} {one.id}'.strip()} cannot be read: {one.why}"
 
 
-async def token_organisation(manager: ManagedClusters, name: str) -> Org:
+async def token_organisation(manager: ManagedClusters, name: str) -> Organisation:
     """The organisation of a token, or the one that is named; UserError if there is none."""
     own = (await manager.account()).organization
     if own is not None and own.id and name in ("", own.id, own.name):
-        return Org(own.id, own.name)
+        return Organisation(own.id, own.name)
     if not name:
         remedy = "your token belongs to no organisation; name one"
         raise UserError((Problem("--org", "missing", remedy),))
@@ -121,10 +123,10 @@ async def token_organisation(manager: ManagedClusters, name: str) -> Org:
     if not found:
         remedy = "write the id of one that your token may see"
         raise UserError((Problem("--org", f'no organisation "{name}"', remedy),))
-    return Org(found[0].id, found[0].name)
+    return Organisation(found[0].id, found[0].name)
 
 
-def served_organisation(service: Service, name: str) -> Registration:
+def served_organisation(service: UpgradeService, name: str) -> Registration:
     """A served organisation by id or name; the only one, if none is named."""
     served = service.served()
     for each in served:

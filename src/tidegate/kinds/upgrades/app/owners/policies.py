@@ -9,13 +9,13 @@ from tidegate.kinds.upgrades.app.owners.changes import LabelPlan
 from tidegate.kinds.upgrades.app.owners.organisation import DeclaredOrganisation, OwnerDocument
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     CLUSTER_LABELS,
-    Change,
+    HolderChange,
     Wanted,
     edits_of,
     replacing,
 )
 from tidegate.kinds.upgrades.core.rules.fleet import gather
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.kinds.upgrades.wire.labels_doc import policy_document
 from tidegate.model.document import Part
 from tidegate.model.errors import UserError
@@ -97,7 +97,7 @@ def list_policies(
     )
 
 
-def _policy(declared: DeclaredOrganisation, cluster: Cluster) -> ClusterUpgradePolicy:
+def _policy(declared: DeclaredOrganisation, cluster: ManagedCluster) -> ClusterUpgradePolicy:
     unique = declared.holder(cluster).called == cluster.name
     subscription = "" if unique else cluster.subscribed_as
     document = policy_document(cluster.name, cluster.labels, subscription)
@@ -107,7 +107,7 @@ def _policy(declared: DeclaredOrganisation, cluster: Cluster) -> ClusterUpgradeP
 def _label_errors(declared: DeclaredOrganisation) -> dict[str, tuple[str, ...]]:
     """What the service reports as errors, by subscription."""
     return {
-        member.cluster.subscribed_as: tuple(each.text() for each in member.complaints)
+        member.cluster.subscribed_as: tuple(each.text() for each in member.label_errors)
         for fleet in gather(declared.world, declared.world.now)
         for member in fleet.members
     }
@@ -119,7 +119,7 @@ def set_policies(
     """Set what is named of upgrade policies; with `replace`, remove every part that is not."""
     problems: list[Problem] = []
     seen: set[str] = set()
-    found: list[tuple[Cluster, Wanted]] = []
+    found: list[tuple[ManagedCluster, Wanted]] = []
     for one in wanted:
         try:
             clusters = declared.clusters([one.name])
@@ -137,13 +137,15 @@ def set_policies(
         raise UserError(tuple(problems))
     return LabelPlan(
         tuple(
-            Change(declared.holder(each), edits_of(each.labels, _whole(each, labels, replace)))
+            HolderChange(
+                declared.holder(each), edits_of(each.labels, _whole(each, labels, replace))
+            )
             for each, labels in found
         )
     )
 
 
-def _whole(cluster: Cluster, wanted: Wanted, replace: bool) -> Wanted:
+def _whole(cluster: ManagedCluster, wanted: Wanted, replace: bool) -> Wanted:
     return replacing(cluster.labels, wanted, CLUSTER_LABELS) if replace else wanted
 
 
@@ -167,7 +169,7 @@ def remove_policies(
         raise UserError(tuple(problems))
     return LabelPlan(
         tuple(
-            Change(declared.holder(each), edits_of(each.labels, dict.fromkeys(each.labels)))
+            HolderChange(declared.holder(each), edits_of(each.labels, dict.fromkeys(each.labels)))
             for each in clusters
         )
     )

@@ -9,21 +9,21 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tidegate.kinds.upgrades.app.owners.changes import checked, label_changes
-from tidegate.kinds.upgrades.app.owners.label_writer import Written, check_fresh, write
+from tidegate.kinds.upgrades.app.owners.label_writer import WrittenLabel, check_fresh, write
 from tidegate.kinds.upgrades.app.owners.marks import read_marked
 from tidegate.kinds.upgrades.app.owners.organisation import OwnerDocument, unreadable
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled, BundledOrg
 from tidegate.kinds.upgrades.core.labels.declared_clusters import declarations
-from tidegate.kinds.upgrades.core.labels.label_edit import Change
-from tidegate.kinds.upgrades.core.labels.labelling import (
+from tidegate.kinds.upgrades.core.labels.label_edit import HolderChange
+from tidegate.kinds.upgrades.core.labels.label_sync import (
     MARK,
-    Labelling,
+    LabelSync,
     in_turn,
     labelling,
     of_upgrades,
 )
-from tidegate.kinds.upgrades.core.service import Registration, Service
-from tidegate.kinds.upgrades.core.world import Org
+from tidegate.kinds.upgrades.core.service import Registration, UpgradeService
+from tidegate.kinds.upgrades.core.world import Organisation
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.model.document import Part
 from tidegate.model.errors import TidegateError, UserError
@@ -84,13 +84,13 @@ class SyncPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One organisation: its manager, and what is to become of its labels."""
 
     manager: ManagedClusters
-    org: Org
-    planned: Labelling
+    org: Organisation
+    planned: LabelSync
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[HolderChange, ...]:
         """All that changes, including the labels that only we read."""
         return self.planned.changes
 
@@ -108,7 +108,7 @@ class PreparedSync(msgspec.Struct, frozen=True, kw_only=True):
         return sum(len(each.changes) for each in self.plans)
 
     def report(
-        self, done: Mapping[str, Sequence[Written]] | None = None, *, dry_run: bool
+        self, done: Mapping[str, Sequence[WrittenLabel]] | None = None, *, dry_run: bool
     ) -> LabelSyncReport:
         """What changes, and what became of each label, by organisation."""
         became = done or {}
@@ -138,7 +138,7 @@ class PreparedSync(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-Synced = tuple[ManagedClusters, Org, BundledOrg]
+Synced = tuple[ManagedClusters, Organisation, BundledOrg]
 """An organisation that is to be synced: its manager, itself, and what the bundle declares."""
 
 
@@ -159,7 +159,7 @@ def declared_organisation(bundled: Bundled, org: str) -> BundledOrg:
 
 
 def served_declarations(
-    service: Service, bundled: Bundled, org: str, writer: str
+    service: UpgradeService, bundled: Bundled, org: str, writer: str
 ) -> tuple[list[tuple[Registration, BundledOrg]], tuple[str, ...]]:
     """The organisations that are served and declared, and notes on those that stay unchanged.
 
@@ -213,7 +213,7 @@ def _texts(error: TidegateError) -> list[str]:
 
 
 async def _plan(
-    manager: ManagedClusters, org: Org, declared: BundledOrg, now: Instant, allowed: bool
+    manager: ManagedClusters, org: Organisation, declared: BundledOrg, now: Instant, allowed: bool
 ) -> SyncPlan:
     read = await read_marked(manager, org, now)
     found = declarations(declared, read.world.clusters)
@@ -222,7 +222,7 @@ async def _plan(
     complete = read.complete and not found.missing
     planned = labelling(read.labelled, found.labels, complete=complete, allowed=allowed)
     warnings = checked(read.world, of_upgrades(planned.changes))
-    unread = map(unreadable, read.survey.set_aside)
+    unread = map(unreadable, read.survey.unreadable)
     return SyncPlan(
         manager=manager,
         org=org,
@@ -244,15 +244,17 @@ async def check_sync_fresh(prepared: PreparedSync, now: Callable[[], Instant]) -
 
 
 async def write_sync(
-    prepared: PreparedSync, progress: Callable[[Written], None] = lambda _: None
+    prepared: PreparedSync, progress: Callable[[WrittenLabel], None] = lambda _: None
 ) -> LabelSyncReport:
     """Write the labels of every organisation."""
     done = {plan.org.id: await _write(plan, progress) for plan in prepared.plans if plan.changes}
     return prepared.report(done, dry_run=False)
 
 
-async def _write(plan: SyncPlan, progress: Callable[[Written], None]) -> tuple[Written, ...]:
-    done: list[Written] = []
+async def _write(
+    plan: SyncPlan, progress: Callable[[WrittenLabel], None]
+) -> tuple[WrittenLabel, ...]:
+    done: list[WrittenLabel] = []
     for changes in in_turn(plan.changes):
         if any(each.why for each in done):
             break

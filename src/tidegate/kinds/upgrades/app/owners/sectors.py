@@ -11,7 +11,7 @@ from tidegate.kinds.upgrades.app.owners.organisation import (
     OwnerDocument,
     listed_items,
 )
-from tidegate.kinds.upgrades.core.declared.orders import read_orders
+from tidegate.kinds.upgrades.core.declared.organisation_policy import read_organisation_policy
 from tidegate.kinds.upgrades.core.labels.label_edit import replacing
 from tidegate.kinds.upgrades.core.labels.labels import (
     SECTOR_DEPENDENCIES,
@@ -19,9 +19,9 @@ from tidegate.kinds.upgrades.core.labels.labels import (
     split,
 )
 from tidegate.kinds.upgrades.core.labels.sector_edit import (
-    SectorWish,
+    WantedSector,
     sector_labels,
-    sector_wishes,
+    sector_values,
     waiting_for,
     without_sectors,
 )
@@ -76,8 +76,8 @@ class SectorFlags(msgspec.Struct, frozen=True, kw_only=True):
 def list_sectors(declared: DeclaredOrganisation) -> SectorList:
     """The sectors of an organisation."""
     labels = declared.org.labels
-    orders = read_orders(labels, declared.org.id)
-    wrong = [each for each in orders.complaints if each.label.startswith("sector-")]
+    org_policy = read_organisation_policy(labels, declared.org.id)
+    wrong = [each for each in org_policy.label_errors if each.label.startswith("sector-")]
     return SectorList(
         warnings=(*declared.warnings, *(each.text() for each in wrong)),
         org=declared.org.id,
@@ -90,7 +90,7 @@ def list_sectors(declared: DeclaredOrganisation) -> SectorList:
                 clusters=len(_clusters_in(declared, name)),
                 declared_by=_declared_by(labels, name),
             )
-            for name, sector in orders.sectors.items()
+            for name, sector in org_policy.sectors.items()
         ),
     )
 
@@ -110,13 +110,13 @@ def _declared_by(labels: dict[str, str], name: str) -> tuple[str, ...]:
 
 
 def set_sectors(
-    declared: DeclaredOrganisation, wanted: Iterable[SectorWish], *, replace: bool
+    declared: DeclaredOrganisation, wanted: Iterable[WantedSector], *, replace: bool
 ) -> LabelPlan:
     """Set what is named of sectors; with `replace`, remove every other sector."""
     there = declared.org.labels
     if not replace:
-        return LabelPlan(organisation_change(declared, sector_wishes(there, wanted)))
-    whole = replacing(there, sector_wishes({}, wanted), sector_labels(there))
+        return LabelPlan(organisation_change(declared, sector_values(there, wanted)))
+    whole = replacing(there, sector_values({}, wanted), sector_labels(there))
     return LabelPlan(organisation_change(declared, whole))
 
 
@@ -136,14 +136,14 @@ def set_sector(declared: DeclaredOrganisation, name: str, flags: SectorFlags) ->
         base = given if flags.depends_on else there
         kept = [each for each in (*base, *more) if each and each not in fewer]
         behind = tuple(dict.fromkeys(kept))
-    wish = SectorWish(name, behind, flags.max_parallel)
-    return set_sectors(declared, [wish], replace=False)
+    wanted_sector = WantedSector(name, behind, flags.max_parallel)
+    return set_sectors(declared, [wanted_sector], replace=False)
 
 
 def remove_sectors(declared: DeclaredOrganisation, names: tuple[str, ...]) -> LabelPlan:
     """Remove sectors; UserError for those with clusters, and those that others depend on."""
     there = declared.org.labels
-    known = read_orders(there, declared.org.id).sectors
+    known = read_organisation_policy(there, declared.org.id).sectors
     problems: list[Problem] = []
     for name in names:
         behind = [each for each in waiting_for(there, name) if each not in names]

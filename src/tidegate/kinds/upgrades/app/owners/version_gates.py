@@ -12,9 +12,9 @@ from tidegate.kinds.upgrades.app.owners.organisation import (
     read_organisation,
     unreadable,
 )
-from tidegate.kinds.upgrades.core.gates_ahead import Ahead, ahead_of
+from tidegate.kinds.upgrades.core.gates_ahead import PendingGate, ahead_of
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
-from tidegate.kinds.upgrades.core.world import Cluster, Gate, Org
+from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, Organisation
 from tidegate.kinds.upgrades.ocm.documents import VersionGate
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.model.document import Part
@@ -94,7 +94,7 @@ class GateOutlook(msgspec.Struct, frozen=True, kw_only=True):
 
     declared: DeclaredOrganisation
     gates: Mapping[str, VersionGate]  # by id
-    ahead: tuple[Ahead, ...]
+    ahead: tuple[PendingGate, ...]
     since: Mapping[tuple[str, str], str]  # by the ids of cluster and gate
     unread: Mapping[str, str]  # clusters whose agreements could not be read, and why
     warnings: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class PreparedAgreements(msgspec.Struct, frozen=True, kw_only=True):
     """The version gates that are still to be agreed to."""
 
     outlook: GateOutlook
-    missing: tuple[Ahead, ...]
+    missing: tuple[PendingGate, ...]
     nothing: str | None
 
     @property
@@ -129,13 +129,13 @@ class PreparedAgreements(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read_gates(
-    manager: ManagedClusters, org: Org, names: tuple[str, ...], now: Instant
+    manager: ManagedClusters, org: Organisation, names: tuple[str, ...], now: Instant
 ) -> GateOutlook:
     """The gates before the clusters of some names, or of all; agreements where there are gates."""
     declared = await read_organisation(manager, org, now)
     reading = await manager.gates()
     known = tuple(
-        Gate(each.id, each.version_raw_id_prefix, each.label, each.sts_only)
+        MinorGate(each.id, each.version_raw_id_prefix, each.label, each.sts_only)
         for each in reading.items
     )
     world = msgspec.structs.replace(declared.world, gates=known)
@@ -154,7 +154,7 @@ async def read_gates(
         ahead=tuple(ahead),
         since=since,
         unread={cluster: why for cluster, _, why in found if why},
-        warnings=(*declared.warnings, *map(unreadable, reading.set_aside)),
+        warnings=(*declared.warnings, *map(unreadable, reading.unreadable)),
     )
 
 
@@ -167,7 +167,9 @@ async def _agreements(manager: ManagedClusters, cluster: str) -> tuple[str, dict
     return cluster, {each.version_gate.id: each.agreed_timestamp for each in reading.items}, ""
 
 
-def _with_agreements(cluster: Cluster, since: Mapping[tuple[str, str], str]) -> Cluster:
+def _with_agreements(
+    cluster: ManagedCluster, since: Mapping[tuple[str, str], str]
+) -> ManagedCluster:
     agreed = tuple(gate for ident, gate in since if ident == cluster.ident)
     return msgspec.structs.replace(cluster, gate_agreements=agreed) if agreed else cluster
 
@@ -181,7 +183,7 @@ def list_gates(outlook: GateOutlook, *, later_too: bool = False) -> VersionGateL
     )
 
 
-def _gate(outlook: GateOutlook, ahead: Ahead) -> GateAhead:
+def _gate(outlook: GateOutlook, ahead: PendingGate) -> GateAhead:
     gate = outlook.gates[ahead.gate.id]
     key = ahead.cluster.ident, gate.id
     return GateAhead(
@@ -224,7 +226,7 @@ async def agree_to_gates(
     return prepared.report(done)
 
 
-async def _agree(manager: ManagedClusters, ahead: Ahead) -> str:
+async def _agree(manager: ManagedClusters, ahead: PendingGate) -> str:
     """Why an agreement could not be given; empty: it was."""
     try:
         await manager.agree(ahead.cluster.ident, ahead.gate.id)
@@ -233,7 +235,7 @@ async def _agree(manager: ManagedClusters, ahead: Ahead) -> str:
     return ""
 
 
-def _wanted(outlook: GateOutlook, minor: str, gate: str | None) -> list[Ahead]:
+def _wanted(outlook: GateOutlook, minor: str, gate: str | None) -> list[PendingGate]:
     if outlook.unread:
         some = "; ".join(f"{cluster}: {why}" for cluster, why in outlook.unread.items())
         raise OutsideError(f"agreements could not be read, and nothing was done: {some}")
@@ -262,7 +264,7 @@ def short_name(label: str) -> str:
     return label.rpartition("/")[2]
 
 
-def _row(outlook: GateOutlook, ahead: Ahead, why: str | None) -> GateAgreementRow:
+def _row(outlook: GateOutlook, ahead: PendingGate, why: str | None) -> GateAgreementRow:
     return GateAgreementRow(
         target=outlook.declared.holder(ahead.cluster).text(),
         minor=ahead.gate.prefix,

@@ -14,8 +14,8 @@ import msgspec
 
 from tidegate.kinds.upgrades.app.read.survey import Survey
 from tidegate.kinds.upgrades.core import world as decided
-from tidegate.kinds.upgrades.ocm.documents import Cluster, Label, Subscription
-from tidegate.kinds.upgrades.ocm.port import LabelType, SetAside
+from tidegate.kinds.upgrades.ocm.documents import Label, OcmCluster, Subscription, kind_name
+from tidegate.kinds.upgrades.ocm.port import LabelType, UnreadableDocument
 
 Labels = Mapping[tuple[str, str], dict[str, str]]
 
@@ -24,7 +24,7 @@ class Gaps(msgspec.Struct):
     """What is not known, and why."""
 
     # Clusters of which only the subscription is known, and why, by their external ids.
-    clusters: list[decided.Cluster] = []
+    clusters: list[decided.ManagedCluster] = []
     unread: dict[str, str] = {}
     # By organisation.
     partial: dict[str, str] = {}
@@ -36,11 +36,11 @@ def gaps_of(survey: Survey, labels: Labels) -> Gaps:
     """What a survey set aside, by whom it is about."""
     gaps = Gaps()
     known = {each.id: each for each in survey.subscriptions}
-    for each in survey.set_aside:
+    for each in survey.unreadable:
         why = f"{each.kind} {each.id}: {each.why}"
-        if each.kind == Cluster.__name__:
+        if each.kind == kind_name(OcmCluster):
             _cluster(gaps, each, known, labels, why)
-        elif each.kind in (Label.__name__, Subscription.__name__):
+        elif each.kind in (kind_name(Label), kind_name(Subscription)):
             subscription = known.get(each.of)
             org = each.of if subscription is None else subscription.organization_id
             if org:
@@ -51,21 +51,27 @@ def gaps_of(survey: Survey, labels: Labels) -> Gaps:
 
 
 def _cluster(
-    gaps: Gaps, aside: SetAside, known: Mapping[str, Subscription], labels: Labels, why: str
+    gaps: Gaps,
+    excluded: UnreadableDocument,
+    known: Mapping[str, Subscription],
+    labels: Labels,
+    why: str,
 ) -> None:
     """A cluster of which OpenShift Cluster Manager says too little, with what is known of it."""
-    its = (each for each in known.values() if each.id == aside.of or each.cluster_id == aside.id)
+    its = (
+        each for each in known.values() if each.id == excluded.of or each.cluster_id == excluded.id
+    )
     subscription = next(its, None)
-    if subscription is None or not aside.id:
+    if subscription is None or not excluded.id:
         gaps.everywhere = gaps.everywhere or why
         return
-    cluster = decided.Cluster(
-        name=subscription.display_name or aside.id,
+    cluster = decided.ManagedCluster(
+        name=subscription.display_name or excluded.id,
         org=subscription.organization_id,
         version="",
         labels=labels[LabelType.SUBSCRIPTION.value, subscription.id],
-        id=aside.id,
-        external_id=subscription.external_cluster_id or aside.id,
+        id=excluded.id,
+        external_id=subscription.external_cluster_id or excluded.id,
         subscription=subscription.id,
         omit=("version",),
     )

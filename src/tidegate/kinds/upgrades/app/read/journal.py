@@ -12,12 +12,17 @@ from tidegate.kinds.upgrades.app.read.world import (
     WorldReading,
     unknown_organisation,
 )
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal.made import other_keys
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, ledgers_of, past_of, world_of
-from tidegate.kinds.upgrades.core.rules.soak import Ledger
-from tidegate.kinds.upgrades.core.service import PARTITION, Environment, Registration, Service
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
+from tidegate.kinds.upgrades.core.service import (
+    PARTITION,
+    OcmEnvironment,
+    Registration,
+    UpgradeService,
+)
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import Instant, format_age, format_second
 from tidegate.store.port import Store
@@ -42,18 +47,18 @@ class UpgradeJournal:
         """The recorded state of an organisation."""
         return PartitionState(self._store, partition, self._rules).state
 
-    def soak(self, key: str) -> dict[str, Ledger]:
+    def soak(self, key: str) -> dict[str, SoakLedger]:
         """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
         return ledgers_of(key, self.state(f"{PREFIX}{key}"))
 
-    def world(self, partition: str, now: Instant) -> World | None:
+    def world(self, partition: str, now: Instant) -> UpgradeWorld | None:
         """An organisation as of its last recorded survey; None: there is none."""
         state = self.state(partition)
         brakes = self._book.seen(partition, self._rules.under_way(state), now)
         ledgers, kept = self._ledgers(state), self._kept(state)
         return world_of(state, now, ledgers=ledgers, brakes=brakes, kept=kept)
 
-    def completed(self, partition: str, world: World) -> World:
+    def completed(self, partition: str, world: UpgradeWorld) -> UpgradeWorld:
         """A world that was read just now, with all that only the journal knows."""
         state = self.state(partition)
         others = msgspec.structs.replace(state, others=tuple(world.orgs[1:]))
@@ -71,11 +76,11 @@ class UpgradeJournal:
         """The recorded states of the organisations that one inherits from, by `env/org`."""
         return {key: self._others(f"{PREFIX}{key}") for key in other_keys(state)}
 
-    def _ledgers(self, state: UpgradeState) -> dict[str, Ledger]:
+    def _ledgers(self, state: UpgradeState) -> dict[str, SoakLedger]:
         several = [ledgers_of(key, each) for key, each in self._states(state).items()]
         return {name: ledger for some in several for name, ledger in some.items()}
 
-    def _kept(self, state: UpgradeState) -> dict[str, History]:
+    def _kept(self, state: UpgradeState) -> dict[str, SoakHistory]:
         return {key: past_of(each) for key, each in self._states(state).items()}
 
 
@@ -104,7 +109,7 @@ def _wanted(journal: UpgradeJournal, orgs: Sequence[str]) -> list[str]:
     return [each for each in known if not orgs or names[each] & set(orgs)]
 
 
-def _reading(partition: str, world: World, state: UpgradeState, where: str) -> WorldReading:
+def _reading(partition: str, world: UpgradeWorld, state: UpgradeState, where: str) -> WorldReading:
     org = world.orgs[0]
     read_at = world.read_at if world.read_at is not None else world.now
     age = format_age(max(0, world.now - read_at))
@@ -119,7 +124,7 @@ def _reading(partition: str, world: World, state: UpgradeState, where: str) -> W
     )
     return WorldReading(
         world=world,
-        service=Service((Environment(name=org.env, url=""),), (registration,)),
+        service=UpgradeService((OcmEnvironment(name=org.env, url=""),), (registration,)),
         where=where,
         read_at=read_at,
         notes=(f"{partition} as surveyed at {format_second(read_at)} ({age} ago)",),

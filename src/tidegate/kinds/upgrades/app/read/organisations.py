@@ -10,9 +10,9 @@ import msgspec
 from tidegate.kinds.upgrades.app.read.survey import PREFIX, survey
 from tidegate.kinds.upgrades.app.read.worlds import CHANGED, labels_of, world_of
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.core.world import Org, World
+from tidegate.kinds.upgrades.core.world import Organisation, UpgradeWorld
 from tidegate.kinds.upgrades.health_port import Alerts
-from tidegate.kinds.upgrades.ocm.port import LabelType, ManagedClusters, SetAside
+from tidegate.kinds.upgrades.ocm.port import LabelType, ManagedClusters, UnreadableDocument
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 
@@ -22,42 +22,45 @@ AskAlerts = Callable[[str], Awaitable[Alerts]]
 _INHERIT, _SHARED = "version-data.inherit", "version-data."
 
 
-class Others(msgspec.Struct, frozen=True):
+class PublishingOrganisations(msgspec.Struct, frozen=True):
     """Organisations that publish or inherit, and environments that may have more of them."""
 
-    orgs: Mapping[str, Org] = {}
+    orgs: Mapping[str, Organisation] = {}
     # Why not all of an environment's are known, by its name.
     unsure: Mapping[str, str] = {}
 
 
-class Read(msgspec.Struct, frozen=True):
+class OrganisationsRead(msgspec.Struct, frozen=True):
     """What was read with one token."""
 
     # One an organisation, in the order they were asked for; the others in it are not served.
-    worlds: tuple[World, ...]
+    worlds: tuple[UpgradeWorld, ...]
     # Documents that could not be used.
-    set_aside: tuple[SetAside, ...] = ()
+    unreadable: tuple[UnreadableDocument, ...] = ()
 
 
 async def read_organisations(
     manager: ManagedClusters,
     wanted: Sequence[Registration],
     now: Instant,
-    others: Awaitable[Others],
+    others: Awaitable[PublishingOrganisations],
     ask: AskAlerts | None = None,
-) -> Read:
+) -> OrganisationsRead:
     """Some organisations at once; OutsideError if they cannot be read."""
     ids = [each.id for each in wanted]
     addons = [each.id for each in wanted if each.addons]
     found, known = await asyncio.gather(survey(manager, organizations=ids, addons=addons), others)
     whole = world_of(found, [each.org() for each in wanted], now)
     worlds = await asyncio.gather(*(_world(each, whole, known, ask) for each in wanted))
-    return Read(tuple(worlds), found.set_aside)
+    return OrganisationsRead(tuple(worlds), found.unreadable)
 
 
 async def _world(
-    registration: Registration, whole: World, others: Others, ask: AskAlerts | None
-) -> World:
+    registration: Registration,
+    whole: UpgradeWorld,
+    others: PublishingOrganisations,
+    ask: AskAlerts | None,
+) -> UpgradeWorld:
     """The world of one organisation by itself."""
     org = next(each for each in whole.orgs if each.id == registration.id)
     clusters = tuple(each for each in whole.clusters if each.org == org.id)
@@ -82,10 +85,10 @@ async def _world(
     )
 
 
-async def publishing(ways: Mapping[str, ManagedClusters]) -> Others:
+async def publishing(ways: Mapping[str, ManagedClusters]) -> PublishingOrganisations:
     """Who publishes what it learnt, to whom, in any environment."""
 
-    async def one(environment: str) -> tuple[list[Org], str]:
+    async def one(environment: str) -> tuple[list[Organisation], str]:
         try:
             read = await ways[environment].labels(PREFIX + _SHARED, LabelType.ORGANIZATION)
         except OutsideError:
@@ -93,19 +96,23 @@ async def publishing(ways: Mapping[str, ManagedClusters]) -> Others:
         gap = "" if read.complete else CHANGED
         labels = labels_of(read.items, PREFIX)
         orgs = [
-            Org(id=owner, name=owner, env=environment, labels=mine, registered=False, partial=gap)
+            Organisation(
+                id=owner, name=owner, env=environment, labels=mine, registered=False, partial=gap
+            )
             for (_, owner), mine in sorted(labels.items())
         ]
         return orgs, f"{gap} in {environment}" if gap else ""
 
     answers = await asyncio.gather(*map(one, ways))
-    return Others(
+    return PublishingOrganisations(
         {each.id: each for orgs, _ in answers for each in orgs},
         {name: gap for name, (_, gap) in zip(ways, answers, strict=True) if gap},
     )
 
 
-def _inherited(org: Org, others: Others) -> tuple[list[Org], str]:
+def _inherited(
+    org: Organisation, others: PublishingOrganisations
+) -> tuple[list[Organisation], str]:
     """The organisations one inherits from, and why nobody can tell them all; empty: they are all.
 
     Who cannot be told is not taken for one that publishes nothing: that would be told to owners.

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.read.organisations import Others, read_organisations
+from tidegate.kinds.upgrades.app.read.organisations import (
+    PublishingOrganisations,
+    read_organisations,
+)
 from tidegate.kinds.upgrades.app.read.soak import ReadMoment, unusable, with_published_soak
 from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
-from tidegate.kinds.upgrades.core.declared.orders import read_orders
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
-from tidegate.kinds.upgrades.core.world import Org, World
+from tidegate.kinds.upgrades.core.declared.organisation_policy import read_organisation_policy
+from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
+from tidegate.kinds.upgrades.core.world import Organisation, UpgradeWorld
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
-from tidegate.kinds.upgrades.wire.published_soak import Soak
+from tidegate.kinds.upgrades.wire.published_soak import PublishedSoak
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
@@ -30,9 +33,9 @@ NOT_VISIBLE = (
 
 async def read_own(
     manager: ManagedClusters,
-    environment: Environment,
+    environment: OcmEnvironment,
     orgs: Sequence[str],
-    soak: Soak,
+    soak: PublishedSoak,
     when: ReadMoment,
 ) -> FleetReading:
     """The organisation of a token, and no other, even if the token sees more."""
@@ -50,7 +53,7 @@ async def read_own(
     notes = (*assumed, *aged) if aged else (SOAK_UNKNOWN, *assumed)
     reading = WorldReading(
         world=msgspec.structs.replace(world, read_at=when.read_at),
-        service=Service((environment,), (own,)),
+        service=UpgradeService((environment,), (own,)),
         where=environment.url,
         read_at=when.read_at,
         notes=(*notes, NOT_VISIBLE),
@@ -58,9 +61,9 @@ async def read_own(
     return FleetReading((reading,), unusable(read))
 
 
-async def _no_others() -> Others:
+async def _no_others() -> PublishingOrganisations:
     """An owner does not see the labels of other organisations."""
-    return Others()
+    return PublishingOrganisations()
 
 
 async def own_organisation(
@@ -82,21 +85,26 @@ async def own_organisation(
     return Registration(id=found.id, name=found.name or found.id, environment=environment)
 
 
-def _in_environment(world: World, environment: str) -> World:
+def _in_environment(world: UpgradeWorld, environment: str) -> UpgradeWorld:
     """The same world, its environment named as published soak names it."""
     orgs = tuple(msgspec.structs.replace(each, env=environment) for each in world.orgs)
     return msgspec.structs.replace(world, orgs=orgs)
 
 
-def _with_assumed_publishers(world: World, own: Registration) -> tuple[World, tuple[str, ...]]:
+def _with_assumed_publishers(
+    world: UpgradeWorld, own: Registration
+) -> tuple[UpgradeWorld, tuple[str, ...]]:
     """Organisations that are inherited from publish to this one, as far as its owner can see."""
     labels = next((each.labels for each in world.orgs if each.id == own.id), {})
     known = {each.id for each in world.orgs}
-    others = [each for each in read_orders(labels, own.id).inherit if each not in known]
+    others = [
+        each for each in read_organisation_policy(labels, own.id).inherit if each not in known
+    ]
     if not others:
         return world, ()
     orgs = tuple(
-        Org(each, each, own.environment, {PUBLISH: own.id}, registered=False) for each in others
+        Organisation(each, each, own.environment, {PUBLISH: own.id}, registered=False)
+        for each in others
     )
     note = f"inherits from {', '.join(others)}, not visible to you: assumed to publish to you"
     return msgspec.structs.replace(world, orgs=(*world.orgs, *orgs)), (note,)

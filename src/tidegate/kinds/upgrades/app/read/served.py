@@ -14,7 +14,7 @@ import msgspec
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
 from tidegate.kinds.upgrades.app.read.organisations import (
     AskAlerts,
-    Read,
+    OrganisationsRead,
     publishing,
     read_organisations,
 )
@@ -24,24 +24,24 @@ from tidegate.kinds.upgrades.app.read.world import (
     WorldReading,
     unknown_organisation,
 )
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.health_port import ClusterHealth
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
-from tidegate.kinds.upgrades.wire.published_soak import Soak
+from tidegate.kinds.upgrades.wire.published_soak import PublishedSoak
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.time import Instant
 
 SOAK_UNKNOWN = "is not known: shown as 0; name the journal with --database, or write --soak"
 
-HealthSource = Callable[[Environment], ClusterHealth | None]
+HealthSource = Callable[[OcmEnvironment], ClusterHealth | None]
 """The health of an environment's clusters; None: no Prometheus is named. UserError: a wrong one."""
 
 
 class ManagerSource(Protocol):
     """Opens OpenShift Cluster Managers."""
 
-    def of(self, environment: Environment, of: Registration | None = None) -> ManagedClusters:
+    def of(self, environment: OcmEnvironment, of: Registration | None = None) -> ManagedClusters:
         """The one of an environment, with its credentials or with those of an organisation."""
         ...
 
@@ -51,13 +51,13 @@ class ServedSources(msgspec.Struct, frozen=True, kw_only=True):
 
     managers: ManagerSource
     health: HealthSource
-    soak: Soak = Soak()
+    soak: PublishedSoak = PublishedSoak()
     # None: there is no journal here.
     journal: UpgradeJournal | None = None
 
 
 async def read_served(
-    service: Service, orgs: Sequence[str], sources: ServedSources, when: ReadMoment
+    service: UpgradeService, orgs: Sequence[str], sources: ServedSources, when: ReadMoment
 ) -> FleetReading:
     """Every organisation that is managed, or some of them; OutsideError if none can be read."""
     wanted = _wanted(service, orgs)
@@ -72,7 +72,7 @@ async def read_served(
     return FleetReading(readings, tuple(troubles))
 
 
-def _wanted(service: Service, orgs: Sequence[str]) -> tuple[Registration, ...]:
+def _wanted(service: UpgradeService, orgs: Sequence[str]) -> tuple[Registration, ...]:
     served = service.served()
     for name in orgs:
         if not any(name in (each.id, each.name) for each in served):
@@ -82,7 +82,11 @@ def _wanted(service: Service, orgs: Sequence[str]) -> tuple[Registration, ...]:
 
 
 def _reading(
-    service: Service, of: Registration, world: World, sources: ServedSources, when: ReadMoment
+    service: UpgradeService,
+    of: Registration,
+    world: UpgradeWorld,
+    sources: ServedSources,
+    when: ReadMoment,
 ) -> WorldReading:
     """One organisation, with what the journal knows of it."""
     world = msgspec.structs.replace(world, read_at=when.read_at)
@@ -96,7 +100,7 @@ def _reading(
     environment = service.environment(of.environment)
     return WorldReading(
         world=world,
-        service=Service(() if environment is None else (environment,), (of,)),
+        service=UpgradeService(() if environment is None else (environment,), (of,)),
         where=environment.url if environment is not None else "",
         read_at=when.read_at,
         notes=notes,
@@ -104,10 +108,10 @@ def _reading(
 
 
 async def _worlds(
-    service: Service, wanted: Sequence[Registration], sources: ServedSources, now: Instant
-) -> tuple[dict[str, World], list[str]]:
+    service: UpgradeService, wanted: Sequence[Registration], sources: ServedSources, now: Instant
+) -> tuple[dict[str, UpgradeWorld], list[str]]:
     """Every environment at once; one that cannot be read does not stop the others."""
-    groups: dict[int, tuple[ManagedClusters, Environment, list[Registration]]] = {}
+    groups: dict[int, tuple[ManagedClusters, OcmEnvironment, list[Registration]]] = {}
     for each in wanted:
         environment = service.environment(each.environment)
         if environment is not None:
@@ -125,7 +129,7 @@ async def _worlds(
                 for manager, environment, mine in groups.values()
             )
         )
-    worlds: dict[str, World] = {}
+    worlds: dict[str, UpgradeWorld] = {}
     troubles: list[str] = []
     for (_, _, mine), read in zip(groups.values(), found, strict=True):
         if isinstance(read, str):
@@ -138,19 +142,19 @@ async def _worlds(
 
 async def _read(
     manager: ManagedClusters,
-    environment: Environment,
+    environment: OcmEnvironment,
     mine: list[Registration],
     now: Instant,
     managers: Mapping[str, ManagedClusters],
     alerts: AskAlerts,
-) -> Read | str:
+) -> OrganisationsRead | str:
     try:
         return await read_organisations(manager, mine, now, publishing(managers), alerts)
     except OutsideError as error:
         return f"environment {environment.name}: {error}"
 
 
-def _alerts(health: HealthSource, environment: Environment, stack: AsyncExitStack) -> AskAlerts:
+def _alerts(health: HealthSource, environment: OcmEnvironment, stack: AsyncExitStack) -> AskAlerts:
     """The source of alerts; without one, no cluster is taken to be healthy for that."""
     try:
         found = health(environment)

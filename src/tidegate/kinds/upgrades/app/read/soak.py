@@ -2,10 +2,10 @@
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.read.organisations import Read
+from tidegate.kinds.upgrades.app.read.organisations import OrganisationsRead
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.core.world import World
-from tidegate.kinds.upgrades.wire.published_soak import Soak, history_of, ledger_of
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.kinds.upgrades.wire.published_soak import PublishedSoak, history_of, ledger_of
 from tidegate.model.time import Instant, format_age, format_second
 
 
@@ -17,8 +17,8 @@ class ReadMoment(msgspec.Struct, frozen=True):
 
 
 def with_published_soak(
-    world: World, of: Registration, soak: Soak, now: Instant
-) -> tuple[World, tuple[str, ...]]:
+    world: UpgradeWorld, of: Registration, soak: PublishedSoak, now: Instant
+) -> tuple[UpgradeWorld, tuple[str, ...]]:
     """The world with published soak, and a note on its age if any was published."""
     found = soak.of(of.environment, of.id)
     documents = {key: each for key, each in soak.documents.items() if key}
@@ -38,6 +38,6 @@ def _age(at: Instant, now: Instant) -> str:
     return f"that of {format_second(at)} ({format_age(max(0, now - at))} ago)"
 
 
-def unusable(read: Read) -> tuple[str, ...]:
+def unusable(read: OrganisationsRead) -> tuple[str, ...]:
     """Documents that were excluded because they cannot be read."""
-    return tuple(f"{one.kind} {one.id}: excluded, {one.why}" for one in read.set_aside)
+    return tuple(f"{one.kind} {one.id}: excluded, {one.why}" for one in read.unreadable)

@@ -22,21 +22,21 @@ import msgspec
 from tidegate.kinds.upgrades.ocm.documents import (
     Addon,
     AddonPlan,
-    Cluster,
     GateAgreement,
     InstalledAddon,
     Label,
     NodePool,
+    OcmCluster,
+    OcmPolicy,
     Subscription,
-    UpgradePolicy,
     Version,
     VersionGate,
 )
 from tidegate.kinds.upgrades.ocm.port import (
     LabelType,
     ManagedClusters,
-    Reading,
-    SetAside,
+    OcmList,
+    UnreadableDocument,
     Upgradable,
 )
 from tidegate.model.errors import OutsideError
@@ -44,12 +44,12 @@ from tidegate.model.errors import OutsideError
 PREFIX = "sre-capabilities.aus."
 
 
-class Details(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterDetails(msgspec.Struct, frozen=True, kw_only=True):
     """What is read of one cluster by itself."""
 
-    policies: tuple[UpgradePolicy, ...] = ()
+    policies: tuple[OcmPolicy, ...] = ()
     pools: tuple[NodePool, ...] = ()
-    pool_policies: Mapping[str, tuple[UpgradePolicy, ...]] = {}
+    pool_policies: Mapping[str, tuple[OcmPolicy, ...]] = {}
     # None: nothing it can be upgraded to has gates, so nobody asked.
     agreements: tuple[GateAgreement, ...] | None = None
     # Empty where nobody asked.
@@ -64,14 +64,14 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     labels: tuple[Label, ...]
     subscriptions: tuple[Subscription, ...]
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[OcmCluster, ...]
     # By the id of the cluster.
-    details: Mapping[str, Details]
+    details: Mapping[str, ClusterDetails]
     # The channels that clusters of a version may be put on, by its id; absent: nobody could tell.
     channels: Mapping[str, tuple[str, ...]]
     gates: tuple[VersionGate, ...]
     versions: tuple[Version, ...]
-    set_aside: tuple[SetAside, ...]
+    unreadable: tuple[UnreadableDocument, ...]
     # Whether all lists are known to be whole.
     complete: bool
     # The newest version of each add-on, by its id; empty where nobody asked.
@@ -101,15 +101,15 @@ async def survey(
     minors = frozenset(each.version_raw_id_prefix for each in gates.items)
     owners = {each.id: each.organization_id for each in ours}
 
-    def asks(cluster: Cluster) -> Reading[Addon] | str | None:
+    def asks(cluster: OcmCluster) -> OcmList[Addon] | str | None:
         return newest if owners.get(cluster.subscription.id) in equipped else None
 
     details, channels = await asyncio.gather(
         asyncio.gather(*(_details(manager, each, minors, asks(each)) for each in clusters.items)),
         _channels(manager, clusters.items),
     )
-    readings: tuple[Reading[Any], ...] = (labels, gates, versions, subscriptions, clusters)
-    aside = [item for reading in readings for item in reading.set_aside]
+    readings: tuple[OcmList[Any], ...] = (labels, gates, versions, subscriptions, clusters)
+    excluded = [item for reading in readings for item in reading.unreadable]
     return Survey(
         labels=labels.items,
         subscriptions=ours,
@@ -119,20 +119,20 @@ async def survey(
         gates=gates.items,
         versions=versions.items,
         newest=_by_id(newest),
-        set_aside=tuple(aside),
+        unreadable=tuple(excluded),
         complete=all(reading.complete for reading in readings),
     )
 
 
 async def _channels(
-    manager: ManagedClusters, clusters: Iterable[Cluster]
+    manager: ManagedClusters, clusters: Iterable[OcmCluster]
 ) -> dict[str, tuple[str, ...]]:
     """The channels of each version, told by the oldest of its clusters."""
-    oldest: dict[str, Cluster] = {}
+    oldest: dict[str, OcmCluster] = {}
     for each in sorted(clusters, key=made_order):
         oldest.setdefault(each.version.id, each)
 
-    async def told(cluster: Cluster) -> tuple[str, ...] | None:
+    async def told(cluster: OcmCluster) -> tuple[str, ...] | None:
         try:
             found = await manager.cluster(cluster.id)
         except OutsideError:
@@ -143,7 +143,7 @@ async def _channels(
     return {key: found for key, found in zip(oldest, answers, strict=True) if found is not None}
 
 
-def made_order(cluster: Cluster) -> tuple[str, str]:
+def made_order(cluster: OcmCluster) -> tuple[str, str]:
     """The order in which clusters were made."""
     return cluster.creation_timestamp, cluster.id
 
@@ -152,26 +152,26 @@ def _of(label: Label, type_: LabelType) -> bool:
     return label.type == type_.value
 
 
-async def _newest(manager: ManagedClusters, equipped: frozenset[str]) -> Reading[Addon] | str:
+async def _newest(manager: ManagedClusters, equipped: frozenset[str]) -> OcmList[Addon] | str:
     """All add-ons, if anybody asks for them; why not, if they cannot be read."""
     if not equipped:
-        return Reading()
+        return OcmList()
     try:
         return await manager.addons()
     except OutsideError as error:
         return str(error)
 
 
-def _by_id(newest: Reading[Addon] | str) -> dict[str, str]:
+def _by_id(newest: OcmList[Addon] | str) -> dict[str, str]:
     return {} if isinstance(newest, str) else {each.id: each.version.id for each in newest.items}
 
 
 async def _details(
     manager: ManagedClusters,
-    cluster: Cluster,
+    cluster: OcmCluster,
     minors: frozenset[str],
-    newest: Reading[Addon] | str | None,
-) -> Details:
+    newest: OcmList[Addon] | str | None,
+) -> ClusterDetails:
     """What there is of one cluster; why not, if it cannot be read.
 
     `newest`: all add-ons, or why they are not known; None: nobody asks for them.
@@ -192,11 +192,11 @@ async def _details(
             *(manager.policies(Upgradable(cluster.id, pool=each.id)) for each in behind)
         )
     except OutsideError as error:
-        return Details(error=str(error))
-    readings: list[Reading[Any]] = [policies, pools, *found, installed, plans]
+        return ClusterDetails(error=str(error))
+    readings: list[OcmList[Any]] = [policies, pools, *found, installed, plans]
     if agreements is not None:
         readings.append(agreements)
-    return Details(
+    return ClusterDetails(
         policies=policies.items,
         pools=pools.items,
         pool_policies={pool.id: reading.items for pool, reading in zip(behind, found, strict=True)},
@@ -207,23 +207,23 @@ async def _details(
     )
 
 
-async def _pools(manager: ManagedClusters, cluster: Cluster) -> Reading[NodePool]:
-    return await manager.node_pools(cluster.id) if cluster.hosted else Reading()
+async def _pools(manager: ManagedClusters, cluster: OcmCluster) -> OcmList[NodePool]:
+    return await manager.node_pools(cluster.id) if cluster.hosted else OcmList()
 
 
 async def _addons(
-    manager: ManagedClusters, cluster: Cluster, newest: Reading[Addon] | str | None
-) -> tuple[Reading[InstalledAddon], Reading[AddonPlan]]:
+    manager: ManagedClusters, cluster: OcmCluster, newest: OcmList[Addon] | str | None
+) -> tuple[OcmList[InstalledAddon], OcmList[AddonPlan]]:
     if newest is None or isinstance(newest, str):
-        return Reading(), Reading()
+        return OcmList(), OcmList()
     return await asyncio.gather(
         manager.installed_addons(cluster.id), manager.addon_plans(cluster.id)
     )
 
 
 async def _agreements(
-    manager: ManagedClusters, cluster: Cluster, minors: frozenset[str]
-) -> Reading[GateAgreement] | None:
+    manager: ManagedClusters, cluster: OcmCluster, minors: frozenset[str]
+) -> OcmList[GateAgreement] | None:
     own = _minor(cluster.version.raw_id)
     ahead = {_minor(each) for each in cluster.version.available_upgrades} - {own}
     return await manager.agreements(cluster.id) if ahead & minors else None
@@ -234,10 +234,10 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _doubt(readings: Iterable[Reading[Any]]) -> str:
+def _doubt(readings: Iterable[OcmList[Any]]) -> str:
     """Why what was read of a cluster cannot be relied on; empty: it can."""
     for reading in readings:
-        for each in reading.set_aside:
+        for each in reading.unreadable:
             return f"{each.kind} {each.id}: {each.why}"
         if not reading.complete:
             return "a list changed while it was read"

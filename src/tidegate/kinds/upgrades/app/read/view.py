@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
-from tidegate.kinds.upgrades.core.explain.table import by_fleet
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
+from tidegate.kinds.upgrades.core.explain.words import by_fleet
+from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.service import PARTITION, Rules
+from tidegate.kinds.upgrades.core.service import PARTITION, RuleSet
 from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.problem import Problem, nearest, nearest_or_all
 from tidegate.model.target import bare
@@ -26,25 +26,25 @@ class UpgradeView(msgspec.Struct, frozen=True):
 
     reading: WorldReading
     plan: UpgradePlan
-    stands: tuple[Stand, ...]
+    cluster_summaries: tuple[ClusterSummary, ...]
 
-    def since(self, stand: Stand) -> Instant | None:
+    def since(self, summary: ClusterSummary) -> Instant | None:
         """The moment since which a cluster has had its version; None: not known."""
-        ledger = self.plan.ledgers.get(stand.fleet.key)
-        sight = ledger.sights.get(stand.member.cluster.uuid) if ledger is not None else None
-        return sight.since if sight is not None else None
+        ledger = self.plan.ledgers.get(summary.fleet.key)
+        snapshot = ledger.sights.get(summary.member.cluster.uuid) if ledger is not None else None
+        return snapshot.since if snapshot is not None else None
 
-    def by_fleet(self) -> list[tuple[Fleet, list[Stand]]]:
+    def by_fleet(self) -> list[tuple[OrganisationFleet, list[ClusterSummary]]]:
         """Its clusters by organisation."""
-        return by_fleet(self.plan, self.stands)
+        return by_fleet(self.plan, self.cluster_summaries)
 
 
 def views_of(fleet: FleetReading, mode: str | None = None) -> list[UpgradeView]:
     """Every reading decided on: by the rules its organisation is managed by, or by others."""
     found = []
     for reading in fleet.readings:
-        plan = reading.plan(Rules(mode) if mode else reading.rules)
-        found.append(UpgradeView(reading, plan, tuple(stands(plan))))
+        plan = reading.plan(RuleSet(mode) if mode else reading.rules)
+        found.append(UpgradeView(reading, plan, tuple(cluster_summaries(plan))))
     return found
 
 
@@ -56,30 +56,33 @@ def rules_notes(fleet: FleetReading, mode: str | None) -> tuple[str, ...]:
         f"{', '.join(each.id for each in reading.service.organizations)}: served by the existing"
         " service's rules, which explain little; --mode strict shows what ours would say"
         for reading in fleet.readings
-        if reading.rules is Rules.COMPAT
+        if reading.rules is RuleSet.COMPAT
     )
 
 
-def clusters_called(some: Sequence[UpgradeView], name: str) -> list[tuple[UpgradeView, Stand]]:
+def clusters_called(
+    some: Sequence[UpgradeView], name: str
+) -> list[tuple[UpgradeView, ClusterSummary]]:
     """The clusters with a name, an external id or an id."""
     wanted = bare(name)
     return [
-        (view, stand)
+        (view, summary)
         for view in some
-        for stand in view.stands
+        for summary in view.cluster_summaries
         if wanted
-        in (stand.member.cluster.name, stand.member.cluster.uuid, stand.member.cluster.ident)
+        in (summary.member.cluster.name, summary.member.cluster.uuid, summary.member.cluster.ident)
     ]
 
 
-def find_cluster(some: Sequence[UpgradeView], name: str) -> tuple[UpgradeView, Stand]:
+def find_cluster(some: Sequence[UpgradeView], name: str) -> tuple[UpgradeView, ClusterSummary]:
     """The one cluster with a name; UserError lists the candidates if there is not exactly one."""
     found = clusters_called(some, name)
     if len(found) == 1:
         return found[0]
     if found:
         ids = ", ".join(
-            f"{stand.member.cluster.uuid} ({stand.fleet.key})" for _, stand in found[:NAMES_MAX]
+            f"{summary.member.cluster.uuid} ({summary.fleet.key})"
+            for _, summary in found[:NAMES_MAX]
         )
         more = f" and {len(found) - NAMES_MAX} more" if len(found) > NAMES_MAX else ""
         what = f'{len(found)} clusters are called "{bare(name)}"'
@@ -88,7 +91,7 @@ def find_cluster(some: Sequence[UpgradeView], name: str) -> tuple[UpgradeView, S
 
 
 def _hint(some: Sequence[UpgradeView], name: str) -> str:
-    names = {stand.member.cluster.name for view in some for stand in view.stands}
+    names = {summary.member.cluster.name for view in some for summary in view.cluster_summaries}
     if not names:
         return "no organisation that is served has a cluster with labels"
     return nearest(bare(name), names) or f"`tidegate get clusters` lists all {len(names)}"
@@ -96,7 +99,7 @@ def _hint(some: Sequence[UpgradeView], name: str) -> str:
 
 def find_organisation(
     some: Sequence[UpgradeView], name: str
-) -> tuple[UpgradeView, Fleet, list[Stand]]:
+) -> tuple[UpgradeView, OrganisationFleet, list[ClusterSummary]]:
     """The organisation with the name of its journal (upgrades/prod/o-payments), id or name."""
     wanted = name.removeprefix(ORGANISATION)
     every = [(view, *pair) for view in some for pair in view.by_fleet()]

@@ -10,8 +10,13 @@ import msgspec
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Rules, Service
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.service import (
+    OcmEnvironment,
+    Registration,
+    RuleSet,
+    UpgradeService,
+)
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.document import Document
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all
@@ -30,9 +35,9 @@ class FleetDocument(Document, frozen=True, kw_only=True):
 class WorldReading(msgspec.Struct, frozen=True, kw_only=True):
     """One world, where it comes from, and how complete it is."""
 
-    world: World
+    world: UpgradeWorld
     # The organisations that are managed, and by which rules.
-    service: Service
+    service: UpgradeService
     # The source, for people: an address, a file, a database.
     where: str
     # Earlier than the moment in question if it comes from a journal.
@@ -56,14 +61,14 @@ class WorldReading(msgspec.Struct, frozen=True, kw_only=True):
                 yield f"organisation {org.id} was not read completely: {org.partial}"
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> RuleSet:
         """The rules its organisation is managed by."""
-        return next((each.rules for each in self.service.organizations), Rules.STRICT)
+        return next((each.rules for each in self.service.organizations), RuleSet.STRICT)
 
-    def plan(self, rules: Rules = Rules.STRICT) -> UpgradePlan:
+    def plan(self, rules: RuleSet = RuleSet.STRICT) -> UpgradePlan:
         """What these rules decide."""
         plan = decide(self.world, self.world.now)
-        if rules is Rules.STRICT:
+        if rules is RuleSet.STRICT:
             return plan
         return theirs(self.world, self.world.now, plan, self.agreement_plan()).plan
 
@@ -106,11 +111,11 @@ def legacy_notes(fleet: FleetReading) -> tuple[str, ...]:
         f"{each.id} is served by the existing service's rules; this is by ours"
         for reading in fleet.readings
         for each in reading.service.organizations
-        if each.rules is Rules.COMPAT
+        if each.rules is RuleSet.COMPAT
     )
 
 
-def narrowed(world: World, orgs: Sequence[str]) -> World:
+def narrowed(world: UpgradeWorld, orgs: Sequence[str]) -> UpgradeWorld:
     """The same world in which only some organisations are decided on; by id or name."""
     if not orgs:
         return world
@@ -124,7 +129,7 @@ def narrowed(world: World, orgs: Sequence[str]) -> World:
     )
 
 
-def _organisation_called(world: World, name: str) -> str:
+def _organisation_called(world: UpgradeWorld, name: str) -> str:
     known = [each for each in world.orgs if each.registered]
     for each in known:
         if name in (each.id, each.name):
@@ -140,12 +145,12 @@ def unknown_organisation(
     return UserError((Problem("--org", message, nearest_or_all(name, known, none)),))
 
 
-def service_in(world: World) -> Service:
+def service_in(world: UpgradeWorld) -> UpgradeService:
     """The organisations that a world itself says are managed, where no list of them is kept."""
     served = [each for each in world.orgs if each.registered]
     names = dict.fromkeys(each.env for each in served)
-    return Service(
-        environments=tuple(Environment(name=each, url="") for each in names),
+    return UpgradeService(
+        environments=tuple(OcmEnvironment(name=each, url="") for each in names),
         organizations=tuple(
             Registration(
                 id=each.id,

@@ -11,10 +11,10 @@ from contextlib import suppress
 import msgspec
 
 from tidegate.kinds.upgrades.app.read.gaps import gaps_of
-from tidegate.kinds.upgrades.app.read.survey import PREFIX, Details, Survey, made_order
+from tidegate.kinds.upgrades.app.read.survey import PREFIX, ClusterDetails, Survey, made_order
 from tidegate.kinds.upgrades.core import world as decided
-from tidegate.kinds.upgrades.core.history import History
-from tidegate.kinds.upgrades.ocm.documents import Cluster, Label, UpgradePolicy, Version
+from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.ocm.documents import Label, OcmCluster, OcmPolicy, Version
 from tidegate.kinds.upgrades.ocm.port import LabelType
 from tidegate.model.time import Instant, parse_instant
 
@@ -23,11 +23,11 @@ CHANGED = "a list changed while it was read"
 
 def world_of(
     survey: Survey,
-    orgs: Iterable[decided.Org],
+    orgs: Iterable[decided.Organisation],
     now: Instant,
-    kept: Mapping[str, History] | None = None,
+    kept: Mapping[str, SoakHistory] | None = None,
     prefix: str = PREFIX,
-) -> decided.World:
+) -> decided.UpgradeWorld:
     """The world of a survey, with the organisations that are served, each with its labels.
 
     A cluster that could not be read in full is there with what is known of it, and with why; so is
@@ -43,7 +43,7 @@ def world_of(
     clusters = (*read, *gaps.clusters)
     unread = {each.uuid: survey.details[each.ident].error for each in read}
     everywhere = gaps.everywhere if survey.complete else CHANGED
-    return decided.World(
+    return decided.UpgradeWorld(
         now=now,
         orgs=tuple(
             msgspec.structs.replace(
@@ -55,7 +55,7 @@ def world_of(
         ),
         clusters=clusters,
         gates=tuple(
-            decided.Gate(each.id, each.version_raw_id_prefix, each.label, each.sts_only)
+            decided.MinorGate(each.id, each.version_raw_id_prefix, each.label, each.sts_only)
             for each in survey.gates
         ),
         kept=kept or {},
@@ -85,9 +85,11 @@ def labels_of(labels: Iterable[Label], prefix: str) -> Labels:
     return found
 
 
-def _cluster(cluster: Cluster, org: str, labels: Labels, survey: Survey) -> decided.Cluster:
+def _cluster(
+    cluster: OcmCluster, org: str, labels: Labels, survey: Survey
+) -> decided.ManagedCluster:
     version, details = cluster.version, survey.details[cluster.id]
-    return decided.Cluster(
+    return decided.ManagedCluster(
         name=cluster.name,
         org=org,
         version=version.raw_id,
@@ -99,7 +101,7 @@ def _cluster(cluster: Cluster, org: str, labels: Labels, survey: Survey) -> deci
         channel=cluster.channel,
         available_channels=survey.channels.get(version.id, ()),
         node_pools=tuple(
-            decided.NodePool(
+            decided.ClusterPool(
                 pool.id, pool.version.raw_id, _upgrades(details.pool_policies.get(pool.id, ()))
             )
             for pool in details.pools
@@ -114,16 +116,16 @@ def _cluster(cluster: Cluster, org: str, labels: Labels, survey: Survey) -> deci
     )
 
 
-def _addons(details: Details, newest: Mapping[str, str]) -> tuple[decided.InstalledAddon, ...]:
+def _addons(details: ClusterDetails, newest: Mapping[str, str]) -> tuple[decided.ClusterAddon, ...]:
     """The add-ons of a cluster, each with its plans; a plan of none that is there is nobody's."""
     return tuple(
-        decided.InstalledAddon(
+        decided.ClusterAddon(
             id=each.addon.id,
             version=each.addon_version.id,
             latest=newest.get(each.addon.id),
             state=each.state,
             upgrade_plans=tuple(
-                decided.Upgrade(
+                decided.OcmUpgrade(
                     id=plan.id,
                     version=plan.version,
                     schedule_type=plan.type or plan.schedule_type or "manual",
@@ -138,9 +140,9 @@ def _addons(details: Details, newest: Mapping[str, str]) -> tuple[decided.Instal
     )
 
 
-def _upgrades(policies: Iterable[UpgradePolicy]) -> tuple[decided.Upgrade, ...]:
+def _upgrades(policies: Iterable[OcmPolicy]) -> tuple[decided.OcmUpgrade, ...]:
     return tuple(
-        decided.Upgrade(
+        decided.OcmUpgrade(
             id=each.id,
             version=each.version,
             schedule_type=each.schedule_type,

@@ -12,7 +12,7 @@ from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
     from tidegate.kinds.upgrades.app.owners.organisation import DeclaredOrganisation
-    from tidegate.kinds.upgrades.core.world import Org
+    from tidegate.kinds.upgrades.core.world import Organisation
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 
 Function = Callable[..., Any]
@@ -40,7 +40,7 @@ class OwnerAccess:
         self._org = org
 
     @asynccontextmanager
-    async def opened(self) -> "AsyncIterator[tuple[ManagedClusters, Org]]":
+    async def opened(self) -> "AsyncIterator[tuple[ManagedClusters, Organisation]]":
         """The OpenShift Cluster Manager, and the organisation without its labels yet."""
         from tidegate.kinds.upgrades.app.owners.organisation import (
             served_organisation,

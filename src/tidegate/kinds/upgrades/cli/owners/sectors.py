@@ -22,7 +22,7 @@ from tidegate.kinds.upgrades.cli.owners.label_change import (
 )
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.owned import sector_lines
-from tidegate.kinds.upgrades.core.labels.sector_edit import SectorWish
+from tidegate.kinds.upgrades.core.labels.sector_edit import WantedSector
 
 
 @click.command(
@@ -115,7 +115,7 @@ def set_(
     change_labels(access, lambda found: set_sector(found, one, asked), options)
 
 
-def _from_file(file: str) -> tuple[SectorWish, ...]:
+def _from_file(file: str) -> tuple[WantedSector, ...]:
     from tidegate.documents.files import read_as
     from tidegate.kinds.upgrades.wire.labels_doc import read_sectors
 

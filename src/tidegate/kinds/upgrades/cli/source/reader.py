@@ -27,7 +27,7 @@ from tidegate.kinds.upgrades.cli.managers import (
     service_of,
 )
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery
-from tidegate.kinds.upgrades.wire.published_soak import Soak, read_soak
+from tidegate.kinds.upgrades.wire.published_soak import PublishedSoak, read_soak
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant
@@ -152,10 +152,10 @@ def _moment(at: str, otherwise: Instant) -> Instant:
     return point("--now", at, otherwise) if at else otherwise
 
 
-def published_soak(place: str) -> Soak:
+def published_soak(place: str) -> PublishedSoak:
     """What `--soak FILE|URL` has; nothing if none is named."""
     if not place:
-        return Soak()
+        return PublishedSoak()
     raw = _raw(place)
     try:
         return read_soak(msgspec.json.decode(raw))

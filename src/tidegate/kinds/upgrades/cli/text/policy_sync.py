@@ -6,7 +6,7 @@ from itertools import groupby
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.app.owners.policy_sync import LabelSyncReport
 from tidegate.kinds.upgrades.cli.text.label_changes import change_text, diff_lines, why_text
-from tidegate.kinds.upgrades.core.labels.labelling import MARK
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK
 from tidegate.model.counted import counted
 
 

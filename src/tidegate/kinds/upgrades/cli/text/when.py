@@ -13,9 +13,9 @@ from tidegate.kinds.upgrades.app.forecast import (
     ForecastStep,
 )
 from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, date_text
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.service import PARTITION
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.counted import counted
 from tidegate.model.time import format_duration, parse_instant
 
@@ -85,7 +85,7 @@ def _held_text(one: ForecastRow | ClusterForecast) -> str:
 
 
 def _step(step: ForecastStep) -> str:
-    if step.do == Doing.CHANNEL.value:
+    if step.do == StepKind.CHANNEL.value:
         return f"channel → {step.after}"
     pool = f"pool {step.pool} " if step.pool else ""
     return f"{pool}{step.before} → {step.after}"
@@ -105,7 +105,7 @@ def _depends(step: ForecastStep) -> str:
     return ", then ".join(dict.fromkeys(last)) or "nothing more"
 
 
-def pace_line(pace: Pace, source: str) -> str:
+def pace_line(pace: UpgradePace, source: str) -> str:
     """How long upgrades are assumed to take."""
     said = (
         ("an upgrade takes", pace.classic),

@@ -21,7 +21,7 @@ from tidegate.kinds.upgrades.cli.text.clusters import (
     organisation_words,
 )
 from tidegate.kinds.upgrades.core.service import PARTITION
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.reason import Outcome
 from tidegate.model.time import format_second, parse_instant
 
@@ -36,7 +36,7 @@ def cluster_tree(one: ClusterExplanation | ExplainedCluster, now: str) -> list[s
     What gates say whatever the version stands once, above the versions.
     """
     lines = [_headline(one, now)]
-    upgrades = [each for each in one.options if each.do == Doing.UPGRADE.value]
+    upgrades = [each for each in one.options if each.do == StepKind.UPGRADE.value]
     shared = _shared(upgrades)
     if shared:
         lines += [EVERY_VERSION, *_verdict_lines(shared, now)]

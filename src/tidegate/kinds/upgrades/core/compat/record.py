@@ -1,10 +1,10 @@
 """What one run writes, keeps, counts and says."""
 
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.requests import CLUSTERS, OcmRequest, Write, request_of
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError
-from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 
 SERVICE = "advanced-upgrade-scheduler"
 APPROVER = "version-gate-approver"
@@ -25,18 +25,18 @@ def error_text(error: Exception) -> str:
     return f"{error.kind if isinstance(error, AbortError) else kind}: {error}"
 
 
-class Record:
+class LegacyRecord:
     """A run as it goes on."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: UpgradeWorld) -> None:
         self.world = world
         self.writes: list[Write] = []
         # The same, as steps of clusters and as service logs.
-        self.steps: list[tuple[Cluster, Step]] = []
+        self.steps: list[tuple[ManagedCluster, UpgradeStep]] = []
         self.logs: list[OcmRequest] = []
         self.log: list[str] = []
         self.metrics: dict[str, list[Sample]] = {}
-        self.kept: dict[str, History] = dict(world.kept)
+        self.kept: dict[str, SoakHistory] = dict(world.kept)
         self.saved: list[str] = []
 
     def debug(self, line: str) -> None:
@@ -60,7 +60,7 @@ class Record:
         every = {"integration": SERVICE, "ocm_env": env, **labels}
         self.metrics.setdefault(name, []).append((every, value))
 
-    def save(self, key: str, history: History) -> None:
+    def save(self, key: str, history: SoakHistory) -> None:
         """Keep a history, unless nothing is to be changed."""
         if not self.world.dry_run:
             self.kept[key] = history
@@ -71,7 +71,7 @@ class Record:
         if (status := self.world.fail.get(f"GET {path}")) is not None:
             raise AbortError("HTTPError", http_error(status, path))
 
-    def ask(self, cluster: Cluster, step: Step) -> None:
+    def ask(self, cluster: ManagedCluster, step: UpgradeStep) -> None:
         """Ask OCM for one step of a cluster; AbortError where that fails."""
         self.steps.append((cluster, step))
         self._send(request_of(cluster, step))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tidegate.explain.sentence import facts
-from tidegate.kinds.upgrades.core.foresight.expected import STEP_BEFORE, Expected
+from tidegate.kinds.upgrades.core.foresight.expected import STEP_BEFORE, ExpectedUpgrades
 from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
@@ -45,10 +45,10 @@ def date_text(at: Instant) -> str:
     return f"{format_second(at)[:_MINUTE]}Z"
 
 
-def in_date_order(some: Iterable[Expected]) -> list[Expected]:
+def in_date_order(some: Iterable[ExpectedUpgrades]) -> list[ExpectedUpgrades]:
     """By when they begin; whoever has no date comes last."""
 
-    def first(one: Expected) -> tuple[bool, int, str]:
+    def first(one: ExpectedUpgrades) -> tuple[bool, int, str]:
         starts = [each.starts_at for each in one.upgrades or one.legs]
         return (not starts, min(starts, default=0), one.cluster.name)
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import msgspec
 
 from tidegate.kinds.upgrades.core.requests import OcmRequest, post_service_log, request_of
-from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster, Gate, World
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, UpgradeWorld
 from tidegate.model.time import format_second
 
 TELL = "tell"
@@ -18,7 +18,7 @@ class PlannedWrite(msgspec.Struct, frozen=True, kw_only=True):
 
     request: OcmRequest
     # None: a cluster that is not known here.
-    cluster: Cluster | None
+    cluster: ManagedCluster | None
     # What is done, as `Doing` names it, or `tell`: a service log is written.
     do: str
     # From what to what: versions, channels; a gate; the summary of a service log.
@@ -32,50 +32,60 @@ class PlannedWrite(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-def planned_writes(plan: UpgradePlan, world: World) -> list[PlannedWrite]:
+def planned_writes(plan: UpgradePlan, world: UpgradeWorld) -> list[PlannedWrite]:
     """Everything a plan asks of OpenShift Cluster Manager, in order: actions, then service logs."""
     by_uuid = {each.cluster.uuid: each.cluster for each in plan.members}
     steps = [
         planned_step(by_uuid[each.target], each.change, world.gates)
         for each in plan.actions
-        if isinstance(each.change, Step)
+        if isinstance(each.change, UpgradeStep)
     ]
     known = {each.uuid: each for each in world.clusters}
-    return [*steps, *(_planned_log(known.get(each.uuid), each) for each in plan.tellings)]
+    return [*steps, *(_planned_log(known.get(each.uuid), each) for each in plan.owner_notices)]
 
 
-def planned_step(cluster: Cluster, step: Step, gates: Iterable[Gate] = ()) -> PlannedWrite:
+def planned_step(
+    cluster: ManagedCluster, step: UpgradeStep, gates: Iterable[MinorGate] = ()
+) -> PlannedWrite:
     """One step of a cluster."""
-    starts = step.starts_at is not None and step.doing not in (Doing.CANCEL, Doing.CANCEL_ADDON)
+    starts = step.starts_at is not None and step.doing not in (
+        StepKind.CANCEL,
+        StepKind.CANCEL_ADDON,
+    )
     return PlannedWrite(
         request=request_of(cluster, step),
         cluster=cluster,
         do=step.doing.value,
         before=_before(cluster, step),
-        after=_gate_name(step.ident, gates) if step.doing is Doing.AGREE else step.revision or "",
+        after=_gate_name(step.ident, gates)
+        if step.doing is StepKind.AGREE
+        else step.revision or "",
         pool=step.pool,
         addon=step.addon,
         starts_at=format_second(step.starts_at) if starts and step.starts_at is not None else "",
     )
 
 
-def _planned_log(cluster: Cluster | None, telling: Telling) -> PlannedWrite:
+def _planned_log(cluster: ManagedCluster | None, owner_notice: OwnerNotice) -> PlannedWrite:
     return PlannedWrite(
         request=post_service_log(
-            telling.uuid, telling.summary, telling.description, severity=telling.severity
+            owner_notice.uuid,
+            owner_notice.summary,
+            owner_notice.description,
+            severity=owner_notice.severity,
         ),
         cluster=cluster,
         do=TELL,
-        after=telling.summary,
-        text=telling.description,
+        after=owner_notice.summary,
+        text=owner_notice.description,
     )
 
 
-def _before(cluster: Cluster, step: Step) -> str:
+def _before(cluster: ManagedCluster, step: UpgradeStep) -> str:
     """What a step changes: a version or a channel; an agreement changes neither."""
-    if step.doing is Doing.AGREE:
+    if step.doing is StepKind.AGREE:
         return ""
-    if step.doing is Doing.CHANNEL:
+    if step.doing is StepKind.CHANNEL:
         return cluster.updates_from
     if step.addon:
         return next((each.version for each in cluster.addons if each.id == step.addon), "")
@@ -84,6 +94,6 @@ def _before(cluster: Cluster, step: Step) -> str:
     return cluster.version
 
 
-def _gate_name(ident: str, gates: Iterable[Gate]) -> str:
+def _gate_name(ident: str, gates: Iterable[MinorGate]) -> str:
     found = next((each for each in gates if each.id == ident), None)
     return f"{found.label.rpartition('/')[2]} for {found.prefix}" if found is not None else ""

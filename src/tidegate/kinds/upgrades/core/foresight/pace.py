@@ -9,7 +9,7 @@ _MINUTE = 60 * SECOND
 _DAY = 24 * 60 * _MINUTE
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class UpgradePace(msgspec.Struct, frozen=True, kw_only=True):
     """What is assumed of upgrades; nobody knows how long one takes before it is over."""
 
     # A cluster whose control plane is its own.

@@ -13,7 +13,7 @@ import msgspec
 
 from tidegate.kinds.upgrades.core import requests
 from tidegate.kinds.upgrades.ocm.client.pages import listed
-from tidegate.kinds.upgrades.ocm.client.reading import (
+from tidegate.kinds.upgrades.ocm.client.reader import (
     ACCOUNTS,
     LOGS,
     ReadingClient,
@@ -22,14 +22,14 @@ from tidegate.kinds.upgrades.ocm.client.reading import (
 )
 from tidegate.kinds.upgrades.ocm.documents import (
     AddonPlan,
-    Cluster,
     GateAgreement,
     Label,
     LogEntry,
+    OcmCluster,
+    OcmPolicy,
     ServiceLog,
-    UpgradePolicy,
 )
-from tidegate.kinds.upgrades.ocm.port import LabelType, Owner, RefusedError, Upgradable
+from tidegate.kinds.upgrades.ocm.port import LabelOwner, LabelType, OcmRefusedError, Upgradable
 from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, at_least, both, equals
 from tidegate.model.time import Instant, format_instant, parse_instant
 from tidegate.net.json_request import once
@@ -44,15 +44,15 @@ _IN_THE_WAY = (400, 409)
 class ClusterManagerClient(ReadingClient):
     """One environment of OpenShift Cluster Manager."""
 
-    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> UpgradePolicy:
+    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> OcmPolicy:
         """Have it upgraded at a moment; the same again is the same policy."""
         request = requests.create_ocm_policy(
             of.cluster, version, next_run, hosted=of.hosted, pool=of.pool
         )
 
-        async def find() -> UpgradePolicy | None:
+        async def find() -> OcmPolicy | None:
             # Its state does not matter here, so it is not asked for.
-            there = await listed(self.asking, policies_of(of), UpgradePolicy, {})
+            there = await listed(self.asking, policies_of(of), OcmPolicy, {})
             return next(
                 (
                     each
@@ -64,7 +64,7 @@ class ClusterManagerClient(ReadingClient):
                 None,
             )
 
-        return await self._once(lambda: self._send(request, UpgradePolicy), find)
+        return await self._once(lambda: self._send(request, OcmPolicy), find)
 
     async def delete_policy(self, of: Upgradable, policy: str) -> None:
         """Call an upgrade off; one that is gone is gone."""
@@ -104,11 +104,11 @@ class ClusterManagerClient(ReadingClient):
 
         return await self._once(lambda: self._send(request, GateAgreement), find)
 
-    async def switch_channel(self, cluster: str, channel: str) -> Cluster:
+    async def switch_channel(self, cluster: str, channel: str) -> OcmCluster:
         """Put a cluster on a channel."""
         request = requests.switch_channel(cluster, channel)
         path = escaped(request.segments)
-        return await self.asking.send(request.method, path, request.body, Cluster)
+        return await self.asking.send(request.method, path, request.body, OcmCluster)
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
         """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
@@ -125,7 +125,7 @@ class ClusterManagerClient(ReadingClient):
             lambda: self._send(request, ServiceLog), lambda: self._told(entry, since)
         )
 
-    async def set_label(self, owner: Owner, key: str, value: str) -> Label:
+    async def set_label(self, owner: LabelOwner, key: str, value: str) -> Label:
         """Make a label what it should be."""
         path = _labels_of(owner)
         one = f"{path}/{quote(key, safe='')}"
@@ -144,7 +144,7 @@ class ClusterManagerClient(ReadingClient):
             lambda: self.asking.send("POST", path, body, Label, again=False), find
         )
 
-    async def delete_label(self, owner: Owner, key: str) -> None:
+    async def delete_label(self, owner: LabelOwner, key: str) -> None:
         """Take a label away; one that is gone is gone."""
         await self.asking.delete(f"{_labels_of(owner)}/{quote(key, safe='')}")
 
@@ -179,7 +179,7 @@ class ClusterManagerClient(ReadingClient):
         async def made() -> T:
             try:
                 return await make()
-            except RefusedError as error:
+            except OcmRefusedError as error:
                 if error.status in _IN_THE_WAY and (found := await find()) is not None:
                     return found
                 raise
@@ -187,7 +187,7 @@ class ClusterManagerClient(ReadingClient):
         return await once(made, find, self.asking.limits, self.asking.host)
 
 
-def _labels_of(owner: Owner) -> str:
+def _labels_of(owner: LabelOwner) -> str:
     return f"{ACCOUNTS}/{_OWNERS[owner.type]}/{quote(owner.id, safe='')}/labels"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import aiohttp
 import msgspec
 
-from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, RefusedError
+from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, OcmRefusedError
 from tidegate.model.errors import OutsideError
 from tidegate.net.http_request import (
     PASSING,
@@ -87,7 +87,7 @@ class _Refused(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class TokenDesk:
+class TokenSource:
     """Has a token that is good now."""
 
     def __init__(
@@ -152,13 +152,13 @@ class TokenDesk:
             told = self.clean(str(error))
             self._failures += 1
             self._failure = told if isinstance(error, OutsideError) else f"{url}: no token: {told}"
-            self._refused = isinstance(error, RefusedError)
+            self._refused = isinstance(error, OcmRefusedError)
             raise self._failed() from None
 
     def _failed(self) -> OutsideError:
         """Why no token could be had; who is not known there has to mend that, not they."""
         if self._refused:
-            return RefusedError(self._failure, UNAUTHORIZED)
+            return OcmRefusedError(self._failure, UNAUTHORIZED)
         return OutsideError(self._failure)
 
     async def _ask(self, session: aiohttp.ClientSession, url: str, form: Mapping[str, str]) -> None:
@@ -178,7 +178,7 @@ class TokenDesk:
             raise PassingError(f"HTTP {status}")
         if status != 200:
             told = f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
-            raise RefusedError(told, UNAUTHORIZED) if status < 500 else OutsideError(told)
+            raise OcmRefusedError(told, UNAUTHORIZED) if status < 500 else OutsideError(told)
         try:
             given = msgspec.json.decode(body, type=_Given)
         except msgspec.DecodeError:

@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Iterable, Mapping
 
-from tidegate.kinds.upgrades.ocm.simulated.answers import Answer, told
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, told
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc
 
 # As long as the real one's.
@@ -22,7 +22,7 @@ class Tokens:
         self._given: dict[str, tuple[str, float]] = {}
         self.number = 0
 
-    def give(self, form: Mapping[str, str], now_s: float) -> Answer:
+    def give(self, form: Mapping[str, str], now_s: float) -> OcmAnswer:
         """A token for credentials, as the sign-on service gives it."""
         found = next((each for each in self._credentials if _is(each, form)), None)
         if found is None:

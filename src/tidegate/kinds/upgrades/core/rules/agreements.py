@@ -4,17 +4,17 @@ A list of approvals that is absent or empty approves the first kind of gate, as 
 organisation is the default for clusters that have labels of their own.
 """
 
-from tidegate.kinds.upgrades.core.declared.complaint import Notes
+from tidegate.kinds.upgrades.core.declared.label_error import LabelErrors
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.braking import Braking
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, gather
+from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
+from tidegate.kinds.upgrades.core.rules.cluster_pass import GATES_MISSING
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, gather
 from tidegate.kinds.upgrades.core.rules.gates import OCP, lately, relevant
-from tidegate.kinds.upgrades.core.rules.passing import GATES_MISSING
-from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan, actions_of, recheck_of
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan, actions_of, recheck_of
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.plan import ChangeKind, Option
 from tidegate.model.time import Instant
 from tidegate.model.verdict import verdict
@@ -22,10 +22,10 @@ from tidegate.model.verdict import verdict
 APPROVER = "version-gate-approver"
 
 
-def agree(world: World, now: Instant) -> UpgradePlan:
+def agree(world: UpgradeWorld, now: Instant) -> UpgradePlan:
     """Which agreements are given now, and why others are not."""
     fleets = gather(world, now, APPROVER)
-    braking = Braking(world.brakes, fleets, now)
+    braking = BrakeGates(world.brakes, fleets, now)
     options: list[Option] = []
     members = tuple(member for fleet in fleets for member in fleet.members)
     at = 0
@@ -44,19 +44,26 @@ def agree(world: World, now: Instant) -> UpgradePlan:
     )
 
 
-def worth_telling(plan: UpgradePlan, agreeing: UpgradePlan) -> tuple[Telling, ...]:
+def due_notices(plan: UpgradePlan, agreeing: UpgradePlan) -> tuple[OwnerNotice, ...]:
     """What owners are told; not of agreements that are being given this very moment."""
     agreed = {each.target for each in agreeing.actions}
     return tuple(
-        each for each in plan.tellings if each.summary != GATES_MISSING or each.uuid not in agreed
+        each
+        for each in plan.owner_notices
+        if each.summary != GATES_MISSING or each.uuid not in agreed
     )
 
 
 def _options(
-    world: World, braking: Braking, fleet: Fleet, member: Member, at: int, now: Instant
+    world: UpgradeWorld,
+    braking: BrakeGates,
+    fleet: OrganisationFleet,
+    member: FleetMember,
+    at: int,
+    now: Instant,
 ) -> list[Option]:
-    if member.aside is not None:
-        return [Option(at, _step("", ""), (member.aside,))]
+    if member.excluded is not None:
+        return [Option(at, _step("", ""), (member.excluded,))]
     if fleet.org.partial:  # a label that says `none` may not have been read
         return [
             Option(at, _step("", ""), (verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial),))
@@ -89,12 +96,12 @@ def _options(
     return [Option(at, _step("", ""), (verdict(VersionReason.NothingToAgree),))]
 
 
-def approved(fleet: Fleet, member: Member) -> tuple[str, ...]:
+def approved(fleet: OrganisationFleet, member: FleetMember) -> tuple[str, ...]:
     """The kinds of gates that are agreed to for a cluster."""
     name = "version-gate-approvals"
-    of_org = Notes().items(name, fleet.org.labels.get(name))
-    return member.wishes.approvals or of_org or (OCP,)
+    of_org = LabelErrors().items(name, fleet.org.labels.get(name))
+    return member.policy.approvals or of_org or (OCP,)
 
 
-def _step(minor: str, ident: str) -> Step:
-    return Step(kind=ChangeKind.APPLY, revision=minor, doing=Doing.AGREE, ident=ident)
+def _step(minor: str, ident: str) -> UpgradeStep:
+    return UpgradeStep(kind=ChangeKind.APPLY, revision=minor, doing=StepKind.AGREE, ident=ident)

@@ -18,8 +18,8 @@ import msgspec
 from aiolimiter import AsyncLimiter
 from yarl import URL
 
-from tidegate.kinds.upgrades.ocm.client.token import Credentials, TokenDesk
-from tidegate.kinds.upgrades.ocm.port import RefusedError
+from tidegate.kinds.upgrades.ocm.client.token import Credentials, TokenSource
+from tidegate.kinds.upgrades.ocm.port import OcmRefusedError
 from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, encoded
 from tidegate.model.errors import OutsideError
 from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries
@@ -34,7 +34,7 @@ _SAID_MAX = 300
 _PARTS = 50
 
 
-class Limits(msgspec.Struct, frozen=True):
+class OcmLimits(msgspec.Struct, frozen=True):
     """How long anybody waits, how much is read, and how hard it is pressed."""
 
     # One try.
@@ -62,16 +62,16 @@ class _Error(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Asking:
+class OcmHttp:
     """Requests to one environment."""
 
-    def __init__(self, url: str, credentials: Credentials, limits: Limits) -> None:
+    def __init__(self, url: str, credentials: Credentials, limits: OcmLimits) -> None:
         # Without a slash at the end.
         self.url = url.rstrip("/")
         self.host = urlsplit(url).netloc
         self.limits = limits
         self.counts: Counter[str] = Counter()
-        self._desk = TokenDesk(credentials, limits, limits.timeout_s, self._count)
+        self._desk = TokenSource(credentials, limits, limits.timeout_s, self._count)
         self._slots = asyncio.Semaphore(limits.concurrency_max)
         burst = max(1.0, limits.rate_max / _PARTS)
         self._rate = AsyncLimiter(burst, burst / max(0.5, limits.rate_max - burst))
@@ -135,7 +135,7 @@ class Asking:
             told = self._desk.clean(str(error))
             raise OutsideError(f"{self.host}: the answer to {asked} is odd: {told}") from None
 
-    def refused(self, answer: Answer, asked: str) -> RefusedError:
+    def refused(self, answer: Answer, asked: str) -> OcmRefusedError:
         """What was refused, in their words."""
         try:
             error = msgspec.json.decode(answer.body, type=_Error)
@@ -145,7 +145,7 @@ class Asking:
         text = f"{self.host}: HTTP {answer.status} to {asked}" + (f": {reason}" if reason else "")
         if answer.status in (401, 403):
             text += "; check the credentials, and what they are allowed"
-        return RefusedError(text, answer.status, error.code, reason)
+        return OcmRefusedError(text, answer.status, error.code, reason)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -9,50 +9,52 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from tidegate.kinds.upgrades.core.labels.labels import PREFIX
-from tidegate.kinds.upgrades.core.rules.fleet import Member
-from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan
-from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan
+from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.model.time import SECOND, Instant, format_second, parse_instant
 
 SUMMARY = "Cluster upgrade is about to start"
 # Of those that OpenShift Cluster Manager knows, the one for what needs nobody to act.
 SEVERITY = "Low"
-_STARTS = (Doing.UPGRADE, Doing.POOL, Doing.ADDON)
+_STARTS = (StepKind.UPGRADE, StepKind.POOL, StepKind.ADDON)
 _BLOCKED = f"{PREFIX}blocked-versions"
 
 
 def upcoming(
-    plan: UpgradePlan, taken: Iterable[tuple[str, Step]], now: Instant
-) -> Iterator[Telling]:
+    plan: UpgradePlan, taken: Iterable[tuple[str, UpgradeStep]], now: Instant
+) -> Iterator[OwnerNotice]:
     """What is to start: `taken` was asked for just now, by the external id of its cluster."""
     known = {each.cluster.uuid: each for each in plan.members}
     for uuid, step in taken:
         if step.doing in _STARTS and step.starts_at is not None and uuid in known:
             version, part = step.revision or "", (step.pool, step.addon)
-            yield _telling(known[uuid], part, version, step.starts_at)
+            yield _owner_notice(known[uuid], part, version, step.starts_at)
     for member in plan.members:
-        standing = member.standing
-        parts = [(upgrade, (pool, "")) for upgrade, pool in standing.under_way]
-        parts += [(upgrade, ("", addon)) for upgrade, addon in standing.addons]
+        progress = member.progress
+        parts = [(upgrade, (pool, "")) for upgrade, pool in progress.under_way]
+        parts += [(upgrade, ("", addon)) for upgrade, addon in progress.addons]
         for upgrade, part in parts:
             starts_at = _moment(upgrade.next_run)
             # One without an id was not read yet, and perhaps was never made.
             there = bool(upgrade.id) and can_be_taken_back(upgrade)
             if there and starts_at is not None and starts_at > now:
-                yield _telling(member, part, upgrade.version, starts_at)
+                yield _owner_notice(member, part, upgrade.version, starts_at)
 
 
-def _telling(member: Member, part: tuple[str, str], version: str, starts_at: Instant) -> Telling:
+def _owner_notice(
+    member: FleetMember, part: tuple[str, str], version: str, starts_at: Instant
+) -> OwnerNotice:
     pool, addon = part
     what = f"add-on {addon}" if addon else f"node pool {pool}" if pool else "the cluster"
     name = f"{addon}/{version}" if addon else version
-    when = f"{format_second(starts_at)}{_local(starts_at, member.wishes.zone)}"
+    when = f"{format_second(starts_at)}{_local(starts_at, member.policy.zone)}"
     text = (
         f"- {what} is upgraded to {version}, from {when} on\n"
         f"- to stop it, add {name} to the label {_BLOCKED} of its subscription before then"
     )
-    return Telling(member.cluster.uuid, SUMMARY, text, SEVERITY)
+    return OwnerNotice(member.cluster.uuid, SUMMARY, text, SEVERITY)
 
 
 def _local(moment: Instant, zone: str) -> str:

@@ -7,40 +7,40 @@ import msgspec
 
 from tidegate.kinds.upgrades.core.channels import next_channel
 from tidegate.kinds.upgrades.core.compat.gates import missing_gates
-from tidegate.kinds.upgrades.core.compat.record import AbortError, Record, cluster_path
-from tidegate.kinds.upgrades.core.compat.specs import OrgSpec, Spec
-from tidegate.kinds.upgrades.core.history import History, Minima, soaked
+from tidegate.kinds.upgrades.core.compat.record import AbortError, LegacyRecord, cluster_path
+from tidegate.kinds.upgrades.core.compat.specs import LegacySpec, OrgSpec
+from tidegate.kinds.upgrades.core.history import Minima, SoakHistory, soaked
 from tidegate.kinds.upgrades.core.schedule.schedule import NeverFiresError, next_run
 from tidegate.kinds.upgrades.core.sectors import Sector, awaited
-from tidegate.kinds.upgrades.core.step import Doing, Step, step_of
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep, step_of
 from tidegate.kinds.upgrades.core.versions import Key, key_of, minor_of, sort_versions
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.time import SECOND, Instant, format_second, parse_instant
 
 # OCM refuses what starts within five minutes.
 _POOL_LEAD = 6 * 60 * SECOND
 
 
-class Start(msgspec.Struct, frozen=True):
+class LegacyStart(msgspec.Struct, frozen=True):
     """An upgrade to be asked for."""
 
-    cluster: Cluster
-    step: Step
+    cluster: ManagedCluster
+    step: UpgradeStep
     log: str
 
 
-class Pass:
+class LegacyPass:
     """The state of a pass: who holds which mutex, and what was decided so far."""
 
     def __init__(
-        self, record: Record, spec: OrgSpec, history: History, minima: Minima | None
+        self, record: LegacyRecord, spec: OrgSpec, history: SoakHistory, minima: Minima | None
     ) -> None:
         self.record = record
         self.spec = spec
         self.history = history
         self.minima = minima
-        self.starts: list[Start] = []
-        self.switches: list[tuple[Cluster, str]] = []
+        self.starts: list[LegacyStart] = []
+        self.switches: list[tuple[ManagedCluster, str]] = []
         self._holders: dict[str, str] = {}
         self._upgrading: dict[tuple[str, str], set[str]] = {}
         self._channels: dict[str, tuple[str, ...]] = {}
@@ -57,7 +57,7 @@ class Pass:
         for one in self.spec.specs:
             self._look_at(one)
 
-    def is_blocked(self, one: Spec, version: str) -> bool:
+    def is_blocked(self, one: LegacySpec, version: str) -> bool:
         """Whether some pattern of its own or of its organisation is found in a version."""
         own = one.wants.blocked_versions
         key = (own, version)
@@ -66,7 +66,7 @@ class Pass:
             self._blocked[key] = any(_is_found(pattern, version) for pattern in patterns)
         return self._blocked[key]
 
-    def _look_at(self, one: Spec) -> None:
+    def _look_at(self, one: LegacySpec) -> None:
         cluster = one.cluster
         if cluster.is_hosted and (self._is_locked(one) or self._upgrades_pool(one)):
             return
@@ -87,7 +87,7 @@ class Pass:
             elif not self._misses_gates(one, version):
                 self._start(one, version, format_second(starts_at))
 
-    def _next_run(self, one: Spec) -> Instant | None:
+    def _next_run(self, one: LegacySpec) -> Instant | None:
         """When its window opens; worked out once for all that have the same schedule."""
         schedule = one.wants.schedule
         if schedule not in self._runs:
@@ -97,20 +97,20 @@ class Pass:
                 raise AbortError("CroniterBadDateError", str(error)) from None
         return self._runs[schedule]
 
-    def _skip(self, one: Spec, why: str) -> None:
+    def _skip(self, one: LegacySpec, why: str) -> None:
         org = self.spec.org
         self.record.debug(f"[{org.id}/{org.name}/{one.cluster.name}] skipping cluster{why}")
 
     # Mutexes
 
-    def _lock(self, one: Spec) -> None:
+    def _lock(self, one: LegacySpec) -> None:
         sector = one.wants.sector
         for mutex in one.mutexes:
             self._holders[mutex] = one.cluster.ident
             if sector:
                 self._upgrading.setdefault((sector, mutex), set()).add(one.cluster.ident)
 
-    def _is_locked(self, one: Spec) -> bool:
+    def _is_locked(self, one: LegacySpec) -> bool:
         sector = self.spec.sectors[one.wants.sector] if one.wants.sector else None
         if sector is not None and sector.max_parallel:
             return self._is_full(one, sector, sector.max_parallel)
@@ -119,7 +119,7 @@ class Pass:
             self._skip(one, f": locked out by {held}")
         return bool(held)
 
-    def _is_full(self, one: Spec, sector: Sector, limit: str) -> bool:
+    def _is_full(self, one: LegacySpec, sector: Sector, limit: str) -> bool:
         under_way = {
             mutex: len(self._upgrading.get((sector.name, mutex), ())) for mutex in one.mutexes
         }
@@ -139,13 +139,13 @@ class Pass:
 
     # Versions
 
-    def _choose(self, one: Spec) -> str | None:
+    def _choose(self, one: LegacySpec) -> str | None:
         for version in reversed(sort_versions(one.candidates)):
             if not self.is_blocked(one, version) and self._is_met(one, version):
                 return version
         return None
 
-    def _is_met(self, one: Spec, version: str) -> bool:
+    def _is_met(self, one: LegacySpec, version: str) -> bool:
         if one.wants.sector and not self._is_in_turn(one, version):
             return False
         return all(
@@ -153,7 +153,7 @@ class Pass:
             for workload in one.wants.workloads
         )
 
-    def _is_in_turn(self, one: Spec, version: str) -> bool:
+    def _is_in_turn(self, one: LegacySpec, version: str) -> bool:
         wanted = key_of(version)
         workloads = one.wants.workloads
         if self.minima is not None:
@@ -180,7 +180,7 @@ class Pass:
             self._lowest[key] = min(versions, key=key_of) if versions else None
         return self._lowest[key]
 
-    def _misses_gates(self, one: Spec, version: str) -> bool:
+    def _misses_gates(self, one: LegacySpec, version: str) -> bool:
         cluster, org = one.cluster, self.spec.org
         minor = minor_of(version)
         self.record.read(cluster_path(cluster.ident, "gate_agreements"))
@@ -204,7 +204,7 @@ class Pass:
 
     # What follows
 
-    def _upgrades_pool(self, one: Spec) -> bool:
+    def _upgrades_pool(self, one: LegacySpec) -> bool:
         """The first node pool behind its control plane follows it, whatever else is wished."""
         cluster = one.cluster
         behind = [pool for pool in cluster.node_pools if key_of(pool.version) < one.key]
@@ -219,12 +219,12 @@ class Pass:
             "next_run": runs_at,
         }
         log = f"create node pool upgrade policy - {facts}"
-        step = _step(Doing.POOL, cluster.version, runs_at, behind[0].id)
-        self.starts.append(Start(cluster, step, log))
+        step = _step(StepKind.POOL, cluster.version, runs_at, behind[0].id)
+        self.starts.append(LegacyStart(cluster, step, log))
         self._lock(one)
         return True
 
-    def _start(self, one: Spec, version: str, runs_at: str) -> None:
+    def _start(self, one: LegacySpec, version: str, runs_at: str) -> None:
         cluster = one.cluster
         facts = {"cluster": cluster.name, "cluster_id": cluster.ident}
         if cluster.is_hosted:
@@ -232,10 +232,10 @@ class Pass:
         else:
             facts |= {"from_version": cluster.version, "to_version": version, "next_run": runs_at}
         log = f"create cluster upgrade policy - {facts}"
-        self.starts.append(Start(cluster, _step(Doing.UPGRADE, version, runs_at), log))
+        self.starts.append(LegacyStart(cluster, _step(StepKind.UPGRADE, version, runs_at), log))
         self._lock(one)
 
-    def _switch(self, cluster: Cluster) -> None:
+    def _switch(self, cluster: ManagedCluster) -> None:
         """The first cluster of a version that comes here answers for all of that version."""
         if cluster.version not in self._channels:
             try:
@@ -265,6 +265,6 @@ def _most(limit: str, population: int) -> int:
         raise AbortError("ValueError", str(error)) from None
 
 
-def _step(doing: Doing, version: str, runs_at: str, pool: str = "") -> Step:
+def _step(doing: StepKind, version: str, runs_at: str, pool: str = "") -> UpgradeStep:
     starts_at = parse_instant(runs_at)
     return msgspec.structs.replace(step_of(doing, version), pool=pool, starts_at=starts_at)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.soak import key_or_least
 from tidegate.kinds.upgrades.core.sectors import awaited
 from tidegate.kinds.upgrades.core.versions import Key, key_of
@@ -19,23 +19,23 @@ from tidegate.model.verdict import Verdict, verdict
 NO_SECTOR = verdict(VersionReason.NoSectorBefore)
 
 
-class Ahead:
+class SectorOrder:
     """What goes first, in one organisation; asked once for all that are alike."""
 
-    def __init__(self, fleet: Fleet, minima: Minima | None) -> None:
+    def __init__(self, fleet: OrganisationFleet, minima: Minima | None) -> None:
         self._fleet = fleet
         self._minima = minima
-        self._lowest: dict[tuple[str, str], Member] = {}
-        self._unsure: dict[str, Member] = {}  # by sector: one that counts for every workload
+        self._lowest: dict[tuple[str, str], FleetMember] = {}
+        self._unsure: dict[str, FleetMember] = {}  # by sector: one that counts for every workload
         self._before: dict[tuple[str, str], tuple[str, ...]] = {}
         self._said: dict[tuple[str, tuple[str, ...], str], Verdict] = {}
         for member in fleet.members:
             if member.sector:
                 self._count(member)
 
-    def verdict(self, member: Member, version: str) -> Verdict:
+    def verdict(self, member: FleetMember, version: str) -> Verdict:
         """Whether everybody who goes first has the version."""
-        workloads = member.wishes.workloads or ()
+        workloads = member.policy.workloads or ()
         if not member.sector:
             return NO_SECTOR
         key = (member.sector, workloads, version)
@@ -43,8 +43,8 @@ class Ahead:
             self._said[key] = self._say(member.sector, workloads, version)
         return self._said[key]
 
-    def _count(self, member: Member) -> None:
-        workloads = member.wishes.workloads
+    def _count(self, member: FleetMember) -> None:
+        workloads = member.policy.workloads
         if workloads is None:
             self._unsure[member.sector] = _lower(self._unsure.get(member.sector), member)
             return
@@ -53,9 +53,9 @@ class Ahead:
             self._lowest[key] = _lower(self._lowest.get(key), member)
 
     def _say(self, sector: str, workloads: tuple[str, ...], version: str) -> Verdict:
-        orders = self._fleet.orders
-        if sector in orders.circling:
-            return verdict(VersionReason.SectorCircle, sector, tuple(sorted(orders.circling)))
+        org_policy = self._fleet.org_policy
+        if sector in org_policy.circling:
+            return verdict(VersionReason.SectorCircle, sector, tuple(sorted(org_policy.circling)))
         if self._fleet.unverified:
             return verdict(VersionReason.InheritanceUnverified, self._fleet.unverified)
         wanted = key_of(version)
@@ -88,38 +88,38 @@ class Ahead:
     def _sectors_before(self, sector: str, workload: str) -> tuple[str, ...]:
         key = (sector, workload)
         if key not in self._before:
-            sectors = self._fleet.orders.sectors
+            sectors = self._fleet.org_policy.sectors
             found: Iterable[str] = awaited(
                 sectors[sector], sectors, lambda name: self._slowest(name, workload) is not None
             )
             self._before[key] = tuple(sorted(found))
         return self._before[key]
 
-    def _slowest(self, sector: str, workload: str) -> Member | None:
+    def _slowest(self, sector: str, workload: str) -> FleetMember | None:
         one, other = self._lowest.get((sector, workload)), self._unsure.get(sector)
         return _lower(one, other) if other is not None else one
 
 
-def _lower(one: Member | None, other: Member) -> Member:
+def _lower(one: FleetMember | None, other: FleetMember) -> FleetMember:
     """Whoever is further behind; of two alike the one whose name comes first."""
     if one is None:
         return other
     return min(one, other, key=_place)
 
 
-def _place(member: Member) -> tuple[Key | tuple[()], str, str]:
+def _place(member: FleetMember) -> tuple[Key | tuple[()], str, str]:
     """Where it stands; a version that cannot be read is behind all others."""
     return (member.key or (), member.called, member.cluster.uuid)
 
 
-def _behind(sector: str, workload: str, slowest: Member, version: str) -> Verdict:
+def _behind(sector: str, workload: str, slowest: FleetMember, version: str) -> Verdict:
     if slowest.key is None:
-        unread = slowest.standing.unread
+        unread = slowest.progress.unread
         reason = (
             VersionReason.SectorMemberUnread if unread else VersionReason.SectorMemberUnreadable
         )
         return verdict(reason, sector, slowest.called)
     cluster = slowest.cluster
-    versions = [cluster.version, *(pool.version for pool in slowest.standing.behind)]
+    versions = [cluster.version, *(pool.version for pool in slowest.progress.behind)]
     held = min(versions, key=key_of)
     return verdict(VersionReason.SectorBehind, sector, slowest.called, workload, held, version)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.declared.complaint import Complaint
+from tidegate.kinds.upgrades.core.declared.label_error import LabelError
 from tidegate.kinds.upgrades.core.declared.patterns import is_found
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     BLOCKED,
@@ -15,8 +15,8 @@ from tidegate.kinds.upgrades.core.labels.label_edit import (
     PUBLISH,
 )
 from tidegate.kinds.upgrades.core.labels.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL
-from tidegate.kinds.upgrades.core.lint.finding import Finding, names
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.lint.findings import LintFinding, names
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.model.problem import nearest
 
 # Lists of a cluster; blocked versions are patterns, in which a blank may be meant.
@@ -28,7 +28,7 @@ _ANY_VERSION = ("0.0.0", "4.12.17", "4.21.3-rc.2", "9.8.7", "11.20.33")
 _CODES = {"sector": "unknown-sector", INHERIT: "unverified-inheritance"}
 
 
-class Owner(msgspec.Struct, frozen=True):
+class LintOwner(msgspec.Struct, frozen=True):
     """Whose labels are looked at."""
 
     env: str
@@ -36,9 +36,9 @@ class Owner(msgspec.Struct, frozen=True):
     cluster: str = ""
     labels: Mapping[str, str] = {}
 
-    def found(self, code: str, label: str, message: str, remedy: str) -> Finding:
+    def found(self, code: str, label: str, message: str, remedy: str) -> LintFinding:
         """Something that is found in one of them."""
-        return Finding(
+        return LintFinding(
             code=code,
             env=self.env,
             org=self.org,
@@ -50,32 +50,32 @@ class Owner(msgspec.Struct, frozen=True):
         )
 
 
-def owner_of(fleet: Fleet, member: Member | None = None) -> Owner:
+def owner_of(fleet: OrganisationFleet, member: FleetMember | None = None) -> LintOwner:
     """The organisation, or one of its clusters."""
     if member is None:
-        return Owner(fleet.org.env, fleet.org.id, "", fleet.org.labels)
-    return Owner(fleet.org.env, fleet.org.id, member.called, member.cluster.labels)
+        return LintOwner(fleet.org.env, fleet.org.id, "", fleet.org.labels)
+    return LintOwner(fleet.org.env, fleet.org.id, member.called, member.cluster.labels)
 
 
-def written(fleet: Fleet) -> Iterator[Finding]:
+def written(fleet: OrganisationFleet) -> Iterator[LintFinding]:
     """Everything that the labels of an organisation and its clusters say for themselves."""
     org = owner_of(fleet)
-    yield from _complaints(org, fleet.complaints)
-    yield from _blocks(org, fleet.orders.blocked)
+    yield from _complaints(org, fleet.label_errors)
+    yield from _blocks(org, fleet.org_policy.blocked)
     yield from _items(org, (*_ORG_LISTS, *_sector_lists(org.labels)))
     yield from _of_the_org(org, fleet)
     for member in fleet.members:
         owner = owner_of(fleet, member)
-        yield from _complaints(owner, member.complaints)
+        yield from _complaints(owner, member.label_errors)
         yield from _unknown(owner, CLUSTER_LABELS)
-        yield from _blocks(owner, member.wishes.blocked)
+        yield from _blocks(owner, member.policy.blocked)
         yield from _items(owner, _CLUSTER_LISTS)
     yield from _alike(fleet)
     yield from _lonely(fleet)
 
 
-def _complaints(owner: Owner, complaints: Iterable[Complaint]) -> Iterator[Finding]:
-    for each in complaints:
+def _complaints(owner: LintOwner, label_errors: Iterable[LabelError]) -> Iterator[LintFinding]:
+    for each in label_errors:
         message, _, remedy = each.words.partition("; ")
         code = _CODES.get(each.label, "label")
         if each.label.startswith(SECTOR_DEPENDENCIES):
@@ -83,13 +83,13 @@ def _complaints(owner: Owner, complaints: Iterable[Complaint]) -> Iterator[Findi
         yield owner.found(code, each.label, message, remedy)
 
 
-def _of_the_org(org: Owner, fleet: Fleet) -> Iterator[Finding]:
+def _of_the_org(org: LintOwner, fleet: OrganisationFleet) -> Iterator[LintFinding]:
     sectors = [each for each in org.labels if each.startswith(_OF_SECTORS)]
     yield from _unknown(org, (*ORG_LABELS, *sectors))
     if fleet.org.id in _split(org.labels.get(INHERIT, "")):
         remedy = f"take {fleet.org.id} out of the list"
         yield org.found("self-inheritance", INHERIT, "names the organisation itself", remedy)
-    for sector, limit in sorted(fleet.orders.limits.items()):
+    for sector, limit in sorted(fleet.org_policy.limits.items()):
         there = [each.called for each in fleet.members if each.sector == sector]
         if not limit.amount and there:
             remedy = "raise it, or drop the label for no limit"
@@ -97,14 +97,14 @@ def _of_the_org(org: Owner, fleet: Fleet) -> Iterator[Finding]:
             yield org.found("sector-closed", f"{SECTOR_MAX_PARALLEL}{sector}", message, remedy)
 
 
-def _unknown(owner: Owner, known: Iterable[str]) -> Iterator[Finding]:
+def _unknown(owner: LintOwner, known: Iterable[str]) -> Iterator[LintFinding]:
     every = tuple(known)
     for label in sorted(owner.labels.keys() - set(every)):
         remedy = nearest(label, every) or "drop it"
         yield owner.found("unknown-label", label, "nobody looks at it", remedy)
 
 
-def _blocks(owner: Owner, patterns: Iterable[str]) -> Iterator[Finding]:
+def _blocks(owner: LintOwner, patterns: Iterable[str]) -> Iterator[LintFinding]:
     for pattern in patterns:
         if all(is_found(pattern, each) for each in _ANY_VERSION):
             message = f'"{pattern}" is found in every version, so nothing is ever upgraded'
@@ -120,7 +120,7 @@ def _split(value: str) -> list[str]:
     return [each.strip() for each in value.split(",")] if value.strip() else []
 
 
-def _items(owner: Owner, labels: Iterable[str]) -> Iterator[Finding]:
+def _items(owner: LintOwner, labels: Iterable[str]) -> Iterator[LintFinding]:
     """Holes, repetitions and blanks in lists."""
     for label in (*labels, BLOCKED):
         value = owner.labels.get(label, "")
@@ -140,12 +140,12 @@ def _items(owner: Owner, labels: Iterable[str]) -> Iterator[Finding]:
             yield owner.found("blank-item", label, message, remedy)
 
 
-def _alike(fleet: Fleet) -> Iterator[Finding]:
+def _alike(fleet: OrganisationFleet) -> Iterator[LintFinding]:
     """Workloads, mutexes and sectors that a reader takes for one, and nobody else does."""
-    kinds: dict[str, dict[str, list[Member]]] = {"workloads": {}, "mutexes": {}}
+    kinds: dict[str, dict[str, list[FleetMember]]] = {"workloads": {}, "mutexes": {}}
     for member in fleet.members:
         for label, items in (
-            ("workloads", member.wishes.workloads or ()),
+            ("workloads", member.policy.workloads or ()),
             ("mutexes", member.mutexes),
         ):
             for each in items:
@@ -165,8 +165,8 @@ def _alike(fleet: Fleet) -> Iterator[Finding]:
                     yield owner_of(fleet, member).found("alike-names", label, message, remedy)
 
 
-def _lonely(fleet: Fleet) -> Iterator[Finding]:
-    having: dict[str, list[Member]] = {}
+def _lonely(fleet: OrganisationFleet) -> Iterator[LintFinding]:
+    having: dict[str, list[FleetMember]] = {}
     for member in fleet.members:
         for mutex in member.mutexes:
             having.setdefault(mutex, []).append(member)

@@ -14,7 +14,7 @@ from tidegate.gates.brakes import LISTS, Brakes, Coverage, Coverages
 from tidegate.gates.claims import Claim, Holder
 from tidegate.gates.scope import KindOfChange
 from tidegate.gates.shared import Ledger
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, brake_labels
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, brake_labels
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
@@ -25,10 +25,10 @@ HOLDS = frozenset((Gate.HOLD, Gate.READING))
 """What binds whatever is done to a cluster."""
 
 
-class Braking:
+class BrakeGates:
     """All brakes, while one plan is made."""
 
-    def __init__(self, brakes: Brakes, fleets: Iterable[Fleet], now: Instant) -> None:
+    def __init__(self, brakes: Brakes, fleets: Iterable[OrganisationFleet], now: Instant) -> None:
         self._brakes = msgspec.structs.replace(brakes, kind=KindOfChange.UPGRADES)
         self._now = now
         self._is_idle = not any(getattr(brakes, field) for field in LISTS)
@@ -41,12 +41,12 @@ class Braking:
         exposed = [
             (self._holder(member), self._covers[member.cluster.uuid])
             for _, member in pairs
-            if not self._is_idle and member.standing.occupies
+            if not self._is_idle and member.progress.occupies
         ]
         self._shared = Ledger(self._brakes, self._covers.values(), exposed)
 
     def verdicts(
-        self, member: Member, version: str, starts_at: Instant | None
+        self, member: FleetMember, version: str, starts_at: Instant | None
     ) -> tuple[Verdict, ...]:
         """What the brakes say of a version for a cluster, at both moments."""
         if self._is_idle:
@@ -65,19 +65,19 @@ class Braking:
             self._said[key] = said
         return self._said[key]
 
-    def held(self, member: Member) -> tuple[Verdict, ...]:
+    def held(self, member: FleetMember) -> tuple[Verdict, ...]:
         """The holds on a cluster, and what may be one: all that binds what changes no version."""
         said = self.verdicts(member, "", None)
         return tuple(each for each in said if each.gate in HOLDS)
 
-    def shares(self, member: Member) -> tuple[Verdict, ...]:
+    def shares(self, member: FleetMember) -> tuple[Verdict, ...]:
         """What shared budgets and mutexes say of a cluster."""
         if self._is_idle:
             return ()
         shares = self._shared.shares(self._covers[member.cluster.uuid])
         return tuple(each.verdict(self._names[member.cluster.uuid]) for each in shares)
 
-    def take(self, member: Member) -> None:
+    def take(self, member: FleetMember) -> None:
         """The cluster is upgraded now: it has a place of all that it draws on."""
         if not self._is_idle:
             for each in self._shared.shares(self._covers[member.cluster.uuid]):
@@ -102,12 +102,12 @@ class Braking:
             need=self._brakes.apply_time,
         )
 
-    def _cover(self, pairs: list[tuple[Fleet, Member]]) -> None:
+    def _cover(self, pairs: list[tuple[OrganisationFleet, FleetMember]]) -> None:
         """Clusters may have equal names: the second of a name is looked up apart from the first."""
         names = Counter(member.cluster.name for _, member in pairs)
         layers: list[dict[str, dict[str, str]]] = []
         met: Counter[str] = Counter()
-        placed: list[tuple[int, Member]] = []
+        placed: list[tuple[int, FleetMember]] = []
         for fleet, member in pairs:
             cluster = member.cluster
             at = met[cluster.name]
@@ -122,6 +122,6 @@ class Braking:
         for at, member in placed:
             self._covers[member.cluster.uuid] = coverages[at].of(member.cluster.name)
 
-    def _holder(self, member: Member) -> Holder:
+    def _holder(self, member: FleetMember) -> Holder:
         name = self._names[member.cluster.uuid]
-        return Holder(target=name, by=_BY, failed=member.standing.is_stuck)
+        return Holder(target=name, by=_BY, failed=member.progress.is_stuck)

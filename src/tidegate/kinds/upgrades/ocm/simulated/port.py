@@ -16,32 +16,33 @@ from tidegate.kinds.upgrades.ocm.documents import (
     Account,
     Addon,
     AddonPlan,
-    Cluster,
     GateAgreement,
     InstalledAddon,
     Label,
     LogEntry,
     NodePool,
+    OcmCluster,
+    OcmPolicy,
+    OcmPolicyState,
     Organization,
-    PolicyState,
     ServiceLog,
     Subscription,
-    UpgradePolicy,
     Version,
     VersionGate,
+    kind_name,
     owner_in,
 )
 from tidegate.kinds.upgrades.ocm.port import (
+    LabelOwner,
     LabelType,
-    Owner,
-    Reading,
-    RefusedError,
-    SetAside,
+    OcmList,
+    OcmRefusedError,
+    UnreadableDocument,
     Upgradable,
 )
 from tidegate.kinds.upgrades.ocm.search import at_least, both, equals, one_of, starts
-from tidegate.kinds.upgrades.ocm.simulated.answers import Request
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmCall
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ACCOUNTS,
@@ -53,7 +54,7 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
     ORGANIZATIONS,
     SUBSCRIPTIONS,
     VERSIONS,
-    State,
+    OcmState,
 )
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
@@ -67,12 +68,14 @@ _OWNERS = {LabelType.SUBSCRIPTION: SUBSCRIPTIONS, LabelType.ORGANIZATION: ORGANI
 _IN_THE_WAY = (400, 409)
 
 
-class ClustersInside:
+class SimulatedClusters:
     """One environment, as a state and a clock."""
 
-    def __init__(self, state: State, clock: Clock, luck: Luck | None = None, org: str = "") -> None:
+    def __init__(
+        self, state: OcmState, clock: Clock, luck: FaultDraw | None = None, org: str = ""
+    ) -> None:
         self.state = state
-        self.luck = luck or Luck(Troubles())
+        self.luck = luck or FaultDraw(OcmFaults())
         self._clock = clock
         # Whose data is seen; empty: everybody's.
         self._org = org
@@ -80,7 +83,7 @@ class ClustersInside:
 
     async def labels(
         self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
-    ) -> Reading[Label]:
+    ) -> OcmList[Label]:
         """Labels whose keys begin with a text; of some organisations only, if any are named."""
         several = tuple(organizations)
         of = one_of("organization_id", several) if several else ""
@@ -89,88 +92,88 @@ class ClustersInside:
 
     async def subscriptions(
         self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
-    ) -> Reading[Subscription]:
+    ) -> OcmList[Subscription]:
         """Managed subscriptions that are in use: by their ids, and all of some organisations."""
         wanted = (("id", tuple(ids)), ("organization_id", tuple(organizations)))
         terms = [one_of(key, values) for key, values in wanted if values]
         if not terms:
-            return Reading()
+            return OcmList()
         status = one_of("status", ("Active", "Reserved"))
         search = both(f"({' or '.join(terms)})", equals("managed", "true"), status)
         return await self._list(SUBSCRIPTIONS, Subscription, search)
 
     async def clusters(
         self, subscriptions: Iterable[str], *, ready: bool = False
-    ) -> Reading[Cluster]:
+    ) -> OcmList[OcmCluster]:
         """The managed clusters of subscriptions; only those that are ready, if asked for."""
         several = tuple(subscriptions)
         if not several:
-            return Reading()
+            return OcmList()
         state = equals("state", "ready") if ready else ""
         products = one_of("product.id", ("osd", "rosa"))
         search = both(one_of("subscription.id", several), products, state)
-        return await self._list(ALL_CLUSTERS, Cluster, search)
+        return await self._list(ALL_CLUSTERS, OcmCluster, search)
 
-    async def cluster(self, cluster: str) -> Cluster | None:
+    async def cluster(self, cluster: str) -> OcmCluster | None:
         """One cluster, with the channels it may be put on; None: there is none."""
         status, document = await self._ask("GET", f"{ALL_CLUSTERS}/{cluster}")
-        return None if status == 404 else self._read(status, document, Cluster)
+        return None if status == 404 else self._read(status, document, OcmCluster)
 
-    async def node_pools(self, cluster: str) -> Reading[NodePool]:
+    async def node_pools(self, cluster: str) -> OcmList[NodePool]:
         """The node pools of a cluster."""
         return await self._list(f"{ALL_CLUSTERS}/{cluster}/node_pools", NodePool)
 
-    async def policies(self, of: Upgradable) -> Reading[UpgradePolicy]:
+    async def policies(self, of: Upgradable) -> OcmList[OcmPolicy]:
         """The upgrades that are to be, or under way, each with its state."""
-        reading = await self._list(_policies(of), UpgradePolicy)
+        reading = await self._list(_policies(of), OcmPolicy)
         items = [
             msgspec.structs.replace(each, state=self._state_of(_policies(of), each.id))
             for each in reading.items
         ]
-        return Reading(tuple(items), reading.set_aside)
+        return OcmList(tuple(items), reading.unreadable)
 
-    async def gates(self) -> Reading[VersionGate]:
+    async def gates(self) -> OcmList[VersionGate]:
         """All version gates."""
         return await self._list(GATES, VersionGate)
 
-    async def agreements(self, cluster: str) -> Reading[GateAgreement]:
+    async def agreements(self, cluster: str) -> OcmList[GateAgreement]:
         """What was agreed to for a cluster."""
         return await self._list(f"{ALL_CLUSTERS}/{cluster}/gate_agreements", GateAgreement)
 
-    async def versions(self) -> Reading[Version]:
+    async def versions(self) -> OcmList[Version]:
         """All versions, with the end of their lives."""
         return await self._list(VERSIONS, Version)
 
-    async def organizations(self, ids: Iterable[str]) -> Reading[Organization]:
+    async def organizations(self, ids: Iterable[str]) -> OcmList[Organization]:
         """Organisations by their ids."""
         several = tuple(ids)
         if not several:
-            return Reading()
+            return OcmList()
         return await self._list(ORGANIZATIONS, Organization, one_of("id", several))
 
     async def account(self) -> Account:
         """Who we are there."""
         return self._read(*await self._ask("GET", f"{ACCOUNTS}/current_account"), Account)
 
-    async def addons(self) -> Reading[Addon]:
+    async def addons(self) -> OcmList[Addon]:
         """All add-ons."""
         return await self._list(f"{ADDONS}/addons", Addon)
 
-    async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
+    async def installed_addons(self, cluster: str) -> OcmList[InstalledAddon]:
         """The add-ons of a cluster, whatever their state."""
         return await self._list(f"{ADDONS}/clusters/{cluster}/addons", InstalledAddon)
 
-    async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
+    async def addon_plans(self, cluster: str) -> OcmList[AddonPlan]:
         """The upgrades of a cluster's add-ons."""
         return await self._list(f"{ADDONS}/clusters/{cluster}/upgrade_plans", AddonPlan)
 
-    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> UpgradePolicy:
+    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> OcmPolicy:
         """Have it upgraded at a moment; the same again is the same policy."""
         request = requests.create_ocm_policy(
             of.cluster, version, next_run, hosted=of.hosted, pool=of.pool
         )
         same = {name: request.body[name] for name in ("version", "schedule_type", "next_run")}
-        return await self._make(request, UpgradePolicy, same)
+        return await self._make(request, OcmPolicy, same)
 
     async def delete_policy(self, of: Upgradable, policy: str) -> None:
         """Call an upgrade off; one that is gone is gone."""
@@ -193,10 +196,10 @@ class ClustersInside:
         request = requests.agree_to_gate(cluster, gate)
         return await self._make(request, GateAgreement, {"version_gate.id": gate})
 
-    async def switch_channel(self, cluster: str, channel: str) -> Cluster:
+    async def switch_channel(self, cluster: str, channel: str) -> OcmCluster:
         """Put a cluster on a channel."""
         method, path, body = requests.switch_channel(cluster, channel).write()
-        return self._read(*await self._ask(method, path, body), Cluster)
+        return self._read(*await self._ask(method, path, body), OcmCluster)
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
         """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
@@ -214,7 +217,7 @@ class ClustersInside:
             return None
         return self._read(*await self._ask(method, path, body), ServiceLog)
 
-    async def set_label(self, owner: Owner, key: str, value: str) -> Label:
+    async def set_label(self, owner: LabelOwner, key: str, value: str) -> Label:
         """Make a label what it should be."""
         path = f"{_OWNERS[owner.type]}/{owner.id}/labels"
         body = requests.label_body(key, value)
@@ -223,7 +226,7 @@ class ClustersInside:
             status, document = await self._ask("POST", path, body)
         return self._read(status, document, Label)
 
-    async def delete_label(self, owner: Owner, key: str) -> None:
+    async def delete_label(self, owner: LabelOwner, key: str) -> None:
         """Take a label away; one that is gone is gone."""
         await self._delete(f"{_OWNERS[owner.type]}/{owner.id}/labels/{key}")
 
@@ -252,20 +255,20 @@ class ClustersInside:
         if status not in (204, 404):
             raise _refused(status, document)
 
-    async def _list(self, path: str, kind: type[T], search: str = "") -> Reading[T]:
+    async def _list(self, path: str, kind: type[T], search: str = "") -> OcmList[T]:
         query = {"search": search, "order": "id", "size": _ALL}
         status, document = await self._ask("GET", path, query=query)
         if status != 200:
             raise _refused(status, document)
         items: list[T] = []
-        aside: list[SetAside] = []
+        excluded: list[UnreadableDocument] = []
         for each in document["items"]:
             try:
                 items.append(msgspec.convert(each, kind))
             except msgspec.ValidationError as error:
                 ident, of = str(each.get("id", "")), owner_in(each)
-                aside.append(SetAside(kind.__name__, ident, str(error), of))
-        return Reading(tuple(items), tuple(aside))
+                excluded.append(UnreadableDocument(kind_name(kind), ident, str(error), of))
+        return OcmList(tuple(items), tuple(excluded))
 
     async def _ask(
         self, method: str, path: str, body: object = None, query: Mapping[str, str] | None = None
@@ -273,11 +276,11 @@ class ClustersInside:
         self._counts[method] += 1
         fault = self.luck.draw(self._clock.now() / SECOND)
         await asyncio.sleep(self.luck.troubles.latency_s)
-        if fault not in (None, Fault.LOST):
+        if fault not in (None, OcmFault.LOST):
             raise OutsideError(f"simulated: {method} {path}: {fault.value}")
-        request = Request(method, path, query or {}, body, self._org)
+        request = OcmCall(method, path, query or {}, body, self._org)
         found = answer(self.state, request, self._clock.now())
-        if fault is Fault.LOST:
+        if fault is OcmFault.LOST:
             raise OutsideError(f"simulated: {method} {path}: the answer is lost")
         return found.status, msgspec.json.decode(found.body) if found.body else None
 
@@ -287,18 +290,18 @@ class ClustersInside:
         try:
             return msgspec.convert(document, kind)
         except msgspec.ValidationError as error:
-            raise OutsideError(f"simulated: an odd {kind.__name__}: {error}") from None
+            raise OutsideError(f"simulated: an odd {kind_name(kind)}: {error}") from None
 
-    def _state_of(self, path: str, policy: str) -> PolicyState | None:
+    def _state_of(self, path: str, policy: str) -> OcmPolicyState | None:
         """How far an upgrade is, told without another call."""
         document = self.state.collections[path].get(policy)
-        return None if document is None else msgspec.convert(document["state"], PolicyState)
+        return None if document is None else msgspec.convert(document["state"], OcmPolicyState)
 
 
 def _policies(of: Upgradable) -> str:
     return "/" + "/".join(requests.ocm_policies(of.cluster, hosted=of.hosted, pool=of.pool))
 
 
-def _refused(status: int, document: Any) -> RefusedError:
+def _refused(status: int, document: Any) -> OcmRefusedError:
     reason = str(document.get("reason", ""))
-    return RefusedError(f"HTTP {status}: {reason}", status, document.get("code", ""), reason)
+    return OcmRefusedError(f"HTTP {status}: {reason}", status, document.get("code", ""), reason)

@@ -18,9 +18,9 @@ import msgspec
 
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     ORGANISATION,
-    Change,
-    Edit,
-    Holder,
+    HolderChange,
+    LabelEdit,
+    LabelHolder,
     edits_of,
 )
 from tidegate.kinds.upgrades.core.labels.labels import PREFIX, split
@@ -30,10 +30,10 @@ MARK = "sre-capabilities.tidegate.declared"
 """The label that names those we wrote; no label of upgrades, and so none of a policy."""
 
 
-class Labelled(msgspec.Struct, frozen=True):
+class LabelledHolder(msgspec.Struct, frozen=True):
     """Somebody with labels, as read."""
 
-    holder: Holder
+    holder: LabelHolder
     # Of upgrades, without their prefix.
     labels: Mapping[str, str]
     # What our own label says; None: it is not there, and nothing is ours.
@@ -45,14 +45,14 @@ class Labelled(msgspec.Struct, frozen=True):
         return frozenset(split(self.mark) or ()) & self.labels.keys()
 
 
-class Labelling(msgspec.Struct, frozen=True):
+class LabelSync(msgspec.Struct, frozen=True):
     """What is to be done to the labels of an organisation and its clusters."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[HolderChange, ...] = ()
     # Labels on those who are declared that are not declared, and not ours: they stay.
-    others: tuple[tuple[Holder, tuple[str, ...]], ...] = ()
+    others: tuple[tuple[LabelHolder, tuple[str, ...]], ...] = ()
     # What would be taken away, and is not.
-    kept: tuple[tuple[Holder, tuple[str, ...]], ...] = ()
+    kept: tuple[tuple[LabelHolder, tuple[str, ...]], ...] = ()
     # Why not; empty: all of it is.
     why: str = ""
 
@@ -63,12 +63,12 @@ def full_key(label: str) -> str:
 
 
 def labelling(
-    labelled: Iterable[Labelled],
+    labelled: Iterable[LabelledHolder],
     declared: Mapping[str, Mapping[str, str]],
     *,
     complete: bool,
     allowed: bool = False,
-) -> Labelling:
+) -> LabelSync:
     """What follows from what is declared, by the id of the holder, and from what is there.
 
     Nothing is taken away if either may not be complete, or if it is much and nobody allows it.
@@ -82,7 +82,7 @@ def labelling(
     if losing:
         why = why_kept(len(losing), managed, complete=complete, emptied=emptied, allowed=allowed)
     found = [_change(each, declared, frozenset() if why else gone[each.holder]) for each in every]
-    return Labelling(
+    return LabelSync(
         changes=tuple(each for each in found if each.edits),
         others=tuple(
             (each.holder, tuple(sorted(others)))
@@ -95,23 +95,23 @@ def labelling(
     )
 
 
-def _gone(each: Labelled, wanted: Mapping[str, str]) -> frozenset[str]:
+def _gone(each: LabelledHolder, wanted: Mapping[str, str]) -> frozenset[str]:
     """What we wrote and nobody declares any more."""
     return each.ours - wanted.keys()
 
 
 def _change(
-    each: Labelled, declared: Mapping[str, Mapping[str, str]], gone: frozenset[str]
-) -> Change:
+    each: LabelledHolder, declared: Mapping[str, Mapping[str, str]], gone: frozenset[str]
+) -> HolderChange:
     """All that becomes of one; what is ours is noted last, once all of it is written."""
     wanted = declared.get(each.holder.id, {})
     edits = edits_of(each.labels, {**dict.fromkeys(sorted(gone)), **wanted})
     mark = ",".join(sorted(wanted.keys() | (each.ours - gone))) or None
-    marked = () if mark == each.mark else (Edit(MARK, each.mark, mark),)
-    return Change(each.holder, (*edits, *marked))
+    marked = () if mark == each.mark else (LabelEdit(MARK, each.mark, mark),)
+    return HolderChange(each.holder, (*edits, *marked))
 
 
-def in_turn(changes: Iterable[Change]) -> tuple[tuple[Change, ...], ...]:
+def in_turn(changes: Iterable[HolderChange]) -> tuple[tuple[HolderChange, ...], ...]:
     """Changes in the order in which they are written, so that no cluster is without its sector.
 
     What is set on the organisation comes first, then the clusters, then what is taken from it.
@@ -122,16 +122,16 @@ def in_turn(changes: Iterable[Change]) -> tuple[tuple[Change, ...], ...]:
     for each in of_org:
         sets = tuple(one for one in each.edits if one.after is not None and one.label != MARK)
         rest = tuple(one for one in each.edits if one not in sets)
-        first.append(Change(each.holder, sets))
-        last.append(Change(each.holder, rest))
+        first.append(HolderChange(each.holder, sets))
+        last.append(HolderChange(each.holder, rest))
     clusters = tuple(each for each in every if each.holder.kind != ORGANISATION)
     turns = (tuple(first), clusters, tuple(last))
     return tuple(tuple(one for one in turn if one.edits) for turn in turns)
 
 
-def of_upgrades(changes: Iterable[Change]) -> tuple[Change, ...]:
+def of_upgrades(changes: Iterable[HolderChange]) -> tuple[HolderChange, ...]:
     """The same without our own label, which no rule of upgrades knows."""
     return tuple(
-        Change(each.holder, tuple(one for one in each.edits if one.label != MARK))
+        HolderChange(each.holder, tuple(one for one in each.edits if one.label != MARK))
         for each in changes
     )

@@ -7,13 +7,13 @@ A cluster that goes nowhere in the time that is looked ahead is told of if its v
 from collections.abc import Iterator, Mapping
 
 from tidegate.explain.sentence import opens, sentence
-from tidegate.kinds.upgrades.core.foresight.expected import Expected
-from tidegate.kinds.upgrades.core.foresight.forecast import Outlook
-from tidegate.kinds.upgrades.core.lint.finding import Finding
-from tidegate.kinds.upgrades.core.lint.written import owner_of
+from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades
+from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast
+from tidegate.kinds.upgrades.core.lint.findings import LintFinding
+from tidegate.kinds.upgrades.core.lint.label_text import owner_of
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.time import Instant, format_second
 
 _DATE = 10
@@ -21,8 +21,8 @@ _SOONER = "ask for less soak, more windows or another channel; `tidegate when` s
 
 
 def ends(
-    fleet: Fleet, outlook: Outlook, known: Mapping[str, Instant], now: Instant
-) -> Iterator[Finding]:
+    fleet: OrganisationFleet, outlook: FleetForecast, known: Mapping[str, Instant], now: Instant
+) -> Iterator[LintFinding]:
     """The first version of each cluster that it is expected to be on when it ends."""
     for member in fleet.members:
         expected = outlook.expected.get(member.cluster.uuid)
@@ -43,17 +43,17 @@ def ends(
             break
 
 
-def stays(expected: Expected) -> Iterator[tuple[str, Instant | None]]:
+def stays(expected: ExpectedUpgrades) -> Iterator[tuple[str, Instant | None]]:
     """The versions a cluster is on, each with when it has left it; None: it is not known to."""
     version = expected.cluster.version
     for leg in expected.legs:
-        if leg.doing is Doing.UPGRADE and leg.ends_at is not None:
+        if leg.doing is StepKind.UPGRADE and leg.ends_at is not None:
             yield version, leg.ends_at
             version = leg.version
     yield version, None
 
 
-def _leaves(expected: Expected, left_at: Instant | None) -> str:
+def _leaves(expected: ExpectedUpgrades, left_at: Instant | None) -> str:
     if left_at is not None:
         return f"it is expected to have left it {format_second(left_at)[:_DATE]}"
     if expected.held is None:
@@ -63,6 +63,6 @@ def _leaves(expected: Expected, left_at: Instant | None) -> str:
     return f"it has no date: {sentence(expected.held)}"
 
 
-def _remedy(expected: Expected, left_at: Instant | None) -> str:
+def _remedy(expected: ExpectedUpgrades, left_at: Instant | None) -> str:
     held = opens(expected.held) if left_at is None and expected.held is not None else ""
     return f"it goes on once {held}" if held else _SOONER

@@ -7,7 +7,7 @@ import msgspec
 from tidegate.model.time import Instant
 
 
-class What(enum.Enum):
+class OcmEventKind(enum.Enum):
     """What can happen: by itself, or because somebody asked for it."""
 
     OUT = "out"  # a version came out
@@ -22,11 +22,11 @@ class What(enum.Enum):
     TOLD = "told"  # an owner, in the service log of a cluster
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True):
+class OcmEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something happened at a moment."""
 
     at: Instant
-    what: What
+    what: OcmEventKind
     # By its id; empty: to no cluster.
     cluster: str = ""
     # The part of it that is upgraded; empty: the cluster, or its control plane.

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.compat.record import AbortError, Record
-from tidegate.kinds.upgrades.core.compat.specs import OrgSpec, Spec
+from tidegate.kinds.upgrades.core.compat.record import AbortError, LegacyRecord
+from tidegate.kinds.upgrades.core.compat.specs import LegacySpec, OrgSpec
 from tidegate.kinds.upgrades.core.history import (
-    History,
     Minima,
+    SoakHistory,
     days_since,
     format_check_in,
     soak_of,
@@ -22,7 +22,7 @@ _LONG_RUNNING_AFTER = 6 * 60 * 60 * SECOND
 _HIDES_EARLIER = (0.0, _SCHEDULED, _STARTED, _LONG_RUNNING)
 
 
-def updated(record: Record, spec: OrgSpec) -> tuple[History, list[str]]:
+def updated(record: LegacyRecord, spec: OrgSpec) -> tuple[SoakHistory, list[str]]:
     """The history with the time since the last look added, and a line for who adds nothing."""
     now = record.world.now
     history = _copy(record.kept.get(spec.key))
@@ -50,12 +50,12 @@ def updated(record: Record, spec: OrgSpec) -> tuple[History, list[str]]:
     return history, unhealthy
 
 
-def _copy(history: History | None) -> History:
+def _copy(history: SoakHistory | None) -> SoakHistory:
     """A history of one's own, so that nobody else's changes."""
-    return msgspec.convert(msgspec.to_builtins(history), History) if history else History()
+    return msgspec.convert(msgspec.to_builtins(history), SoakHistory) if history else SoakHistory()
 
 
-def _unhealthy(spec: OrgSpec, one: Spec, wrong: list[str]) -> str:
+def _unhealthy(spec: OrgSpec, one: LegacySpec, wrong: list[str]) -> str:
     cluster, org = one.cluster, spec.org
     return (
         f"unhealthy cluster {cluster.name} (id={cluster.ident}, org_id={org.id},"
@@ -64,7 +64,7 @@ def _unhealthy(spec: OrgSpec, one: Spec, wrong: list[str]) -> str:
     )
 
 
-def _minima(specs: Iterable[Spec]) -> Minima:
+def _minima(specs: Iterable[LegacySpec]) -> Minima:
     """Specs come lowest version first, so the first of each is the least."""
     lowest: dict[str, str] = {}
     first = ""
@@ -75,7 +75,9 @@ def _minima(specs: Iterable[Spec]) -> Minima:
     return Minima(first, lowest)
 
 
-def inherit(record: Record, spec: OrgSpec, history: History) -> tuple[History, Minima | None]:
+def inherit(
+    record: LegacyRecord, spec: OrgSpec, history: SoakHistory
+) -> tuple[SoakHistory, Minima | None]:
     """The history with that of others added, and the lowest versions those run."""
     if not spec.sources:
         return history, None
@@ -86,7 +88,7 @@ def inherit(record: Record, spec: OrgSpec, history: History) -> tuple[History, M
     known = {name for one in history.versions.values() for name in one.workloads}
     minima: Minima | None = None
     for source in spec.sources:
-        theirs = record.kept.get(source) or History()
+        theirs = record.kept.get(source) or SoakHistory()
         for version, one in theirs.versions.items():
             for workload, soak in one.workloads.items():
                 if workload in known:
@@ -107,7 +109,7 @@ def _lower(one: Minima | None, other: Minima | None) -> Minima | None:
 
 
 def remaining(
-    spec: Spec, history: History, now: int, is_blocked: Callable[[str], bool]
+    spec: LegacySpec, history: SoakHistory, now: int, is_blocked: Callable[[str], bool]
 ) -> list[tuple[str, float]]:
     """Days each candidate still soaks, newest first; what an earlier one adds nothing to is hidden.
 
@@ -125,7 +127,7 @@ def remaining(
 
 
 def _marked(
-    spec: Spec, version: str, left: float, now: int, is_blocked: Callable[[str], bool]
+    spec: LegacySpec, version: str, left: float, now: int, is_blocked: Callable[[str], bool]
 ) -> float:
     current = spec.cluster.upgrades
     if not current or current[0].version != version:

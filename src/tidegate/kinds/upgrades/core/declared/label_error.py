@@ -11,7 +11,7 @@ import msgspec
 from tidegate.kinds.upgrades.core.labels.labels import PREFIX
 
 
-class Complaint(msgspec.Struct, frozen=True):
+class LabelError(msgspec.Struct, frozen=True):
     """One mistake."""
 
     label: str  # without its prefix; empty: it is about more than one label
@@ -28,17 +28,17 @@ class Complaint(msgspec.Struct, frozen=True):
         return self.known or self.text()
 
 
-class Notes:
+class LabelErrors:
     """Collects mistakes and warnings while labels are read."""
 
     def __init__(self) -> None:
-        self.complaints: list[Complaint] = []
+        self.label_errors: list[LabelError] = []
         self.warnings: list[str] = []
 
     def wrong(self, label: str, words: str, known: str = "") -> None:
         """Something that cannot be used."""
         told = f"label {PREFIX}{label}: {known}" if known else ""
-        self.complaints.append(Complaint(label, words, told))
+        self.label_errors.append(LabelError(label, words, told))
 
     def warn(self, label: str, words: str) -> None:
         """Something that is used, though not as it may have been meant."""
@@ -57,6 +57,6 @@ class Notes:
         return named
 
 
-def joined(complaints: Iterable[Complaint]) -> str:
+def joined(label_errors: Iterable[LabelError]) -> str:
     """All mistakes of one owner as they are posted."""
-    return "\n".join(f"- {each.posted()}" for each in complaints)
+    return "\n".join(f"- {each.posted()}" for each in label_errors)

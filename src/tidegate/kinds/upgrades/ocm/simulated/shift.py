@@ -2,11 +2,16 @@
 
 from msgspec.structs import replace
 
-from tidegate.kinds.upgrades.ocm.simulated.world_doc import ClusterDoc, PolicyDoc, VersionDoc, World
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import (
+    OcmClusterDoc,
+    OcmPolicyDoc,
+    OcmWorld,
+    VersionDoc,
+)
 from tidegate.model.time import Duration, Instant, format_instant, parse_instant
 
 
-def moved(world: World, now: Instant) -> World:
+def moved(world: OcmWorld, now: Instant) -> OcmWorld:
     """The same world, as if it began now; what is cron stays what it is."""
     by = Duration(now - world.now)
     return replace(
@@ -17,7 +22,7 @@ def moved(world: World, now: Instant) -> World:
     )
 
 
-def _cluster(cluster: ClusterDoc, by: Duration) -> ClusterDoc:
+def _cluster(cluster: OcmClusterDoc, by: Duration) -> OcmClusterDoc:
     return replace(
         cluster,
         upgrade_policies=_policies(cluster.upgrade_policies, by),
@@ -28,7 +33,7 @@ def _cluster(cluster: ClusterDoc, by: Duration) -> ClusterDoc:
     )
 
 
-def _policies(policies: tuple[PolicyDoc, ...], by: Duration) -> tuple[PolicyDoc, ...]:
+def _policies(policies: tuple[OcmPolicyDoc, ...], by: Duration) -> tuple[OcmPolicyDoc, ...]:
     return tuple(replace(each, next_run=_later(each.next_run, by)) for each in policies)
 
 

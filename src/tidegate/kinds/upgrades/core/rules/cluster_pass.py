@@ -3,23 +3,23 @@
 from collections.abc import Iterator
 
 from tidegate.kinds.upgrades.core.channels import next_channel
-from tidegate.kinds.upgrades.core.declared.complaint import Complaint, joined
+from tidegate.kinds.upgrades.core.declared.label_error import LabelError, joined
 from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.addons import Addons
-from tidegate.kinds.upgrades.core.rules.ahead import Ahead
-from tidegate.kinds.upgrades.core.rules.braking import Braking
+from tidegate.kinds.upgrades.core.rules.addons import AddonUpgrades
+from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
 from tidegate.kinds.upgrades.core.rules.expedite import Expedites
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
-from tidegate.kinds.upgrades.core.rules.gates import IDLE, Asked, lately, why_blocked
-from tidegate.kinds.upgrades.core.rules.locks import Locks
-from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, Telling
-from tidegate.kinds.upgrades.core.rules.soak import Days, Ledger
-from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
+from tidegate.kinds.upgrades.core.rules.gates import IDLE, VersionGates, lately, why_blocked
+from tidegate.kinds.upgrades.core.rules.locks import UpgradeLocks
+from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, OwnerNotice
+from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
+from tidegate.kinds.upgrades.core.rules.sector_order import SectorOrder
+from tidegate.kinds.upgrades.core.rules.soak import Days, SoakLedger
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.plan import Change, ChangeKind, Option
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
@@ -31,39 +31,42 @@ _NO_CHANGE = Change(ChangeKind.APPLY)
 Verdicts = tuple[Verdict, ...]
 
 
-class Pass:
+class UpgradePass:
     """One organisation, while its clusters are gone through."""
 
     def __init__(
         self,
-        world: World,
-        fleet: Fleet,
-        soak: tuple[Days, Minima | None, Ledger],
-        braking: Braking,
-        addons: Addons | None,
+        world: UpgradeWorld,
+        fleet: OrganisationFleet,
+        soak: tuple[Days, Minima | None, SoakLedger],
+        braking: BrakeGates,
+        addons: AddonUpgrades | None,
         now: Instant,
     ) -> None:
         days, minima, ledger = soak
         self._world = world
         self._now = now
-        self._asked = Asked(world, fleet, days, ledger, now)
-        self._ahead = Ahead(fleet, minima)
-        self._locks = Locks(fleet.members, fleet.orders)
+        self._asked = VersionGates(world, fleet, days, ledger, now)
+        self._ahead = SectorOrder(fleet, minima)
+        self._locks = UpgradeLocks(fleet.members, fleet.org_policy)
         self._braking = braking
         self._addons = addons
         self._expedites = Expedites(world.brakes.expedites, fleet, now)
         self._newer: dict[str, Verdict] = {}  # by version, for all who go to it
-        self._tellings: list[Telling] = []
+        self._owner_notices: list[OwnerNotice] = []
 
     @property
-    def tellings(self) -> list[Telling]:
+    def owner_notices(self) -> list[OwnerNotice]:
         """What owners of clusters that were looked at are told."""
-        return [*self._tellings, *(self._addons.tellings if self._addons is not None else ())]
+        return [
+            *self._owner_notices,
+            *(self._addons.owner_notices if self._addons is not None else ()),
+        ]
 
-    def look_at(self, at: int, member: Member) -> list[Option]:
+    def look_at(self, at: int, member: FleetMember) -> list[Option]:
         """Every option of one cluster, in the order they are tried; at least one."""
-        if member.aside is not None:
-            return [Option(at, _NO_CHANGE, (member.aside,))]
+        if member.excluded is not None:
+            return [Option(at, _NO_CHANGE, (member.excluded,))]
         options = list(self._cancels(at, member))
         progress = self._asked.progress(member)
         options += self._pools(at, member, progress)
@@ -76,14 +79,14 @@ class Pass:
         return [*options, *self._of_addons(at, member, progress, options)]
 
     def _of_addons(
-        self, at: int, member: Member, progress: Verdict, options: list[Option]
+        self, at: int, member: FleetMember, progress: Verdict, options: list[Option]
     ) -> list[Option]:
         """The options of its add-ons: nothing of them goes where the cluster itself does."""
         if self._addons is None or not member.cluster.addons:
             return []
         if progress.reason is UpgradeReason.UpgradedByOwner:  # that is about the cluster alone
             progress = IDLE
-        if member.standing.behind:
+        if member.progress.behind:
             progress = _behind(member)
         shared = self._of_the_cluster(member, progress)
         if (going := _going(options)) is not None:
@@ -93,7 +96,7 @@ class Pass:
             self._start(member)
         return found
 
-    def _of_the_cluster(self, member: Member, progress: Verdict) -> Verdicts:
+    def _of_the_cluster(self, member: FleetMember, progress: Verdict) -> Verdicts:
         """What is said of the cluster, whatever the version."""
         return (
             progress,
@@ -105,13 +108,13 @@ class Pass:
             *self._braking.shares(member),
         )
 
-    def _start(self, member: Member) -> None:
+    def _start(self, member: FleetMember) -> None:
         self._locks.take(member)
         self._braking.take(member)
 
-    def _cancels(self, at: int, member: Member) -> Iterator[Option]:
+    def _cancels(self, at: int, member: FleetMember) -> Iterator[Option]:
         """Upgrades that have not started, to versions that are blocked by now."""
-        for upgrade, pool in member.standing.under_way:
+        for upgrade, pool in member.progress.under_way:
             # One that was asked for a moment ago has no id before it is read.
             if not can_be_taken_back(upgrade) or not upgrade.version or not upgrade.id:
                 continue
@@ -120,10 +123,10 @@ class Pass:
                 *self._braking.verdicts(member, upgrade.version, None),
             )
             if why := why_blocked(said):
-                step = Step(
+                step = UpgradeStep(
                     kind=ChangeKind.REMOVE,
                     revision=upgrade.version,
-                    doing=Doing.CANCEL,
+                    doing=StepKind.CANCEL,
                     pool=pool,
                     ident=upgrade.id,
                 )
@@ -134,12 +137,12 @@ class Pass:
                 )
                 yield Option(at, step, verdicts)
 
-    def _pools(self, at: int, member: Member, progress: Verdict) -> Iterator[Option]:
+    def _pools(self, at: int, member: FleetMember, progress: Verdict) -> Iterator[Option]:
         """Node pools behind their control plane: one at a time, in the order of their ids.
 
         One that was refused lately keeps no other waiting.
         """
-        if not member.standing.behind:
+        if not member.progress.behind:
             return
         version = member.cluster.version
         window, _, starts_at = self._when(member, version)
@@ -151,11 +154,11 @@ class Pass:
             *self._braking.verdicts(member, version, starts_at),
         )
         first: str | None = None
-        for pool in member.standing.behind:
-            step = Step(
+        for pool in member.progress.behind:
+            step = UpgradeStep(
                 kind=ChangeKind.APPLY,
                 revision=version,
-                doing=Doing.POOL,
+                doing=StepKind.POOL,
                 pool=pool.id,
                 starts_at=starts_at,
             )
@@ -168,17 +171,17 @@ class Pass:
             if all_pass(said):
                 self._start(member)
 
-    def _candidates(self, at: int, member: Member, progress: Verdict) -> list[Option]:
+    def _candidates(self, at: int, member: FleetMember, progress: Verdict) -> list[Option]:
         """One option a version, newest first; the newest that passes is chosen."""
-        if member.standing.behind:
+        if member.progress.behind:
             progress = _behind(member)
         shared = self._of_the_cluster(member, progress)
         chosen: Verdict | None = None
         options: list[Option] = []
         for version in _newest_first(member.cluster.available_upgrades):
             window, soak, starts_at = self._when(member, version)
-            step = Step(
-                kind=ChangeKind.APPLY, revision=version, doing=Doing.UPGRADE, starts_at=starts_at
+            step = UpgradeStep(
+                kind=ChangeKind.APPLY, revision=version, doing=StepKind.UPGRADE, starts_at=starts_at
             )
             said = (
                 *shared,
@@ -202,7 +205,9 @@ class Pass:
             self._newer[version] = verdict(VersionReason.NewerVersionChosen, version)
         return self._newer[version]
 
-    def _when(self, member: Member, version: str) -> tuple[Verdict, Verdict | None, Instant | None]:
+    def _when(
+        self, member: FleetMember, version: str
+    ) -> tuple[Verdict, Verdict | None, Instant | None]:
         """What the window says, what soak says if it is skipped, and when it would start."""
         expedited = self._expedites.of(member, version)
         if expedited is not None:
@@ -213,7 +218,7 @@ class Pass:
         return window, None, starts_at
 
     def _of_the_version(
-        self, member: Member, version: str, soak: Verdict | None, starts_at: Instant | None
+        self, member: FleetMember, version: str, soak: Verdict | None, starts_at: Instant | None
     ) -> Verdicts:
         offer = self._asked.offer(member.cluster, version)
         if offer.reason is VersionReason.VersionUnreadable:
@@ -228,27 +233,27 @@ class Pass:
             *self._braking.verdicts(member, version, starts_at),
         )
 
-    def _tell_of_schedule(self, member: Member) -> None:
+    def _tell_of_schedule(self, member: FleetMember) -> None:
         """A schedule all of whose years are over is its owner's to mend."""
-        words = f'"{member.wishes.schedule}" never fires again; write one that does'
-        text = joined([Complaint("schedule", words)])
-        telling = Telling(member.cluster.uuid, CLUSTER_WRONG, text)
-        if member.is_ready and telling not in self._tellings[-1:]:
-            self._tellings.append(telling)
+        words = f'"{member.policy.schedule}" never fires again; write one that does'
+        text = joined([LabelError("schedule", words)])
+        owner_notice = OwnerNotice(member.cluster.uuid, CLUSTER_WRONG, text)
+        if member.is_ready and owner_notice not in self._owner_notices[-1:]:
+            self._owner_notices.append(owner_notice)
 
-    def _tell_of_gates(self, member: Member, version: str, said: Verdicts) -> None:
+    def _tell_of_gates(self, member: FleetMember, version: str, said: Verdicts) -> None:
         """Where only an agreement is missing, its owner is told once for the newest version."""
         only = _only_shut(said)
         if only is not None and only.reason is VersionReason.AgreementMissing:
             minor, gates = only.facts
             names = ", ".join(gates) if isinstance(gates, tuple) else str(gates)
             text = f"- {version} waits for agreements to the version gates of {minor}: {names}"
-            telling = Telling(member.cluster.uuid, GATES_MISSING, text)
-            if not any(each.uuid == telling.uuid for each in self._tellings[-1:]):
-                self._tellings.append(telling)
+            owner_notice = OwnerNotice(member.cluster.uuid, GATES_MISSING, text)
+            if not any(each.uuid == owner_notice.uuid for each in self._owner_notices[-1:]):
+                self._owner_notices.append(owner_notice)
 
     def _channel(
-        self, at: int, member: Member, progress: Verdict, options: list[Option]
+        self, at: int, member: FleetMember, progress: Verdict, options: list[Option]
     ) -> Iterator[Option]:
         """The channel of the next minor, unless something goes first or its .0 is blocked."""
         cluster = member.cluster
@@ -267,25 +272,25 @@ class Pass:
         ]
         if (waits_for := _goes_first(options)) is not None:
             said.append(verdict(VersionReason.UpgradeFirst, waits_for))
-        step = Step(kind=ChangeKind.APPLY, revision=target, doing=Doing.CHANNEL)
+        step = UpgradeStep(kind=ChangeKind.APPLY, revision=target, doing=StepKind.CHANNEL)
         yield Option(at, step, (*said, *self._lately(member, step)))
 
-    def _lately(self, member: Member, step: Step) -> Verdicts:
+    def _lately(self, member: FleetMember, step: UpgradeStep) -> Verdicts:
         return lately(self._world, member.cluster, step, self._now)
 
 
-def _behind(member: Member) -> Verdict:
-    return verdict(UpgradeReason.PoolsBehind, len(member.standing.behind), member.cluster.version)
+def _behind(member: FleetMember) -> Verdict:
+    return verdict(UpgradeReason.PoolsBehind, len(member.progress.behind), member.cluster.version)
 
 
-_DROPS = (Doing.CANCEL, Doing.CANCEL_ADDON)
+_DROPS = (StepKind.CANCEL, StepKind.CANCEL_ADDON)
 
 
 def _going(options: list[Option]) -> str | None:
     """What of a cluster goes now; None: nothing does, but for what is taken back."""
     for option in options:
         step = option.change
-        if isinstance(step, Step) and step.doing not in _DROPS and all_pass(option.verdicts):
+        if isinstance(step, UpgradeStep) and step.doing not in _DROPS and all_pass(option.verdicts):
             return step.revision
     return None
 

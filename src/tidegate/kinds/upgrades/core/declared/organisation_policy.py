@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.declared.complaint import Complaint, Notes
-from tidegate.kinds.upgrades.core.declared.wishes import read_blocked
+from tidegate.kinds.upgrades.core.declared.cluster_policy import read_blocked
+from tidegate.kinds.upgrades.core.declared.label_error import LabelError, LabelErrors
 from tidegate.kinds.upgrades.core.labels.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL
 from tidegate.kinds.upgrades.core.sectors import Sector
 
@@ -18,7 +18,7 @@ _LIMIT = re.compile(r"([0-9]{1,6})(%?)")
 _PERCENT_MAX = 100
 
 
-class Most(msgspec.Struct, frozen=True):
+class ParallelLimit(msgspec.Struct, frozen=True):
     """How many of a sector may be upgraded at once."""
 
     amount: int
@@ -36,26 +36,26 @@ class Most(msgspec.Struct, frozen=True):
         return max(1, whole + up)
 
 
-class Orders(msgspec.Struct, frozen=True):
+class OrganisationPolicy(msgspec.Struct, frozen=True):
     """What an organisation's labels ask for, as far as they can be read."""
 
     blocked: tuple[str, ...]  # those that can be read
     unreadable: bool  # some pattern cannot be read, so nobody knows what is blocked
     sectors: Mapping[str, Sector]
-    limits: Mapping[str, Most]
+    limits: Mapping[str, ParallelLimit]
     closed: frozenset[str]  # sectors with a limit that is none
     circling: frozenset[str]  # sectors in a circle, or behind one
     inherit: tuple[str, ...]
     publish: tuple[str, ...]
-    complaints: tuple[Complaint, ...]
+    label_errors: tuple[LabelError, ...]
     warnings: tuple[str, ...]
 
 
-def read_orders(labels: Mapping[str, str], own: str) -> Orders:
+def read_organisation_policy(labels: Mapping[str, str], own: str) -> OrganisationPolicy:
     """The labels of the organisation `own`, and all that is wrong with them."""
-    notes = Notes()
+    notes = LabelErrors()
     blocked = read_blocked(labels.get("blocked-versions"), notes)
-    unreadable = bool(notes.complaints)
+    unreadable = bool(notes.label_errors)
     limits, closed = _limits(labels, notes)
     sectors = _sectors(labels, notes, frozenset(limits) | closed)
     circling = _circling(sectors)
@@ -68,7 +68,7 @@ def read_orders(labels: Mapping[str, str], own: str) -> Orders:
     inherit = notes.items("version-data.inherit", labels.get("version-data.inherit"))
     if own in inherit:
         notes.warn("version-data.inherit", f"{own} is this organisation itself and not looked at")
-    return Orders(
+    return OrganisationPolicy(
         blocked,
         unreadable,
         sectors,
@@ -77,13 +77,15 @@ def read_orders(labels: Mapping[str, str], own: str) -> Orders:
         circling,
         tuple(sorted(each for each in inherit if each != own)),
         notes.items("version-data.publish", labels.get("version-data.publish")),
-        tuple(notes.complaints),
+        tuple(notes.label_errors),
         tuple(notes.warnings),
     )
 
 
-def _limits(labels: Mapping[str, str], notes: Notes) -> tuple[dict[str, Most], frozenset[str]]:
-    limits: dict[str, Most] = {}
+def _limits(
+    labels: Mapping[str, str], notes: LabelErrors
+) -> tuple[dict[str, ParallelLimit], frozenset[str]]:
+    limits: dict[str, ParallelLimit] = {}
     closed: set[str] = set()
     for key in sorted(labels):
         name = key.removeprefix(SECTOR_MAX_PARALLEL).strip()
@@ -92,7 +94,7 @@ def _limits(labels: Mapping[str, str], notes: Notes) -> tuple[dict[str, Most], f
             continue
         match = _LIMIT.fullmatch(text)
         if match and not (match[2] and int(match[1]) > _PERCENT_MAX):
-            limits[name] = Most(int(match[1]), percent=bool(match[2]))
+            limits[name] = ParallelLimit(int(match[1]), percent=bool(match[2]))
         elif text:
             closed.add(name)
             remedy = 'write a whole number of 0 or more, or a percentage up to "100%"'
@@ -100,7 +102,9 @@ def _limits(labels: Mapping[str, str], notes: Notes) -> tuple[dict[str, Most], f
     return limits, frozenset(closed)
 
 
-def _sectors(labels: Mapping[str, str], notes: Notes, limited: frozenset[str]) -> dict[str, Sector]:
+def _sectors(
+    labels: Mapping[str, str], notes: LabelErrors, limited: frozenset[str]
+) -> dict[str, Sector]:
     """Every sector that is named anywhere: as a key, as a dependency, or by its limit alone."""
     declared: dict[str, tuple[str, ...]] = {}
     for key in sorted(labels):

@@ -1,31 +1,33 @@
 """What comes next for a cluster, and what becomes of each of its options, in words."""
 
 from tidegate.explain.sentence import sentence
-from tidegate.kinds.upgrades.core.explain.stand import Stand
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.reasons.rules_reasons import LegacyReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.model.plan import Option
 from tidegate.model.reason import Outcome, Reason
 from tidegate.model.time import format_second
 from tidegate.model.verdict import all_pass
 
 
-def standing_words(stand: Stand) -> str:
+def next_words(summary: ClusterSummary) -> str:
     """What comes next, or why nothing does, in a few words."""
-    member, standing = stand.member, stand.member.standing
-    if member.aside is not None:
+    member, progress = summary.member, summary.member.progress
+    if member.excluded is not None:
         return "excluded"
-    if standing.failed:
-        return f"its upgrade to {standing.failed[0][0].version or '?'} failed"
-    if standing.under_way:
-        upgrade = standing.under_way[0][0]
+    if progress.failed:
+        return f"its upgrade to {progress.failed[0][0].version or '?'} failed"
+    if progress.under_way:
+        upgrade = progress.under_way[0][0]
         return f"next {upgrade.version or '?'}, {upgrade.state or 'under way'}"
-    if not stand.next:
-        return _WORDS.get(stand.shut.reason if stand.shut is not None else None, "nothing to go to")
-    pool = stand.chief.change.pool if isinstance(stand.chief.change, Step) else ""
-    what = f"node pool {pool} to {stand.next}" if pool else stand.next
-    return f"next {what}: {option_state(stand.chief)}"
+    if not summary.next:
+        return _WORDS.get(
+            summary.shut.reason if summary.shut is not None else None, "nothing to go to"
+        )
+    pool = summary.chief.change.pool if isinstance(summary.chief.change, UpgradeStep) else ""
+    what = f"node pool {pool} to {summary.next}" if pool else summary.next
+    return f"next {what}: {option_state(summary.chief)}"
 
 
 _WORDS: dict[Reason | None, str] = {
@@ -34,16 +36,16 @@ _WORDS: dict[Reason | None, str] = {
 }
 
 
-def option_title(step: Step) -> str:
+def option_title(step: UpgradeStep) -> str:
     """What a step does, in a few words."""
     return {
-        Doing.UPGRADE: f"to {step.revision}",
-        Doing.POOL: f"node pool {step.pool} to {step.revision}",
-        Doing.CHANNEL: f"channel {step.revision}",
-        Doing.CANCEL: f"take back the upgrade to {step.revision}",
-        Doing.AGREE: f"agree to {step.ident or 'nothing'}",
-        Doing.ADDON: f"add-on {step.addon} to {step.revision}",
-        Doing.CANCEL_ADDON: f"delete a plan of add-on {step.addon} for {step.revision}",
+        StepKind.UPGRADE: f"to {step.revision}",
+        StepKind.POOL: f"node pool {step.pool} to {step.revision}",
+        StepKind.CHANNEL: f"channel {step.revision}",
+        StepKind.CANCEL: f"take back the upgrade to {step.revision}",
+        StepKind.AGREE: f"agree to {step.ident or 'nothing'}",
+        StepKind.ADDON: f"add-on {step.addon} to {step.revision}",
+        StepKind.CANCEL_ADDON: f"delete a plan of add-on {step.addon} for {step.revision}",
     }[step.doing]
 
 
@@ -51,7 +53,7 @@ def option_state(option: Option) -> str:
     """What becomes of an option: it starts, or which gates are shut."""
     step = option.change
     if all_pass(option.verdicts):
-        starts_at = step.starts_at if isinstance(step, Step) else None
+        starts_at = step.starts_at if isinstance(step, UpgradeStep) else None
         return f"starts {format_second(starts_at)}" if starts_at is not None else "now"
     newer = next((e for e in option.verdicts if e.reason is VersionReason.NewerVersionChosen), None)
     if newer is not None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tidegate.kinds.upgrades.ocm.simulated.lives import begin, refresh_versions
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ADDONS,
     ALL_CLUSTERS,
@@ -15,23 +14,24 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
     SUBSCRIPTIONS,
     VERSIONS,
     Json,
-    State,
+    OcmState,
 )
+from tidegate.kinds.upgrades.ocm.simulated.upgrades import begin, refresh_versions
 from tidegate.kinds.upgrades.ocm.simulated.versions import minor
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import (
     LABEL_PREFIX,
-    ClusterDoc,
-    PolicyDoc,
-    World,
+    OcmClusterDoc,
+    OcmPolicyDoc,
+    OcmWorld,
 )
 from tidegate.model.time import SECOND, format_instant, format_second, parse_instant
 
 _HOUR = 3600 * SECOND
 
 
-def found(world: World) -> State:
+def found(world: OcmWorld) -> OcmState:
     """The state of a world at its beginning."""
-    state = State(world)
+    state = OcmState(world)
     for path in (LABELS, SUBSCRIPTIONS, ORGANIZATIONS, ALL_CLUSTERS, GATES, VERSIONS, CLUSTER_LOGS):
         state.below(path)
     for path in (f"{CLUSTERS}/addons", f"{ADDONS}/addons"):
@@ -69,14 +69,14 @@ def found(world: World) -> State:
     return state
 
 
-def put_labels(state: State, owner: str, labels: Mapping[str, str]) -> None:
+def put_labels(state: OcmState, owner: str, labels: Mapping[str, str]) -> None:
     """Labels on a subscription or an organisation, by their short names."""
     state.below(f"{owner}/labels")
     for name, value in labels.items():
         put_label(state, owner, LABEL_PREFIX + name, value)
 
 
-def put_label(state: State, owner: str, key: str, value: str) -> Json:
+def put_label(state: OcmState, owner: str, key: str, value: str) -> Json:
     """One label: it is found at its owner's, and among all."""
     plural, owner_id = owner.split("/")[-2:]
     kind = plural.removesuffix("s")
@@ -96,7 +96,7 @@ def put_label(state: State, owner: str, key: str, value: str) -> Json:
     return state.put(LABELS, label)
 
 
-def _found_cluster(state: State, doc: ClusterDoc, number: int) -> None:
+def _found_cluster(state: OcmState, doc: OcmClusterDoc, number: int) -> None:
     path, key = f"{ALL_CLUSTERS}/{doc.key}", doc.key
     subscription = f"{doc.name}-sub" if doc.id is None else f"{key}-sub"
     external = doc.external_id or f"{doc.name}-uuid"
@@ -143,7 +143,7 @@ def _found_cluster(state: State, doc: ClusterDoc, number: int) -> None:
             state.put(f"{base}/addons", _installed(addon.id, addon.version, addon.state))
 
 
-def _cluster(doc: ClusterDoc, subscription: str, external: str, born: str) -> Json:
+def _cluster(doc: OcmClusterDoc, subscription: str, external: str, born: str) -> Json:
     major, own = minor(doc.version)
     channel = doc.channel or f"stable-{major}.{own}"
     href = f"{ALL_CLUSTERS}/{doc.key}"
@@ -204,7 +204,7 @@ def hosted_plane(cluster: Mapping[str, Any]) -> bool:
     return product == "rosa" and bool(cluster.get("hypershift", {}).get("enabled"))
 
 
-def put_agreement(state: State, cluster: str, gate: str) -> Json:
+def put_agreement(state: OcmState, cluster: str, gate: str) -> Json:
     """Somebody agreed to a gate for a cluster."""
     path = f"{ALL_CLUSTERS}/{cluster}/gate_agreements"
     return state.put(
@@ -218,7 +218,7 @@ def put_agreement(state: State, cluster: str, gate: str) -> Json:
     )
 
 
-def _found_policy(state: State, path: str, doc: PolicyDoc) -> None:
+def _found_policy(state: OcmState, path: str, doc: OcmPolicyDoc) -> None:
     at = parse_instant(doc.next_run) if doc.next_run else state.now + _HOUR
     policy: Json = {
         "id": doc.id,
@@ -244,6 +244,6 @@ def _installed(addon: str, version: str, status: str) -> Json:
     }
 
 
-def _born(state: State, number: int) -> str:
+def _born(state: OcmState, number: int) -> str:
     """Long before the beginning, the first in the document first."""
     return format_second(state.now - 30 * 24 * _HOUR + number * SECOND)

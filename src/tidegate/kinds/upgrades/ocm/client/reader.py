@@ -7,26 +7,26 @@ from urllib.parse import quote
 import msgspec
 
 from tidegate.kinds.upgrades.core.requests import addon_plans, ocm_policies
-from tidegate.kinds.upgrades.ocm.client.asking import Asking, Limits
+from tidegate.kinds.upgrades.ocm.client.http import OcmHttp, OcmLimits
 from tidegate.kinds.upgrades.ocm.client.pages import joined, listed, listed_by
 from tidegate.kinds.upgrades.ocm.client.token import Credentials
 from tidegate.kinds.upgrades.ocm.documents import (
     Account,
     Addon,
     AddonPlan,
-    Cluster,
     GateAgreement,
     InstalledAddon,
     Label,
     NodePool,
+    OcmCluster,
+    OcmPolicy,
+    OcmPolicyState,
     Organization,
-    PolicyState,
     Subscription,
-    UpgradePolicy,
     Version,
     VersionGate,
 )
-from tidegate.kinds.upgrades.ocm.port import LabelType, Reading, Upgradable
+from tidegate.kinds.upgrades.ocm.port import LabelType, OcmList, Upgradable
 from tidegate.kinds.upgrades.ocm.search import both, equals, one_of, starts
 from tidegate.model.errors import OutsideError
 
@@ -45,9 +45,9 @@ class ReadingClient:
     """One environment of OpenShift Cluster Manager, to read."""
 
     def __init__(
-        self, url: str, credentials: Credentials, limits: Limits | None = None, addons: int = 2
+        self, url: str, credentials: Credentials, limits: OcmLimits | None = None, addons: int = 2
     ) -> None:
-        self.asking = Asking(url, credentials, limits or Limits())
+        self.asking = OcmHttp(url, credentials, limits or OcmLimits())
         # Which of the two services has the add-ons: 2, or the older 1.
         self.addons_service = addons
 
@@ -57,7 +57,7 @@ class ReadingClient:
 
     async def labels(
         self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
-    ) -> Reading[Label]:
+    ) -> OcmList[Label]:
         """Labels whose keys begin with a text; of some organisations only, if any are named."""
         search = both(starts("key", prefix), equals("type", type_.value) if type_ else "")
         path, several = f"{ACCOUNTS}/labels", tuple(organizations)
@@ -69,7 +69,7 @@ class ReadingClient:
 
     async def subscriptions(
         self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
-    ) -> Reading[Subscription]:
+    ) -> OcmList[Subscription]:
         """Managed subscriptions that are in use: by their ids, and all of some organisations."""
         search = both(equals("managed", "true"), one_of("status", _STATUSES))
         wanted = (("id", tuple(ids)), ("organization_id", tuple(organizations)))
@@ -89,11 +89,11 @@ class ReadingClient:
         )
         reading = joined(readings)
         once = {each.id: each for each in reading.items}
-        return Reading(tuple(once.values()), reading.set_aside, reading.complete)
+        return OcmList(tuple(once.values()), reading.unreadable, reading.complete)
 
     async def clusters(
         self, subscriptions: Iterable[str], *, ready: bool = False
-    ) -> Reading[Cluster]:
+    ) -> OcmList[OcmCluster]:
         """The managed clusters of subscriptions; only those that are ready, if asked for."""
         search = both(
             equals("managed", "true"),
@@ -103,20 +103,20 @@ class ReadingClient:
         path = f"{CLUSTERS}/clusters"
         key = "subscription.id"
         return await listed_by(
-            self.asking, path, Cluster, key, subscriptions, search=search, order=_ORDER
+            self.asking, path, OcmCluster, key, subscriptions, search=search, order=_ORDER
         )
 
-    async def cluster(self, cluster: str) -> Cluster | None:
+    async def cluster(self, cluster: str) -> OcmCluster | None:
         """One cluster, with the channels it may be put on; None: there is none."""
-        return await self.asking.get(below(cluster), Cluster)
+        return await self.asking.get(below(cluster), OcmCluster)
 
-    async def node_pools(self, cluster: str) -> Reading[NodePool]:
+    async def node_pools(self, cluster: str) -> OcmList[NodePool]:
         """The node pools of a cluster."""
         return await listed(self.asking, f"{below(cluster)}/node_pools", NodePool, {})
 
-    async def policies(self, of: Upgradable) -> Reading[UpgradePolicy]:
+    async def policies(self, of: Upgradable) -> OcmList[OcmPolicy]:
         """The upgrades that are to be, or under way, each with its state."""
-        reading = await listed(self.asking, policies_of(of), UpgradePolicy, {})
+        reading = await listed(self.asking, policies_of(of), OcmPolicy, {})
         states = await asyncio.gather(
             *(
                 self._state(f"{policies_of(of)}/{quote(each.id)}", each.state)
@@ -127,21 +127,21 @@ class ReadingClient:
             msgspec.structs.replace(policy, state=state)
             for policy, state in zip(reading.items, states, strict=True)
         )
-        return Reading(items, reading.set_aside, reading.complete)
+        return OcmList(items, reading.unreadable, reading.complete)
 
-    async def gates(self) -> Reading[VersionGate]:
+    async def gates(self) -> OcmList[VersionGate]:
         """All version gates."""
         return await listed(self.asking, f"{CLUSTERS}/version_gates", VersionGate, {})
 
-    async def agreements(self, cluster: str) -> Reading[GateAgreement]:
+    async def agreements(self, cluster: str) -> OcmList[GateAgreement]:
         """What was agreed to for a cluster."""
         return await listed(self.asking, f"{below(cluster)}/gate_agreements", GateAgreement, {})
 
-    async def versions(self) -> Reading[Version]:
+    async def versions(self) -> OcmList[Version]:
         """All versions, with the end of their lives."""
         return await listed(self.asking, f"{CLUSTERS}/versions", Version, {}, _ORDER)
 
-    async def organizations(self, ids: Iterable[str]) -> Reading[Organization]:
+    async def organizations(self, ids: Iterable[str]) -> OcmList[Organization]:
         """Organisations by their ids."""
         path = f"{ACCOUNTS}/organizations"
         return await listed_by(self.asking, path, Organization, "id", ids, order=_ORDER_BY)
@@ -152,16 +152,16 @@ class ReadingClient:
         answer = await self.asking.ask("GET", path)
         return self.asking.read(answer, Account, f"GET {path}")
 
-    async def addons(self) -> Reading[Addon]:
+    async def addons(self) -> OcmList[Addon]:
         """All add-ons."""
         base = ADDONS if self.addons_service == 2 else CLUSTERS
         return await listed(self.asking, f"{base}/addons", Addon, {})
 
-    async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
+    async def installed_addons(self, cluster: str) -> OcmList[InstalledAddon]:
         """The add-ons of a cluster, whatever their state."""
         return await listed(self.asking, f"{self._addons_of(cluster)}/addons", InstalledAddon, {})
 
-    async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
+    async def addon_plans(self, cluster: str) -> OcmList[AddonPlan]:
         """The upgrades of a cluster's add-ons."""
         path = self.plans_of(cluster)
         reading = await listed(self.asking, path, AddonPlan, {})
@@ -172,7 +172,7 @@ class ReadingClient:
             msgspec.structs.replace(plan, state=state)
             for plan, state in zip(reading.items, states, strict=True)
         )
-        return Reading(items, reading.set_aside, reading.complete)
+        return OcmList(items, reading.unreadable, reading.complete)
 
     def plans_of(self, cluster: str) -> str:
         """Where the upgrades of a cluster's add-ons are."""
@@ -191,12 +191,12 @@ class ReadingClient:
             return f"{ADDONS}/clusters/{quote(cluster, safe='')}"
         return below(cluster)
 
-    async def _state(self, path: str, known: PolicyState | None) -> PolicyState | None:
+    async def _state(self, path: str, known: OcmPolicyState | None) -> OcmPolicyState | None:
         """How far an upgrade is: told with it, or at an address of its own; None: nobody says."""
         if known is not None:
             return known
         try:
-            return await self.asking.get(f"{path}/state", PolicyState)
+            return await self.asking.get(f"{path}/state", OcmPolicyState)
         except OutsideError:
             return None
 

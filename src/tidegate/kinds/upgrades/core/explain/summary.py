@@ -11,9 +11,9 @@ import msgspec
 from tidegate.explain.sentence import sentence
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import key_of
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
@@ -26,12 +26,12 @@ _SOAKS = (VersionReason.VersionSoaking, VersionReason.VersionSoaked)
 _FIRES = (UpgradeReason.InWindow, UpgradeReason.OutsideWindow, UpgradeReason.WindowExpedited)
 
 
-class Stand(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Where one cluster stands."""
 
     position: int
-    member: Member
-    fleet: Fleet
+    member: FleetMember
+    fleet: OrganisationFleet
     # All that could be done, in the order in which it was tried: versions newest first.
     options: tuple[Option, ...]
     # The one that says most; it starts, or `shut` says why not.
@@ -43,13 +43,13 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def starts(self) -> bool:
         """Whether it is upgraded now, the cluster or a node pool of it."""
-        return self.shut is None and doing_of(self.chief) in (Doing.UPGRADE, Doing.POOL)
+        return self.shut is None and doing_of(self.chief) in (StepKind.UPGRADE, StepKind.POOL)
 
     @property
     def oldest(self) -> str:
         """The older of its control plane and its node pools: what others wait for."""
         member = self.member
-        behind = [pool.version for pool in member.standing.behind]
+        behind = [pool.version for pool in member.progress.behind]
         return (
             min((member.cluster.version, *behind), key=key_of)
             if behind
@@ -88,24 +88,26 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
         return sentence(self.shut) + more
 
 
-def stands(plan: UpgradePlan) -> list[Stand]:
+def cluster_summaries(plan: UpgradePlan) -> list[ClusterSummary]:
     """Where every cluster stands, in the order in which they are looked at."""
     options: dict[int, list[Option]] = {}
     for option in plan.options:
         options.setdefault(option.target, []).append(option)
     fleets = {fleet.org.id: fleet for fleet in plan.fleets}
     return [
-        stand_of(at, fleets[member.cluster.org], member, options[at])
+        summary_of(at, fleets[member.cluster.org], member, options[at])
         for at, member in enumerate(plan.members)
         if at in options and member.cluster.org in fleets
     ]
 
 
-def stand_of(position: int, fleet: Fleet, member: Member, options: Iterable[Option]) -> Stand:
+def summary_of(
+    position: int, fleet: OrganisationFleet, member: FleetMember, options: Iterable[Option]
+) -> ClusterSummary:
     """Where one cluster stands, by its options."""
     every = tuple(options)
     chief = _chief(every)
-    return Stand(
+    return ClusterSummary(
         position=position,
         member=member,
         fleet=fleet,
@@ -122,9 +124,9 @@ def _left(soaked: str, needed: int) -> str:
     return f"{cents // 100}.{cents % 100:02d}" if cents > 0 else "0"
 
 
-def doing_of(option: Option) -> Doing | None:
+def doing_of(option: Option) -> StepKind | None:
     """What an option would do; None: nothing, it only says why."""
-    return option.change.doing if isinstance(option.change, Step) else None
+    return option.change.doing if isinstance(option.change, UpgradeStep) else None
 
 
 def most_telling(verdicts: tuple[Verdict, ...]) -> Verdict | None:
@@ -144,7 +146,7 @@ _LITTLE = {Gate.SLOTS: 2, Gate.MUTEX: 2, Gate.SHARED_BUDGET: 2, Gate.WINDOW: 3}
 
 
 def _chief(options: tuple[Option, ...]) -> Option:
-    upgrades = [each for each in options if doing_of(each) in (Doing.UPGRADE, Doing.POOL)]
+    upgrades = [each for each in options if doing_of(each) in (StepKind.UPGRADE, StepKind.POOL)]
     ladder = (
         (each for each in upgrades if all_pass(each.verdicts)),
         (each for each in upgrades if _only_waits_its_turn(each)),
@@ -171,11 +173,11 @@ def _is_ruled_out(option: Option) -> bool:
     )
 
 
-def _next(member: Member, chief: Option) -> str:
-    if member.aside is not None:
+def _next(member: FleetMember, chief: Option) -> str:
+    if member.excluded is not None:
         return ""
-    for upgrade, _ in member.standing.under_way:
+    for upgrade, _ in member.progress.under_way:
         return upgrade.version
-    if doing_of(chief) not in (Doing.UPGRADE, Doing.POOL) or _is_ruled_out(chief):
+    if doing_of(chief) not in (StepKind.UPGRADE, StepKind.POOL) or _is_ruled_out(chief):
         return ""
     return chief.change.revision or ""

@@ -14,7 +14,7 @@ import msgspec
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, read_schedule
 from tidegate.kinds.upgrades.core.versions import key_of
-from tidegate.kinds.upgrades.core.world import Cluster, NodePool, Upgrade
+from tidegate.kinds.upgrades.core.world import ClusterPool, ManagedCluster, OcmUpgrade
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 _COMPLETED = "completed"
@@ -25,29 +25,29 @@ _AUTOMATIC = "automatic"
 _NOT_BEGUN = ("pending", "scheduled")
 
 
-class Stage(enum.Enum):
+class PolicyStage(enum.Enum):
     """What one upgrade policy comes to."""
 
     OVER = "over"
-    ASIDE = "aside"  # the owner's own, not yet due
+    OWNERS = "aside"  # the owner's own, not yet due
     UNDER_WAY = "under way"
     FAILED = "failed"
 
 
-class Standing(msgspec.Struct, frozen=True):
+class UpgradeProgress(msgspec.Struct, frozen=True):
     """What is under way on a cluster."""
 
     # Each with the node pool it is for; empty: the cluster, or its control plane.
-    under_way: tuple[tuple[Upgrade, str], ...] = ()
-    failed: tuple[tuple[Upgrade, str], ...] = ()
-    aside: bool = False
+    under_way: tuple[tuple[OcmUpgrade, str], ...] = ()
+    failed: tuple[tuple[OcmUpgrade, str], ...] = ()
+    owner_scheduled: bool = False  # the owner has an upgrade of its own, not yet due
     doubled: tuple[str, ...] = ()  # the versions of policies for one and the same thing
-    behind: tuple[NodePool, ...] = ()  # node pools behind their control plane, by id
+    behind: tuple[ClusterPool, ...] = ()  # node pools behind their control plane, by id
     due_at: Instant | None = None  # when the owner's own counts as under way; None: not known
     unread: bool = False  # there may be more than this, so it counts as being changed
     # Upgrades of its add-ons, each with the add-on.
-    addons: tuple[tuple[Upgrade, str], ...] = ()
-    addons_failed: tuple[tuple[Upgrade, str], ...] = ()
+    addons: tuple[tuple[OcmUpgrade, str], ...] = ()
+    addons_failed: tuple[tuple[OcmUpgrade, str], ...] = ()
 
     @property
     def is_busy(self) -> bool:
@@ -66,12 +66,12 @@ class Standing(msgspec.Struct, frozen=True):
         return bool(self.is_busy or self.behind)
 
 
-_NOTHING = Standing()
+_NOTHING = UpgradeProgress()
 
 
-def standing_of(
-    cluster: Cluster, now: Instant, *, readable: bool = True, unread: bool = False
-) -> Standing:
+def progress_of(
+    cluster: ManagedCluster, now: Instant, *, readable: bool = True, unread: bool = False
+) -> UpgradeProgress:
     """What is under way on a cluster; node pools are behind only where versions can be read."""
     pooled = cluster.is_hosted and cluster.node_pools
     if not (unread or cluster.upgrade_policies or pooled or cluster.addons):
@@ -83,37 +83,39 @@ def standing_of(
     addons = sorted(cluster.addons, key=lambda addon: addon.id)
     theirs, _ = _staged([(addon.id, addon.upgrade_plans) for addon in addons], now)
     behind = [pool for pool in pools if readable and key_of(pool.version) < key_of(cluster.version)]
-    return Standing(
-        under_way=tuple(stages[Stage.UNDER_WAY]),
-        failed=tuple(stages[Stage.FAILED]),
-        aside=bool(stages[Stage.ASIDE]),
+    return UpgradeProgress(
+        under_way=tuple(stages[PolicyStage.UNDER_WAY]),
+        failed=tuple(stages[PolicyStage.FAILED]),
+        owner_scheduled=bool(stages[PolicyStage.OWNERS]),
         doubled=doubled,
         behind=tuple(behind),
         due_at=min(
             (
                 moment
-                for one, _ in (*stages[Stage.ASIDE], *theirs[Stage.ASIDE])
+                for one, _ in (*stages[PolicyStage.OWNERS], *theirs[PolicyStage.OWNERS])
                 if (moment := _due_at(one, now))
             ),
             default=None,
         ),
         unread=unread,
-        addons=tuple(theirs[Stage.UNDER_WAY]),
-        addons_failed=tuple(theirs[Stage.FAILED]),
+        addons=tuple(theirs[PolicyStage.UNDER_WAY]),
+        addons_failed=tuple(theirs[PolicyStage.FAILED]),
     )
 
 
-_Parts = list[tuple[str, tuple[Upgrade, ...]]]
-_Staged = dict[Stage, list[tuple[Upgrade, str]]]
+_Parts = list[tuple[str, tuple[OcmUpgrade, ...]]]
+_Staged = dict[PolicyStage, list[tuple[OcmUpgrade, str]]]
 
 
 def _staged(parts: _Parts, now: Instant) -> tuple[_Staged, tuple[str, ...]]:
     """The upgrades of each part by how far they are, and the versions of two at once."""
-    stages = {stage: list[tuple[Upgrade, str]]() for stage in Stage}
+    stages = {stage: list[tuple[OcmUpgrade, str]]() for stage in PolicyStage}
     doubled: tuple[str, ...] = ()
     for part, upgrades in parts:
         alive = [
-            (one, stage) for one in upgrades if (stage := stage_of(one, now)) is not Stage.OVER
+            (one, stage)
+            for one in upgrades
+            if (stage := stage_of(one, now)) is not PolicyStage.OVER
         ]
         if len(alive) > 1:
             doubled = doubled or tuple(sorted(one.version or "?" for one, _ in alive))
@@ -122,35 +124,35 @@ def _staged(parts: _Parts, now: Instant) -> tuple[_Staged, tuple[str, ...]]:
     return stages, doubled
 
 
-def stage_of(upgrade: Upgrade, now: Instant) -> Stage:
+def stage_of(upgrade: OcmUpgrade, now: Instant) -> PolicyStage:
     """What one upgrade policy comes to."""
     if upgrade.state in _OVER:
-        return Stage.OVER
+        return PolicyStage.OVER
     if upgrade.state == _FAILED:
-        return Stage.FAILED
+        return PolicyStage.FAILED
     if upgrade.schedule_type != _AUTOMATIC or upgrade.state in _BEGUN or _is_due(upgrade, now):
-        return Stage.UNDER_WAY
-    return Stage.ASIDE
+        return PolicyStage.UNDER_WAY
+    return PolicyStage.OWNERS
 
 
-def is_left_over(plan: Upgrade) -> bool:
+def is_left_over(plan: OcmUpgrade) -> bool:
     """Whether an upgrade of an add-on is over, or automatic and has not begun."""
     automatic = plan.schedule_type == _AUTOMATIC and plan.state not in (*_BEGUN, _FAILED)
     return automatic or plan.state == _COMPLETED
 
 
-def can_be_taken_back(upgrade: Upgrade) -> bool:
+def can_be_taken_back(upgrade: OcmUpgrade) -> bool:
     """Whether it was asked for by hand or by us, and has surely not begun."""
     return upgrade.schedule_type != _AUTOMATIC and upgrade.state in _NOT_BEGUN
 
 
-def _is_due(upgrade: Upgrade, now: Instant) -> bool:
+def _is_due(upgrade: OcmUpgrade, now: Instant) -> bool:
     """Whether it begins within two hours; one that does not say when is not due."""
     due_at = _due_at(upgrade, now)
     return due_at is not None and due_at <= now
 
 
-def _due_at(upgrade: Upgrade, now: Instant) -> Instant | None:
+def _due_at(upgrade: OcmUpgrade, now: Instant) -> Instant | None:
     """Two hours before it begins; None: it does not say when that is."""
     try:
         if upgrade.next_run is not None:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.declared.complaint import Complaint, Notes
+from tidegate.kinds.upgrades.core.declared.label_error import LabelError, LabelErrors
 from tidegate.kinds.upgrades.core.declared.patterns import PatternError, read_pattern
 from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels
 from tidegate.kinds.upgrades.core.schedule.cron import Cron
@@ -39,7 +39,7 @@ _EXAMPLES = {
 _KNOWN = frozenset((*_EXAMPLES, "mutexes", "sector", "version-gate-approvals"))
 
 
-class Wishes(msgspec.Struct, frozen=True):
+class ClusterPolicy(msgspec.Struct, frozen=True):
     """What a cluster's labels ask for, as far as they can be read."""
 
     # None: not readable, and so for the three that follow; the cluster is set aside.
@@ -52,20 +52,20 @@ class Wishes(msgspec.Struct, frozen=True):
     sector: str = ""  # empty: none
     blocked: tuple[str, ...] = ()  # those that can be read
     approvals: tuple[str, ...] = ()  # empty: the ones that are approved unless said otherwise
-    complaints: tuple[Complaint, ...] = ()
+    label_errors: tuple[LabelError, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def read_wishes(labels: Mapping[str, str]) -> Wishes:
+def read_cluster_policy(labels: Mapping[str, str]) -> ClusterPolicy:
     """The labels of a cluster, and all that is wrong with them."""
     return _read(tuple(sorted(labels.items())))
 
 
 @lru_cache(_REMEMBERED_MAX)
-def _read(items: tuple[tuple[str, str], ...]) -> Wishes:
+def _read(items: tuple[tuple[str, str], ...]) -> ClusterPolicy:
     """Read once for as long as nobody changes a label."""
     labels = dict(items)
-    notes = Notes()
+    notes = LabelErrors()
     for name in sorted(labels.keys() - _KNOWN):
         notes.warn(name, f"not looked at, nobody knows it; {nearest_or_all(name, sorted(_KNOWN))}")
     known = _known(labels)
@@ -75,7 +75,7 @@ def _read(items: tuple[tuple[str, str], ...]) -> Wishes:
     zone = _zone(labels.get("schedule-timezone"), notes)
     if cron is not None and schedule is not None and never_fires(schedule, cron):
         _bad(notes, "schedule", f'"{schedule}" fires on no day there ever is')
-    return Wishes(
+    return ClusterPolicy(
         soak_days,
         workloads,
         schedule,
@@ -85,12 +85,12 @@ def _read(items: tuple[tuple[str, str], ...]) -> Wishes:
         sector=(labels.get("sector") or "").strip(),
         blocked=read_blocked(labels.get("blocked-versions"), notes),
         approvals=notes.items("version-gate-approvals", labels.get("version-gate-approvals")),
-        complaints=tuple(notes.complaints),
+        label_errors=tuple(notes.label_errors),
         warnings=tuple(notes.warnings),
     )
 
 
-def read_blocked(value: str | None, notes: Notes) -> tuple[str, ...]:
+def read_blocked(value: str | None, notes: LabelErrors) -> tuple[str, ...]:
     """The patterns of a list that can be read; what is wrong with the others is noted."""
     found: list[str] = []
     for each in notes.items("blocked-versions", value):
@@ -102,7 +102,7 @@ def read_blocked(value: str | None, notes: Notes) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _bad(notes: Notes, label: str, what: str, known: str = "") -> None:
+def _bad(notes: LabelErrors, label: str, what: str, known: str = "") -> None:
     notes.wrong(label, f"{what}; {_EXAMPLES[label]}", known)
 
 
@@ -112,7 +112,7 @@ def _known(labels: Mapping[str, str]) -> dict[str, str]:
     return {problem.label: problem.message for problem in problems}
 
 
-def _soak_days(value: str | None, notes: Notes, known: Mapping[str, str]) -> int | None:
+def _soak_days(value: str | None, notes: LabelErrors, known: Mapping[str, str]) -> int | None:
     said = known.get(_SOAK, "")
     if value is None:
         _bad(notes, _SOAK, "missing", said)
@@ -128,7 +128,9 @@ def _soak_days(value: str | None, notes: Notes, known: Mapping[str, str]) -> int
     return int(digits)
 
 
-def _workloads(value: str | None, notes: Notes, known: Mapping[str, str]) -> tuple[str, ...] | None:
+def _workloads(
+    value: str | None, notes: LabelErrors, known: Mapping[str, str]
+) -> tuple[str, ...] | None:
     found = notes.items("workloads", value)
     if not found:
         what = "missing" if value is None else f'"{value}" names none'
@@ -138,7 +140,7 @@ def _workloads(value: str | None, notes: Notes, known: Mapping[str, str]) -> tup
 
 
 def _schedule(
-    value: str | None, notes: Notes, known: Mapping[str, str]
+    value: str | None, notes: LabelErrors, known: Mapping[str, str]
 ) -> tuple[str | None, Cron | None]:
     said = known.get("schedule", "")
     if value is None:
@@ -157,7 +159,7 @@ def _schedule(
     return text, cron
 
 
-def _zone(value: str | None, notes: Notes) -> str:
+def _zone(value: str | None, notes: LabelErrors) -> str:
     name = (value or "").strip()
     if not name:
         return ""

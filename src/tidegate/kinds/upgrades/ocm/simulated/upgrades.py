@@ -11,14 +11,14 @@ from collections.abc import Mapping
 
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.cron_text import parse_cron
-from tidegate.kinds.upgrades.ocm.simulated.happenings import What
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ADDONS,
     ALL_CLUSTERS,
     VERSIONS,
-    Due,
+    DueEvent,
     Json,
-    State,
+    OcmState,
 )
 from tidegate.kinds.upgrades.ocm.simulated.versions import (
     channels_for,
@@ -28,7 +28,7 @@ from tidegate.kinds.upgrades.ocm.simulated.versions import (
     upgrades_from,
     version_key,
 )
-from tidegate.kinds.upgrades.ocm.simulated.world_doc import Outcome
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import SimulatedOutcome
 from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_instant
 
 _WEEK = 7 * 24 * 3600 * SECOND
@@ -45,7 +45,7 @@ _SAYS: Mapping[str, str] = {
 }
 
 
-def live(state: State, now: Instant) -> None:
+def live(state: OcmState, now: Instant) -> None:
     """Let everything happen that is due by now."""
     for due in state.fall_due(now):
         if due.path == VERSIONS:
@@ -53,12 +53,12 @@ def live(state: State, now: Instant) -> None:
             refresh_versions(state)
             for each in state.released:
                 if each.version not in known:
-                    state.happen(What.OUT, to=each.version)
+                    state.happen(OcmEventKind.OUT, to=each.version)
         else:
             _step(state, due)
 
 
-def begin(state: State, path: str, policy: Json) -> Json:
+def begin(state: OcmState, path: str, policy: Json) -> Json:
     """A policy is there, in whatever state it says; what follows is foreseen from now."""
     kind, upgrade_type, _ = _kind(path)
     cluster = cluster_of(path)
@@ -84,7 +84,7 @@ def cluster_of(path: str) -> str:
     return path.split("/clusters/", 1)[1].split("/", maxsplit=1)[0]
 
 
-def refresh_versions(state: State) -> None:
+def refresh_versions(state: OcmState) -> None:
     """What is out now, and where each cluster can go from there."""
     out = state.released = released(state.world.versions, state.now)
     for version in out:
@@ -111,7 +111,7 @@ def refresh_versions(state: State) -> None:
     state.touch()
 
 
-def refresh_cluster(state: State, key: str) -> None:
+def refresh_cluster(state: OcmState, key: str) -> None:
     """Where one cluster can go, from its version and its channel."""
     document = state.cluster(key)
     version = document["version"]
@@ -133,7 +133,7 @@ def refresh_cluster(state: State, key: str) -> None:
             version["end_of_life_timestamp"] = each.end_of_life
 
 
-def _step(state: State, due: Due) -> None:
+def _step(state: OcmState, due: DueEvent) -> None:
     """One policy goes one step further, unless it is gone or was put off."""
     policy = state.collections[due.path].get(due.id)
     if policy is None:
@@ -148,26 +148,26 @@ def _step(state: State, due: Due) -> None:
         state.foresee(starts_at, due.path, due.id)
     elif value == "scheduled" and outcome.delayed:
         _turn(state, policy, "delayed")
-        happen(state, What.DELAYED, due.path, policy)
+        happen(state, OcmEventKind.DELAYED, due.path, policy)
         state.foresee(state.now + outcome.delayed, due.path, due.id)
     elif value in ("scheduled", "delayed"):
         _turn(state, policy, "started")
-        happen(state, What.STARTED, due.path, policy)
+        happen(state, OcmEventKind.STARTED, due.path, policy)
         state.foresee(state.now + outcome.takes, due.path, due.id)
     elif value == "started" and outcome.fails:
         _turn(state, policy, "failed")
-        happen(state, What.FAILED, due.path, policy)
+        happen(state, OcmEventKind.FAILED, due.path, policy)
     elif value == "started":
         was = _version_at(state, due.path, policy)
         _upgrade(state, due.path, policy)
-        happen(state, What.DONE, due.path, policy, was)
+        happen(state, OcmEventKind.DONE, due.path, policy, was)
         _turn(state, policy, "completed")
         state.foresee(state.now + state.world.pace.kept, due.path, due.id)
     elif value == "completed":
         _end(state, due.path, policy)
 
 
-def happen(state: State, what: What, path: str, policy: Json, was: str = "") -> None:
+def happen(state: OcmState, what: OcmEventKind, path: str, policy: Json, was: str = "") -> None:
     """Something happened to an upgrade, of whatever has its policies at a path."""
     state.happen(
         what,
@@ -181,7 +181,7 @@ def happen(state: State, what: What, path: str, policy: Json, was: str = "") -> 
     )
 
 
-def _version_at(state: State, path: str, policy: Json) -> str:
+def _version_at(state: OcmState, path: str, policy: Json) -> str:
     """The version of whatever has its policies at a path."""
     key, addon = cluster_of(path), policy.get("addon_id", "")
     if addon:
@@ -193,7 +193,7 @@ def _version_at(state: State, path: str, policy: Json) -> str:
     return str(document["version"]["raw_id"])
 
 
-def _end(state: State, path: str, policy: Json) -> None:
+def _end(state: OcmState, path: str, policy: Json) -> None:
     if policy.get("schedule_type", policy.get("type")) != "automatic":
         state.remove(path, policy["id"])
         return
@@ -212,7 +212,7 @@ def next_time(schedule: str, now: Instant) -> Instant:
     return found
 
 
-def _upgrade(state: State, path: str, policy: Json) -> None:
+def _upgrade(state: OcmState, path: str, policy: Json) -> None:
     """The version is there."""
     key, version = cluster_of(path), policy["version"]
     if path.endswith(("/upgrade_plans", "/addon_upgrade_policies")):
@@ -241,7 +241,7 @@ def _set_version(document: Json, version: str) -> None:
     document["id"] = f"openshift-v{version}"
 
 
-def _turn(state: State, policy: Json, value: str) -> None:
+def _turn(state: OcmState, policy: Json, value: str) -> None:
     policy["state"] = {
         "kind": "UpgradePolicyState",
         "value": value,
@@ -268,7 +268,7 @@ def _kind(path: str) -> tuple[str, str, str]:
     return "UpgradePolicy", "OSD", "takes"
 
 
-def _outcome(state: State, path: str, policy: Json) -> Outcome:
+def _outcome(state: OcmState, path: str, policy: Json) -> SimulatedOutcome:
     takes: Duration = getattr(state.world.pace, _kind(path)[2])
     name = state.cluster(cluster_of(path)).get("name", "")
     return state.world.outcome(name, policy["version"], takes)

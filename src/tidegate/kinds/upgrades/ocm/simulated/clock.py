@@ -4,7 +4,7 @@ from tidegate.machine.clock import Clock
 from tidegate.model.time import Duration, Instant
 
 
-class OwnClock:
+class SimulatedClock:
     """A clock that starts at a moment and runs so many times as fast as another."""
 
     def __init__(self, clock: Clock, start: Instant, speed: int = 1) -> None:

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable
 
-from tidegate.kinds.upgrades.core.explain.stand import Stand
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.time import format_second
 
 
-def why_cell(stand: Stand) -> str:
+def why_cell(summary: ClusterSummary) -> str:
     """What happens now, or the gate that says most."""
-    if text := aside_words(stand.member):
+    if text := exclusion_words(summary.member):
         return text
-    if stand.shut is not None:
-        return stand.why()
-    step = stand.chief.change
-    if not isinstance(step, Step):
+    if summary.shut is not None:
+        return summary.why()
+    step = summary.chief.change
+    if not isinstance(step, UpgradeStep):
         return ""
     pool = f"node pool {step.pool} " if step.pool else ""
     if step.starts_at is not None:
@@ -25,32 +25,34 @@ def why_cell(stand: Stand) -> str:
     return f"{step.doing.value} {step.revision}: now"
 
 
-def aside_words(member: Member) -> str:
+def exclusion_words(member: FleetMember) -> str:
     """What of its labels excludes a cluster; empty: nothing does."""
-    if member.aside is None or member.aside.reason is not UpgradeReason.LabelsUnreadable:
+    if member.excluded is None or member.excluded.reason is not UpgradeReason.LabelsUnreadable:
         return ""
-    first, *others = member.complaints
+    first, *others = member.label_errors
     more = f" (+{len(others)} more)" if others else ""
     return f"excluded, {first.label}: {first.words}{more}"
 
 
-def word_of(stand: Stand) -> str:
+def phase_word(summary: ClusterSummary) -> str:
     """Where a cluster stands, in a word or two."""
-    standing = stand.member.standing
-    if stand.member.aside is not None:
+    progress = summary.member.progress
+    if summary.member.excluded is not None:
         return "excluded"
-    if stand.starts:
+    if summary.starts:
         return "start now"
-    if standing.failed:
+    if progress.failed:
         return "failed"
-    if standing.under_way:
+    if progress.under_way:
         return "under way"
-    return "waiting" if stand.next else "up to date"
+    return "waiting" if summary.next else "up to date"
 
 
-def by_fleet(plan: UpgradePlan, every: Iterable[Stand]) -> list[tuple[Fleet, list[Stand]]]:
+def by_fleet(
+    plan: UpgradePlan, every: Iterable[ClusterSummary]
+) -> list[tuple[OrganisationFleet, list[ClusterSummary]]]:
     """Clusters by organisation, in the order in which both are looked at."""
-    mine: dict[str, list[Stand]] = {fleet.key: [] for fleet in plan.fleets}
+    mine: dict[str, list[ClusterSummary]] = {fleet.key: [] for fleet in plan.fleets}
     for each in every:
         mine[each.fleet.key].append(each)
     return [(fleet, mine[fleet.key]) for fleet in plan.fleets if mine[fleet.key]]
