@@ -160,8 +160,8 @@ def test_a_file_of_the_existing_command_line_is_taken(owner: Owner) -> None:
 @pytest.mark.parametrize(
     "args, says",
     [
-        (["pay-prod-1", "--soak-days", "two"], '"two" is no whole number of days'),
-        (["pay-prod-1", "--schedule", "0 48 * * *"], "is no schedule"),
+        (["pay-prod-1", "--soak-days", "two"], '"two" is not a whole number'),
+        (["pay-prod-1", "--schedule", "0 48 * * *"], "is not a schedule"),
         (["pay-prod-1", "--sector", "prd"], 'did you mean "prod"?'),
         (["pay-prod-1", "--blocked-versions", "(?=4)"], "which RE2 cannot"),
         (["pay-prod-11", "--soak-days", "2"], 'not in o-payments; did you mean "pay-prod-1"?'),
@@ -300,7 +300,7 @@ def test_many_are_asked_about_and_looked_at_again() -> None:
             at.server.state.touch()
             os.write(typed, b"y\n")
             said = process.communicate(timeout=60)[1]
-            assert "cluster/c-003: somebody changed soak-days meanwhile" in said
+            assert "cluster/c-003: soak-days was changed meanwhile" in said
         assert at.writes == []
         assert Owner(at).run(*args, "--yes").exit_code == 0
         assert len(at.writes) == 6
@@ -387,7 +387,7 @@ def test_sectors_keep_their_limit_and_may_stand_alone(owner: Owner) -> None:
         (["remove", "prod"], "pay-prod-1, pay-prod-2 are in it"),
         (["remove", "prodd"], 'did you mean "prod"?'),
         (["set", "stage", "--depends-on", "prod"], "wait for each other in a circle"),
-        (["set", "prod", "--max-parallel", "-1"], "no number of clusters"),
+        (["set", "prod", "--max-parallel", "-1"], "not a number of clusters"),
         (["set", "prod", "--remove-dependency", "stag"], 'did you mean "stage"?'),
         (["set", "-f", "-", "--replace"], '"prod" is no sector of the organisation'),
         (["set"], "Specify a sector:"),

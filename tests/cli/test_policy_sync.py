@@ -207,7 +207,7 @@ def test_what_the_service_would_complain_about_is_not_written(team: Team) -> Non
     result = team.run()
     assert result.exit_code == 1
     assert "cluster/pay-prod-1: " in result.stderr
-    assert "fires on no day there ever is" in result.stderr
+    assert "never fires: no such day exists" in result.stderr
     assert "o-payments: nothing was written" in result.stderr
     assert team.at.writes == []
 

@@ -91,7 +91,7 @@ def test_writes_touch_what_they_name(play: Play) -> None:
             ("", f"{PREFIX}sector-deps.b"): "a",
         }
         assert were.keys() - are.keys() == {("c-1-sub", f"{PREFIX}workloads")}
-        with pytest.raises(StaleError, match="somebody changed soak-days meanwhile"):
+        with pytest.raises(StaleError, match="soak-days was changed meanwhile"):
             check_fresh(after, changes)
 
     play(story, fleet())

@@ -127,7 +127,7 @@ def test_a_version_ends_when_it_is_said_to_and_no_other_does() -> None:
 
 
 def test_a_cluster_that_makes_no_sense_still_has_its_mutexes() -> None:
-    """It is there with its labels, set aside, and taken for being upgraded."""
+    """It is there with its labels, excluded, and taken for being upgraded."""
     labels = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *", "mutexes": "m"}
     base = {"org": "o", "version": "4.16.3", "labels": labels}
     document = {

@@ -44,10 +44,10 @@ def said(there: UpgradeWorld, name: str, wanted: Wanted) -> LabelCheck:
 @pytest.mark.parametrize(
     "there, wanted, says",
     [
-        (GOOD, {"soak-days": "two"}, '"two" is no whole number of days; write'),
-        (GOOD, {"schedule": "0 0 31 2 *"}, "fires on no day there ever is"),
+        (GOOD, {"soak-days": "two"}, '"two" is not a whole number; write'),
+        (GOOD, {"schedule": "0 0 31 2 *"}, "never fires: no such day exists"),
         (GOOD, {"blocked-versions": "(?=4)"}, "looks ahead or behind"),
-        (GOOD, {"schedule-timezone": "Mars/Base"}, "is no time zone"),
+        (GOOD, {"schedule-timezone": "Mars/Base"}, "is not a time zone"),
         (GOOD, {"sector": "prd"}, '"prd" is no sector of the organisation; did you mean "prod"?'),
         (GOOD, {"workloads": None}, "label sre-capabilities.aus.workloads: missing"),
         ({}, {"soak-days": "1"}, "label sre-capabilities.aus.schedule: missing"),
@@ -66,7 +66,7 @@ def test_of_two_mistakes_one_can_be_mended_alone() -> None:
     there = world(c=BROKEN)
     found = said(there, "c", {"soak-days": "2"})
     assert not found.refused
-    assert ['"at night" is no schedule' in each for each in found.warnings] == [True]
+    assert ['"at night" is not a schedule' in each for each in found.warnings] == [True]
     assert said(there, "c", {"soak-days": "three"}).refused
     assert said(there, "c", {"sector": "nowhere"}).refused
 
@@ -88,7 +88,7 @@ def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
     "wanted, says",
     [
         ({"sector-deps.stage": "prod"}, "wait for each other in a circle"),
-        ({"sector-max-parallel-upgrades.prod": "many"}, '"many" is no number of clusters'),
+        ({"sector-max-parallel-upgrades.prod": "many"}, '"many" is not a number of clusters'),
         ({"blocked-versions": "[4"}, "missing ]"),
     ],
 )
@@ -114,7 +114,11 @@ def test_what_is_used_otherwise_than_meant_is_a_warning() -> None:
         ("c", {"workloads": "W"}, "org/o: w: every cluster asks for soak (d)"),
         ("c", {"workloads": "W"}, 'cluster/d: "w" is another than the "W" of c'),
         ("c", {"blocked-versions": ".*"}, 'cluster/c: ".*" is found in every version'),
-        ("o", {"sector-max-parallel-upgrades.prod": "0"}, "lets nobody of sector prod be upgraded"),
+        (
+            "o",
+            {"sector-max-parallel-upgrades.prod": "0"},
+            "lets no cluster of sector prod be upgraded",
+        ),
     ],
 )
 def test_what_can_come_to_nothing_is_a_warning(name: str, wanted: Wanted, says: str) -> None:

@@ -82,7 +82,7 @@ def _whole(
 def _seen(
     world: UpgradeWorld, clusters: Mapping[str, ManagedCluster], now: Instant
 ) -> tuple[dict[str, Glimpse], Minima | None, dict[str, Minima]]:
-    """What counts for soak, of everybody who is served; the lowest versions, and of add-ons."""
+    """What counts for soak, the lowest versions, and the same of add-ons."""
     looked = msgspec.structs.replace(world, clusters=tuple(clusters.values()), read_at=now)
     seen: dict[str, Glimpse] = {}
     minima: Minima | None = None

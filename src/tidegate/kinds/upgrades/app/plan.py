@@ -147,9 +147,9 @@ def _is_of(made: _Made, of: Registration) -> bool:
 def _by_our_rules(reading: WorldReading, upgrades: UpgradePlan) -> list[_Made]:
     """Upgrades and what belongs to them, then agreements, as two services make them."""
     agreements = reading.agreement_plan()
-    told = due_notices(upgrades, agreements)
+    due = due_notices(upgrades, agreements)
     found: list[_Made] = []
-    for plan in (msgspec.structs.replace(upgrades, owner_notices=told), agreements):
+    for plan in (msgspec.structs.replace(upgrades, owner_notices=due), agreements):
         whys = [*_whys(plan), *("" for _ in plan.owner_notices)]
         found += [
             _Made(what=what, by=STRICT, why=why or what.text)

@@ -1,6 +1,6 @@
-"""`tidegate expedite`: a version that skips soak and windows, with who, why, and an end.
+"""`tidegate expedite`: a version that skips soak and windows, with an owner, a reason and an end.
 
-Kept beside the brakes, and lifting none of them.
+It is kept beside the brakes, and lifts none of them.
 """
 
 from collections.abc import Mapping
@@ -53,8 +53,8 @@ def expedite() -> None:
 @click.argument("version")
 @click.option("--name", help="What to call it; the version, if left out.")
 @click.option("--until", required=True, metavar="WHEN", help="A time, or from now on: 2h, 3d.")
-@click.option("--reason", required=True, help="Why; everybody it is about reads it.")
-@click.option("--owner", help="Whom to ask about it; you, if left out.")
+@click.option("--reason", required=True, help="Why; shown to all it affects.")
+@click.option("--owner", help="The contact for it; you, if left out.")
 @click.option("--replace", is_flag=True, help="Set it anew if there is one of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @scope_options

@@ -1,7 +1,7 @@
-"""Upgrades in virtual time: the real engine, a simulated OpenShift Cluster Manager a environment.
+"""Upgrades in virtual time: the real engine, a simulated OpenShift Cluster Manager an environment.
 
-Everything is in this process, the journal included; a fortnight takes seconds. Whoever tells the
-story hears of every round.
+Everything is in this process, the journal included; a fortnight takes seconds. Every round is
+reported to a callback.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ class _Standing:
         return self._written
 
 
-def everybody(world: cluster_manager_doc.OcmWorld) -> tuple[Registration, ...]:
-    """Who is served where nobody keeps a list: every organisation that is not said not to be."""
+def registered(world: cluster_manager_doc.OcmWorld) -> tuple[Registration, ...]:
+    """Every organisation of a world, without those that it says are not served."""
     return tuple(
         Registration(
             id=each.id,
@@ -91,7 +91,7 @@ class Rehearsal:
         # What time it is between two plays.
         self.at = world.now
         self._loop: VirtualLoop | None = None
-        self.served = tuple(served) or everybody(world)
+        self.served = tuple(served) or registered(world)
         names = dict.fromkeys(each.env for each in world.orgs)
         self.states: dict[str, OcmState] = {name: found(narrowed(world, name)) for name in names}
         self.luck = luck
@@ -99,10 +99,10 @@ class Rehearsal:
         self._sources = (_Standing(world),)
         self._look_s = look / SECOND
         self.hear = hear
-        # Who hears of looks; None: nobody does.
+        # Called with every survey; None: nothing is.
         self.watch: Callable[[SurveyReport], None] | None = None
         self._alerts = _alerts(world)
-        # Who is asked for alerts; None: nobody can be.
+        # The source of alerts; None: there is none.
         self.ask: AskAlerts | None = self._ask_alerts
 
     def now(self) -> Instant:

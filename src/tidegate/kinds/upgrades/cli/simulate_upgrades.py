@@ -122,10 +122,10 @@ def _look(text: str) -> "Duration":
 
 def _served(world: "OcmWorld", file: str | None) -> "tuple[Registration, ...]":
     """The organisations that are served: those of a file, or all there are."""
-    from tidegate.kinds.upgrades.cli.rehearsal import everybody
+    from tidegate.kinds.upgrades.cli.rehearsal import registered
 
     if file is None:
-        served = everybody(world)
+        served = registered(world)
     else:
         from tidegate.kinds.upgrades.app.simulation import served_in
         from tidegate.kinds.upgrades.wire.service_file import read_service_file

@@ -1,4 +1,4 @@
-"""A rehearsal of upgrades told as it goes, and where everybody stands in the end: text or lines."""
+"""A simulation of upgrades printed as it goes, and the state of every cluster in the end."""
 
 import sys
 import time
@@ -72,7 +72,7 @@ class StoryPrinter:
         self._world = world
         self._output = output
         self._colour = colour
-        # Only where somebody is watching.
+        # Only on a terminal.
         self._pace = pace if sys.stdout.isatty() else None
         self._width = min(terminal_width() or WIDTH, WIDTH_MAX)
         self._story = UpgradeStory(
@@ -108,7 +108,7 @@ class StoryPrinter:
                 say(line, self._colour)
 
     def _wait(self, at: Instant) -> None:
-        """Let somebody who watches see the time pass."""
+        """Wait, so that the time is seen to pass on a terminal."""
         if self._pace:
             due_s = self._began_s + (at - self._world.now) / SECOND / self._pace
             time.sleep(max(0.0, due_s - time.monotonic()))
@@ -128,9 +128,9 @@ class StoryPrinter:
 
     def _tally(self, days: int) -> str:
         asked, done = self.counts[OcmEventKind.ASKED.value], self.counts[OcmEventKind.DONE.value]
-        failed, told = self.counts[OcmEventKind.FAILED.value], self.counts[OcmEventKind.TOLD.value]
+        failed, logs = self.counts[OcmEventKind.FAILED.value], self.counts[OcmEventKind.TOLD.value]
         parts = [f"{counted(asked, 'upgrade')} asked for", f"{done} done", f"{failed} failed"]
-        parts += [counted(told, "service log")] if told else []
+        parts += [counted(logs, "service log")] if logs else []
         silent = self.counts[SILENT]
         parts += [f"{counted(silent, 'look')} failed"] if silent else []
         return f"After {counted(days, 'day')}: {' · '.join(parts)}"

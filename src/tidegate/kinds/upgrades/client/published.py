@@ -1,4 +1,4 @@
-"""A document that somebody publishes at an address, read once; nobody asks who reads it."""
+"""A document that is published at an address, read once, without credentials."""
 
 import msgspec
 from aiohttp import ClientTimeout
@@ -18,7 +18,7 @@ _OK = 200
 
 
 class FetchLimits(msgspec.Struct, frozen=True):
-    """How long anybody waits for it, and how much of it is read."""
+    """How long to wait for it, and how much of it is read."""
 
     timeout_s: float = 15.0
     # All tries.

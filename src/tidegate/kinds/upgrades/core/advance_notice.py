@@ -1,7 +1,7 @@
-"""What owners who asked for it are told before an upgrade starts: to what, when, how to stop it.
+"""Service logs before an upgrade starts, for owners who want them: to what, when, how to stop it.
 
-Told of are upgrades that were asked for just now and taken, and those that are there already and
-have not started: what could not be told in one round is told in the next, in the same words.
+They are about upgrades that were requested and accepted just now, and those that are there and
+have not started: a log that could not be written in one round is written in the next.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.model.time import SECOND, Instant, format_second, parse_instant
 
 SUMMARY = "Cluster upgrade is about to start"
-# Of those that OpenShift Cluster Manager knows, the one for what needs nobody to act.
+# Of those that OpenShift Cluster Manager knows, the one for what needs no action.
 SEVERITY = "Low"
 _STARTS = (StepKind.UPGRADE, StepKind.POOL, StepKind.ADDON)
 _BLOCKED = f"{PREFIX}blocked-versions"

@@ -1,10 +1,10 @@
-"""Whose fault it is that an upgrade does not go on, and so who is told and who is paged.
+"""Who must act when an upgrade does not proceed, and so who is notified and who is paged.
 
-    user      what owners wrote, or what became of their cluster: they are told, nobody is paged
+    user      what owners wrote, or the state of their cluster: they are notified
     outside   another system does not answer, or says what cannot be read: tried again, then paged
     ours      our own mistake, or what we are not allowed: paged
 
-Most waits are nobody's fault: a window, a soak, a sector that goes first.
+Most waits need no action: a window, a soak, a sector that goes first.
 """
 
 import enum
@@ -16,7 +16,7 @@ from tidegate.model.reason import Reason
 
 
 class FaultParty(enum.Enum):
-    """Who has to mend it."""
+    """Who must act."""
 
     USER = "user"
     OUTSIDE = "outside"
@@ -55,5 +55,5 @@ _FAULTS: dict[Reason, FaultParty] = {
 
 
 def fault_of(reason: Reason) -> FaultParty | None:
-    """Whose fault a wait is; None: nobody's, it opens by itself or was asked for."""
+    """Who must act on a wait; None: it opens by itself, or was asked for."""
     return _FAULTS.get(reason)

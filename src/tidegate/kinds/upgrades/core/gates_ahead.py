@@ -1,7 +1,7 @@
 """The version gates before each cluster, of any kind, and who agrees to them.
 
 Before a minor version there may be gates. The service agrees to those that a cluster's labels
-approve; all others are for its owner. Kinds that the service does not know hold nobody here, but
+approve; all others are for its owner. Kinds that the service does not know hold nothing here, but
 OpenShift Cluster Manager may refuse the upgrade until they are agreed to.
 """
 

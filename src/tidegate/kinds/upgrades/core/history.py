@@ -44,7 +44,7 @@ class SoakHistory(msgspec.Struct):
 
 
 def soaked(history: SoakHistory, version: str, workload: str) -> float:
-    """Days a workload has run on a version; 0 if nobody has seen it there."""
+    """Days a workload has run on a version; 0 if it was never observed there."""
     found = history.versions.get(version)
     one = found.workloads.get(workload) if found else None
     return one.soak_days if one else 0.0

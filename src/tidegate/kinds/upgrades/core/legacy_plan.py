@@ -1,7 +1,7 @@
 """What the existing service would do, as a plan: its writes as steps, with why each cluster waits.
 
-An organisation may be served by its rules, to the letter; brakes are heeded all the same. Whoever
-compares both puts this plan beside ours.
+An organisation may be served by its rules, to the letter; brakes apply all the same. A comparison
+puts this plan beside ours.
 """
 
 import re

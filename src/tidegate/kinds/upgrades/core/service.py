@@ -1,6 +1,6 @@
-"""Who is served: environments of OpenShift Cluster Manager, and organisations registered there.
+"""What is served: environments of OpenShift Cluster Manager, and organisations registered there.
 
-Nobody is served who is not listed here. All else is in the labels of organisations and clusters.
+Only organisations that are listed are served. All else is in their labels and those of clusters.
 """
 
 import enum
@@ -63,11 +63,11 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     disabled: tuple[str, ...] = ()
     # Whether add-ons are upgraded by the labels of their clusters.
     addons: bool = False
-    # After so many failed upgrades to a version nobody else goes to it; 0: not asked for.
+    # After so many failed upgrades to a version no other cluster goes to it; 0: no limit.
     quarantine_after: int = 0
     # Its own, instead of its environment's; None: it has none.
     credentials: Credentials | None = None
-    # Whether owners are told of an upgrade before it starts.
+    # Whether owners get a service log before an upgrade starts.
     notice: bool = False
 
     @property
@@ -89,7 +89,7 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpgradeService(msgspec.Struct, frozen=True):
-    """Everybody who is served."""
+    """All environments and organisations that are served."""
 
     environments: tuple[OcmEnvironment, ...] = ()
     organizations: tuple[Registration, ...] = ()
@@ -98,7 +98,7 @@ class UpgradeService(msgspec.Struct, frozen=True):
     exclude: tuple[str, ...] = ()
 
     def served(self) -> tuple[Registration, ...]:
-        """Whom this process serves."""
+        """The organisations that this process serves."""
         return tuple(
             each
             for each in self.organizations

@@ -29,11 +29,11 @@ class Organisation(msgspec.Struct, frozen=True):
     health_checks: tuple[HealthCheck, ...] = ()
     disabled: tuple[str, ...] = ()  # services that leave it alone
     registered: bool = True
-    # After so many failed upgrades to a version nobody else here goes to it; 0: not asked for.
+    # After so many failed upgrades to a version no other cluster here goes to it; 0: no limit.
     quarantine_after: int = 0
     # Whether add-ons are upgraded too, by the labels of their clusters.
     addons: bool = False
-    # Why not all that is there was read this time; empty: it was. Our own rules heed it.
+    # Why not all that is there was read this time; empty: it was. Our own rules respect it.
     partial: str = ""
 
 
@@ -90,7 +90,7 @@ class ManagedCluster(msgspec.Struct, frozen=True):
     external_id: str = ""
     subscription: str = ""
     omit: tuple[str, ...] = ()  # fields that OCM left out
-    addons: tuple[ClusterAddon, ...] = ()  # read only where somebody asks for it
+    addons: tuple[ClusterAddon, ...] = ()  # read only where they are managed
 
     @property
     def ident(self) -> str:
@@ -162,7 +162,7 @@ class UpgradeWorld(msgspec.Struct, frozen=True):
     fail: Mapping[str, int] = {}  # "POST /path" -> the status it is answered with
     health_fails: bool = False
     # What follows is for our own rules only.
-    # When clusters were looked at; None: now. Soak ends there: nobody has seen them since.
+    # When clusters were looked at; None: now. Soak ends there: they were not observed since.
     read_at: Instant | None = None
     ledgers: Mapping[str, SoakLedger] = {}  # by `env/org`
     # When versions are no longer supported; one that is not here does not say.

@@ -1,6 +1,6 @@
 """What OpenShift Cluster Manager says, as far as upgrades need it; other fields are let pass.
 
-A field without a default must be there: a document that lacks it is set aside, and told of.
+A field without a default must be there: a document that lacks it is excluded, and reported.
 """
 
 import msgspec
@@ -186,7 +186,7 @@ class OcmPolicy(msgspec.Struct, frozen=True):
     next_run: str = ""
     upgrade_type: str = ""
     enable_minor_version_upgrades: bool = False
-    # None: it could not be told.
+    # None: not known.
     state: OcmPolicyState | None = None
 
 
@@ -200,7 +200,7 @@ class AddonPlan(msgspec.Struct, frozen=True):
     type: str = ""
     schedule_type: str = ""
     next_run: str = ""
-    # None: it could not be told.
+    # None: not known.
     state: OcmPolicyState | None = None
 
 
@@ -219,7 +219,7 @@ class VersionGate(msgspec.Struct, frozen=True):
 
 
 class GateAgreement(msgspec.Struct, frozen=True):
-    """That somebody agreed to a gate."""
+    """An agreement to a version gate."""
 
     id: str
     version_gate: Ref
@@ -234,7 +234,7 @@ class Version(msgspec.Struct, frozen=True):
     channel_group: str = ""
     enabled: bool = True
     available_upgrades: tuple[str, ...] = ()
-    # Empty: nobody says.
+    # Empty: not known.
     end_of_life_timestamp: str = ""
 
 
@@ -256,7 +256,7 @@ class InstalledAddon(msgspec.Struct, frozen=True):
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """What the owner of a cluster is told."""
+    """A service log to be written."""
 
     cluster_uuid: str
     service_name: str
@@ -266,7 +266,7 @@ class LogEntry(msgspec.Struct, frozen=True):
 
 
 class ServiceLog(msgspec.Struct, frozen=True):
-    """What the owner of a cluster was told."""
+    """A service log of a cluster."""
 
     id: str
     summary: str = ""
@@ -279,9 +279,9 @@ class ServiceLog(msgspec.Struct, frozen=True):
 
 
 _KINDS: dict[type, str] = {
-    OcmCluster: "OcmCluster",
-    OcmPolicy: "OcmPolicy",
-    OcmPolicyState: "OcmPolicyState",
+    OcmCluster: "Cluster",
+    OcmPolicy: "UpgradePolicy",
+    OcmPolicyState: "PolicyState",
 }
 
 

@@ -1,8 +1,8 @@
 """OpenShift Cluster Manager as Tidegate sees it: clusters, their labels, and their upgrades.
 
-What is asked may take long, or fail with OutsideError; what is refused fails with RefusedError.
-Whoever asks again after a lost answer does not make a second of anything. A document that cannot be
-read is set aside and told of, and the others are used.
+A request may take long, or fail with OutsideError; one that is refused fails with OcmRefusedError.
+The same request after a lost answer creates nothing twice. A document that cannot be read is
+excluded and reported, and the others are used.
 """
 
 import enum
@@ -56,7 +56,7 @@ class UnreadableDocument(msgspec.Struct, frozen=True):
     # Empty: not even that can be read.
     id: str
     why: str
-    # What it belongs to: a cluster to its subscription, a label to whoever has it, a subscription
+    # What it belongs to: a cluster to its subscription, a label to its holder, a subscription
     # to its organisation. Empty: that cannot be read.
     of: str = ""
 
@@ -78,7 +78,7 @@ class LabelType(enum.Enum):
 
 
 class LabelOwner(msgspec.Struct, frozen=True):
-    """Who has labels."""
+    """The holder of labels."""
 
     type: LabelType
     id: str
@@ -147,7 +147,7 @@ class ManagedClusters(Protocol):
         ...
 
     async def account(self) -> Account:
-        """Who we are there."""
+        """The account of our token."""
         ...
 
     async def addons(self) -> OcmList[Addon]:
@@ -189,7 +189,7 @@ class ManagedClusters(Protocol):
         ...
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
+        """Write a service log, unless the same was written since a moment; None: it was."""
         ...
 
     async def set_label(self, owner: LabelOwner, key: str, value: str) -> Label:

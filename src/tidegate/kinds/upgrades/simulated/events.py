@@ -1,7 +1,7 @@
 """What happens to a fleet that upgrades by its labels: in its OpenShift Cluster Manager, and in the
 decisions made on it.
 
-What happened there is told by the simulation itself; of decisions, what keeps clusters from going
+What happened there comes from the simulation itself; of decisions, what keeps clusters from going
 on for longer than others moving does is an event when it begins, and brakes when they end.
 """
 
@@ -26,9 +26,9 @@ from tidegate.model.verdict import Verdict
 
 ASIDE, HELD, FREED, SILENT = "setAside", "held", "freed", "silent"
 
-# What is told of whatever gate is shut here: somebody wanted it so, or something is wrong.
+# Shown for any gate of these that is shut: it was set on purpose, or something is wrong.
 _GATES = (Gate.HOLD, Gate.FREEZE, Gate.PIN, Gate.APPROVAL, Gate.HEALTH, Gate.REFUSAL)
-# And what is told of others, which mostly wait for clusters to move.
+# Shown for other gates, which mostly wait for clusters to move.
 _REASONS = (
     VersionReason.VersionBlocked,
     BrakeReason.Blocked,
@@ -45,7 +45,7 @@ _REASONS = (
     VersionReason.SectorMemberUnreadable,
     VersionReason.InheritanceUnverified,
 )
-# Whose end is told, too.
+# Gates whose end is shown, too.
 _BRAKES = (Gate.HOLD, Gate.FREEZE)
 
 
@@ -135,11 +135,11 @@ class EventWatch:
         self._held: dict[str, dict[Key, HeldCluster]] = {}
 
     def news(self, at: Instant, plans: Sequence[UpgradePlan]) -> Iterator[UpgradeEvent]:
-        """What began to hold somebody, and which brakes ended, by plans that were made together."""
+        """What began to hold clusters, and which brakes ended, by plans that were made together."""
         for fleet in plans[0].fleets:
             org = fleet.org.id
             before, now = self._held.get(org, {}), _holdings(org, plans)
-            # Of whom nothing could be read this time, nothing changed.
+            # A cluster that could not be read this time did not change.
             unread = {each.cluster.name for each in fleet.members if _is_unread(each)}
             now |= {
                 key: one
@@ -175,7 +175,7 @@ def _event(at: Instant, event: str, org: str, one: HeldCluster) -> UpgradeEvent:
 
 
 def _holdings(org: str, plans: Iterable[UpgradePlan]) -> dict[Key, HeldCluster]:
-    """All that holds clusters of an organisation, each with whom."""
+    """All that holds clusters of an organisation, each with its clusters."""
     found: dict[Key, tuple[Verdict, FleetMember]] = {}
     names: dict[Key, dict[str, None]] = {}
     for plan in plans:
@@ -194,7 +194,7 @@ def _holdings(org: str, plans: Iterable[UpgradePlan]) -> dict[Key, HeldCluster]:
 
 
 def _key(one: Verdict, cluster: str) -> Key | None:
-    """What makes two verdicts one story; None: it is not told."""
+    """What makes two verdicts one story; None: it is not shown."""
     if one.outcome is Outcome.PASS:
         return None
     if one.reason in (UpgradeReason.LabelsUnreadable, UpgradeReason.ClusterUnreadable):

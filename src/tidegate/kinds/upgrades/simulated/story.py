@@ -1,7 +1,7 @@
-"""Upgrades told line by line: what came out, who goes to which version when, what fails.
+"""Upgrades line by line: new versions, which clusters go to which version when, what fails.
 
-What happens in one minute is told together. A start is told when it is asked for, with its moment;
-that it started is told only where that was another one.
+What happens in one minute is one line. A start is shown when it is requested, with its moment; that
+it started is shown only where the moment was another.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _MINUTE = 60 * SECOND
 _CLOCK = 12
 # What a line goes on with, beneath.
 _BENEATH = " " * (_CLOCK + 3)
-# Of whom something holds, more than these are counted.
+# More clusters than these are counted instead of named.
 NAMES_MAX = 2
 # With less room than this a line is not broken.
 _LEAST = 40
@@ -91,7 +91,7 @@ class UpgradeStory:
             asked = self._promised.get(upgrade)
             return asked is None or _minute(asked) != _minute(one.at)
         if one.event == OcmEventKind.TOLD.value:
-            # What is to start is told already.
+            # What is to start was shown already.
             return one.summary != advance_notice.SUMMARY and self._is_new(
                 f"{one.clusters} {one.text}"
             )
@@ -178,7 +178,7 @@ def _minute(at: Instant) -> int:
 
 
 def _gist(text: str) -> str:
-    """What went wrong, without the call it went wrong with: that is told once a day."""
+    """What went wrong, without the call it went wrong with; shown once a day."""
     return text.partition(": simulated: ")[0]
 
 
@@ -196,7 +196,7 @@ def _ways(group: Group) -> str:
 
 
 def _by_group(one: UpgradeEvent) -> tuple[object, ...]:
-    """Upgrades that are told together: of one sector, to one version, of the same parts."""
+    """Upgrades that are shown together: of one sector, to one version, of the same parts."""
     several = one.clusters if one.pool or one.addon else ()
     part = "pool" if one.pool else "addon" if one.addon else one.hosted
     return one.org, one.sector, one.to, part, several
@@ -222,7 +222,7 @@ def _all(_: UpgradeEvent) -> tuple[object, ...]:
     return ()
 
 
-# How each is told: in which order within a minute, with what mark, with what else, in which words.
+# How each is shown: in which order within a minute, with what mark, with what else, in which words.
 _TABLE: dict[
     str,
     tuple[str, Callable[[UpgradeEvent], tuple[object, ...]], Callable[[UpgradeStory, Group], str]],

@@ -8,7 +8,7 @@
 
 Documents become labels and labels documents, and there and back nothing is lost: items stand as
 they do between the commas of a label, and a number of days that is none as the text it is. A field
-that is not there asks for nothing; one that nobody knows is an error, and never dropped.
+that is not there asks for nothing; an unknown one is an error, and never dropped.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Soak that was published: histories by `env/org`, as the existing service keeps them, or one.
 
-What is written there is somebody's export, so what cannot be read is told, and not taken for a
+It is an export, so what cannot be read is reported, and not taken for a
 history in which nothing soaked.
 """
 

@@ -1,4 +1,4 @@
-"""Who is served, as a document: environments of OpenShift Cluster Manager, and organisations there.
+"""What is served, as a document: environments of OpenShift Cluster Manager, and organisations.
 
     environments:
       - name: prod
@@ -9,8 +9,8 @@
     organizations:
       - {id: o-payments, name: Payments, environment: prod}
 
-Nobody is served who does not stand here. A secret is not written here but where it is; one that is
-written anyway works, and is warned of. Nothing secret is sent over plain HTTP to another machine.
+Only organisations that are listed are served. A secret is referenced, not written; one that is
+written anyway works, with a warning. Nothing secret is sent over plain HTTP to another machine.
 """
 
 import enum
@@ -54,7 +54,7 @@ class Severity(enum.Enum):
 
 
 def read_service(document: object, problems: Problems) -> UpgradeService:
-    """Everybody who is served; what is wrong with the document is in the problems."""
+    """All that is served; what is wrong with the document is in the problems."""
     reader = Reader(document, "", problems)
     bundle_named(reader)
     for name, of in (("environments", "{name, url}"), ("organizations", "{id, name, environment}")):
@@ -225,7 +225,7 @@ def _secret(reader: Reader, field: str) -> str:
 
 
 def _address(reader: Reader, field: str, *, plain: bool) -> str:
-    """An address; over plain HTTP only on this machine, unless somebody says it may be."""
+    """An address; over plain HTTP only on this machine, unless that is allowed explicitly."""
     found = reader.text(field)
     if found is None:
         return ""
@@ -253,7 +253,7 @@ def _needs_token_url(path: str, token_url: str, problems: Problems) -> None:
 
 
 def _of_somebody(field: str, patterns: Iterable[str], ids: list[str], problems: Problems) -> None:
-    """A pattern that is nobody's is probably misspelt, and harmless."""
+    """A pattern that matches no organisation is probably misspelt, and harmless."""
     for i, each in enumerate(patterns):
         if each != "*" and not any(is_like(ident, each) for ident in ids):
             wrong = f"{shown(each)} is no organisation"

@@ -1,8 +1,8 @@
 """What is kept of an organisation's soak, as the predecessor keeps it and a little more.
 
 Both read both: `versions`, `stats` and `check_in` are the predecessor's; `observed` is ours, by the
-external id of a cluster, and the predecessor drops it. Where it is missing, whoever reported counts
-as seen at the last check-in, if its name is the only one of its kind.
+external id of a cluster, and the predecessor drops it. Where it is missing, a cluster that reported
+counts as observed at the last check-in, if its name is unique.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Labels read and written for their owner: all of one organisation, many clusters at once.
 
 The labels of one cluster are written one after the other, and where one fails the rest of them is
-left; other clusters go on. What was written stays written, and whoever asks again completes it.
+skipped; other clusters continue. What was written stays; the same change again writes the rest.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class WrittenLabel(msgspec.Struct, frozen=True):
 
     holder: LabelHolder
     edit: LabelEdit
-    # Why it was not written, or why nobody knows; empty: it was.
+    # Why it was not written, or why that is not known; empty: it was.
     why: str = ""
     # Whether it was not even tried, for an earlier one of its holder failed.
     untried: bool = False
@@ -75,7 +75,7 @@ def check_fresh(survey: Survey, changes: Iterable[HolderChange]) -> None:
         for edit in change.edits:
             if there.get((change.holder.id, edit.label)) != edit.before:
                 raise StaleError(
-                    f"{change.holder.text()}: somebody changed {edit.label} meanwhile;"
+                    f"{change.holder.text()}: {edit.label} was changed meanwhile;"
                     " nothing was written, run it again"
                 )
 
@@ -83,7 +83,7 @@ def check_fresh(survey: Survey, changes: Iterable[HolderChange]) -> None:
 async def write(
     manager: ManagedClusters, changes: Iterable[HolderChange], tell: Tell
 ) -> tuple[WrittenLabel, ...]:
-    """Carry changes out; what became of each edit is told as soon as it is known."""
+    """Write changes; the result of each edit is reported as soon as it is known."""
     several = await asyncio.gather(*(_write_one(manager, each, tell) for each in changes))
     return tuple(each for found in several for each in found)
 

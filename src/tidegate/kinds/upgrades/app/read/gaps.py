@@ -1,11 +1,11 @@
-"""What follows from documents that could not be used: whose they are waits, and nobody else.
+"""What follows from documents that could not be used: their owner waits, and no other.
 
-    a cluster        is there with its labels, and set aside: it may be being upgraded
-    a label          its organisation was not read whole: nobody knows what is blocked, which mutex
-                     somebody has, or what sector it is in
-    a subscription   nor then: nobody knows how many clusters there are
+    a cluster        is there with its labels, and excluded: it may be upgrading
+    a label          its organisation was not read completely: blocks, mutexes and sectors may be
+                     missing
+    a subscription   the same: the number of clusters is not known
 
-Where not even that can be read whose it is, it may be anybody's.
+Where not even its owner can be read, it may belong to any organisation.
 """
 
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ class Gaps(msgspec.Struct):
     unread: dict[str, str] = {}
     # By organisation.
     partial: dict[str, str] = {}
-    # Of everybody; empty: of nobody.
+    # Why no organisation was read completely; empty: some were.
     everywhere: str = ""
 
 
 def gaps_of(survey: Survey, labels: Labels) -> Gaps:
-    """What a survey set aside, by whom it is about."""
+    """What a survey could not read, by owner."""
     gaps = Gaps()
     known = {each.id: each for each in survey.subscriptions}
     for each in survey.unreadable:

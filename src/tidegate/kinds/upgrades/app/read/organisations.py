@@ -1,5 +1,5 @@
-"""Organisations read now, each as the world it is decided in: its clusters, their health, and whom
-it inherits from, in whatever environment that is.
+"""Organisations read now, each as the world it is decided in: its clusters, their health, and the
+organisations it inherits from, in any environment.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ async def _world(
     org = next(each for each in whole.orgs if each.id == registration.id)
     clusters = tuple(each for each in whole.clusters if each.org == org.id)
     ill: Alerts = {}
-    # Where nobody can be asked, nobody is taken to be well for that.
+    # Without a source of alerts no cluster is taken to be healthy.
     fails = bool(org.health_checks) and ask is None
     if org.health_checks and ask is not None:
         try:
@@ -86,7 +86,7 @@ async def _world(
 
 
 async def publishing(ways: Mapping[str, ManagedClusters]) -> PublishingOrganisations:
-    """Who publishes what it learnt, to whom, in any environment."""
+    """The organisations that publish soak, and to which others, in any environment."""
 
     async def one(environment: str) -> tuple[list[Organisation], str]:
         try:
@@ -113,9 +113,9 @@ async def publishing(ways: Mapping[str, ManagedClusters]) -> PublishingOrganisat
 def _inherited(
     org: Organisation, others: PublishingOrganisations
 ) -> tuple[list[Organisation], str]:
-    """The organisations one inherits from, and why nobody can tell them all; empty: they are all.
+    """The organisations one inherits from, and why they may not be all; empty: they are all.
 
-    Who cannot be told is not taken for one that publishes nothing: that would be told to owners.
+    One that is not known may publish: its owner is not warned that it does not.
     """
     wanted = {each.strip() for each in org.labels.get(_INHERIT, "").split(",")} - {"", org.id}
     unknown = wanted - others.orgs.keys()

@@ -10,7 +10,7 @@ matter.
     add-ons and their plans                  only in organisations that ask for them
 
 A node pool goes no further than its control plane, so one that is there has no upgrade to come. A
-cluster that cannot be read is told of, and the others are used.
+cluster that cannot be read is reported, and the others are used.
 """
 
 import asyncio
@@ -50,9 +50,9 @@ class ClusterDetails(msgspec.Struct, frozen=True, kw_only=True):
     policies: tuple[OcmPolicy, ...] = ()
     pools: tuple[NodePool, ...] = ()
     pool_policies: Mapping[str, tuple[OcmPolicy, ...]] = {}
-    # None: nothing it can be upgraded to has gates, so nobody asked.
+    # None: nothing it can be upgraded to has gates, so it was not read.
     agreements: tuple[GateAgreement, ...] | None = None
-    # Empty where nobody asked.
+    # Empty where it was not read.
     addons: tuple[InstalledAddon, ...] = ()
     plans: tuple[AddonPlan, ...] = ()
     # Why it could not be read; empty: it was.
@@ -67,14 +67,14 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     clusters: tuple[OcmCluster, ...]
     # By the id of the cluster.
     details: Mapping[str, ClusterDetails]
-    # The channels that clusters of a version may be put on, by its id; absent: nobody could tell.
+    # The channels that clusters of a version may be put on, by its id; absent: not known.
     channels: Mapping[str, tuple[str, ...]]
     gates: tuple[VersionGate, ...]
     versions: tuple[Version, ...]
     unreadable: tuple[UnreadableDocument, ...]
     # Whether all lists are known to be whole.
     complete: bool
-    # The newest version of each add-on, by its id; empty where nobody asked.
+    # The newest version of each add-on, by its id; empty where they were not read.
     newest: Mapping[str, str] = {}
 
 
@@ -127,19 +127,19 @@ async def survey(
 async def _channels(
     manager: ManagedClusters, clusters: Iterable[OcmCluster]
 ) -> dict[str, tuple[str, ...]]:
-    """The channels of each version, told by the oldest of its clusters."""
+    """The channels of each version, as read from the oldest of its clusters."""
     oldest: dict[str, OcmCluster] = {}
     for each in sorted(clusters, key=made_order):
         oldest.setdefault(each.version.id, each)
 
-    async def told(cluster: OcmCluster) -> tuple[str, ...] | None:
+    async def channels_of(cluster: OcmCluster) -> tuple[str, ...] | None:
         try:
             found = await manager.cluster(cluster.id)
         except OutsideError:
             return None
         return found.version.available_channels if found else None
 
-    answers = await asyncio.gather(*map(told, oldest.values()))
+    answers = await asyncio.gather(*map(channels_of, oldest.values()))
     return {key: found for key, found in zip(oldest, answers, strict=True) if found is not None}
 
 
@@ -153,7 +153,7 @@ def _of(label: Label, type_: LabelType) -> bool:
 
 
 async def _newest(manager: ManagedClusters, equipped: frozenset[str]) -> OcmList[Addon] | str:
-    """All add-ons, if anybody asks for them; why not, if they cannot be read."""
+    """All add-ons, if they are wanted; why not, if they cannot be read."""
     if not equipped:
         return OcmList()
     try:
@@ -174,7 +174,7 @@ async def _details(
 ) -> ClusterDetails:
     """What there is of one cluster; why not, if it cannot be read.
 
-    `newest`: all add-ons, or why they are not known; None: nobody asks for them.
+    `newest`: all add-ons, or why they are not known; None: they are not wanted.
     """
     try:
         policies, pools, agreements, (installed, plans) = await asyncio.gather(

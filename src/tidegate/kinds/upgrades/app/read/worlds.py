@@ -117,7 +117,7 @@ def _cluster(
 
 
 def _addons(details: ClusterDetails, newest: Mapping[str, str]) -> tuple[decided.ClusterAddon, ...]:
-    """The add-ons of a cluster, each with its plans; a plan of none that is there is nobody's."""
+    """The add-ons of a cluster, each with its plans; other plans are dropped."""
     return tuple(
         decided.ClusterAddon(
             id=each.addon.id,

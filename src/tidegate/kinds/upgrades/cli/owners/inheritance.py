@@ -39,7 +39,7 @@ Function = Callable[..., object]
     commands_by_name={
         "get": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:get",
-            "Show with whom soak is shared, and whether they agree",
+            "Show the organisations that share soak",
         ),
         "add": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:add",

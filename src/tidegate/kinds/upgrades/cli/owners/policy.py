@@ -170,8 +170,8 @@ def _flagged(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
         elif value is not None:
             text = value.strip()
             if label == "schedule" and text in PRESETS:
-                told = "Monday to Thursday at any time" if text == "weekdays" else "at any time"
-                click.echo(f'{text}: "{PRESETS[text]}", {told}, in UTC or its zone', err=True)
+                when = "Monday to Thursday at any time" if text == "weekdays" else "at any time"
+                click.echo(f'{text}: "{PRESETS[text]}", {when}, in UTC or its zone', err=True)
                 text = PRESETS[text]
             yield label, text
 

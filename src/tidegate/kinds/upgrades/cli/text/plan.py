@@ -20,7 +20,7 @@ _RULES = {STRICT: "our rules", COMPAT: "the existing service's rules", BOTH: "bo
 
 
 def plan_lines(document: UpgradePlanList, width: int | None) -> Iterator[str]:
-    """A table an organisation, and beneath it what owners are told."""
+    """A table an organisation, and beneath it the service logs for owners."""
     for at, each in enumerate(document.items):
         both = each.mode == BOTH
         if at:

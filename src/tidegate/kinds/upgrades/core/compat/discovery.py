@@ -33,7 +33,7 @@ def environments(world: UpgradeWorld) -> dict[str, list[Organisation]]:
 
 
 def selected(orgs: Iterable[Organisation], service: str) -> dict[str, Organisation]:
-    """The organisations that a service looks after."""
+    """The organisations that a service manages."""
     return {org.id: org for org in orgs if org.registered and service not in org.disabled}
 
 

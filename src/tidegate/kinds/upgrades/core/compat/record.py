@@ -48,7 +48,7 @@ class LegacyRecord:
         self.log.append(f"INFO: {line}")
 
     def warning(self, line: str) -> None:
-        """Say what somebody should mend."""
+        """Say what should be fixed."""
         self.log.append(f"WARNING: {line}")
 
     def error(self, line: str) -> None:

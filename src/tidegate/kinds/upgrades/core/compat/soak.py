@@ -51,7 +51,7 @@ def updated(record: LegacyRecord, spec: OrgSpec) -> tuple[SoakHistory, list[str]
 
 
 def _copy(history: SoakHistory | None) -> SoakHistory:
-    """A history of one's own, so that nobody else's changes."""
+    """A copy of a history, so that the original does not change."""
     return msgspec.convert(msgspec.to_builtins(history), SoakHistory) if history else SoakHistory()
 
 

@@ -1,6 +1,6 @@
-"""What the labels of a cluster ask for, read strictly: trimmed, validated, every mistake told.
+"""What the labels of a cluster ask for, read strictly: trimmed, validated, every error reported.
 
-A cluster with a mistake is set aside alone. What can still be read of it is used for the others'
+A cluster with an error is excluded alone. What can still be read of it is used for the others'
 sake: its sector, its mutexes and its workloads count, and where its workloads cannot be read, it
 counts for all of them.
 """
@@ -22,7 +22,7 @@ from tidegate.kinds.upgrades.core.schedule.window import never_fires
 from tidegate.model.problem import nearest_or_all
 
 _WHOLE = re.compile(r"\+?[0-9](?:_?[0-9])*(?:\.0+)?")
-# Three thousand years; a longer text is no number of days anybody waits for.
+# Three thousand years; a longer text is not a number of days.
 _DAYS_MAX = 1_000_000
 # Clusters whose labels are remembered from one round to the next.
 _REMEMBERED_MAX = 16_384
@@ -42,7 +42,7 @@ _KNOWN = frozenset((*_EXAMPLES, "mutexes", "sector", "version-gate-approvals"))
 class ClusterPolicy(msgspec.Struct, frozen=True):
     """What a cluster's labels ask for, as far as they can be read."""
 
-    # None: not readable, and so for the three that follow; the cluster is set aside.
+    # None: not readable, and so for the three that follow; the cluster is excluded.
     soak_days: int | None
     workloads: tuple[str, ...] | None
     schedule: str | None
@@ -63,18 +63,18 @@ def read_cluster_policy(labels: Mapping[str, str]) -> ClusterPolicy:
 
 @lru_cache(_REMEMBERED_MAX)
 def _read(items: tuple[tuple[str, str], ...]) -> ClusterPolicy:
-    """Read once for as long as nobody changes a label."""
+    """Read once for as long as no label changes."""
     labels = dict(items)
     notes = LabelErrors()
     for name in sorted(labels.keys() - _KNOWN):
-        notes.warn(name, f"not looked at, nobody knows it; {nearest_or_all(name, sorted(_KNOWN))}")
+        notes.warn(name, f"unknown, and ignored; {nearest_or_all(name, sorted(_KNOWN))}")
     known = _known(labels)
     soak_days = _soak_days(labels.get(_SOAK), notes, known)
     workloads = _workloads(labels.get("workloads"), notes, known)
     schedule, cron = _schedule(labels.get("schedule"), notes, known)
     zone = _zone(labels.get("schedule-timezone"), notes)
     if cron is not None and schedule is not None and never_fires(schedule, cron):
-        _bad(notes, "schedule", f'"{schedule}" fires on no day there ever is')
+        _bad(notes, "schedule", f'"{schedule}" never fires: no such day exists')
     return ClusterPolicy(
         soak_days,
         workloads,
@@ -119,7 +119,7 @@ def _soak_days(value: str | None, notes: LabelErrors, known: Mapping[str, str]) 
         return None
     text = value.strip()
     if not _WHOLE.fullmatch(text):
-        _bad(notes, _SOAK, f'"{value}" is no whole number of days', said)
+        _bad(notes, _SOAK, f'"{value}" is not a whole number', said)
         return None
     digits = text.partition(".")[0].replace("_", "").lstrip("+0") or "0"
     if len(digits) > len(str(_DAYS_MAX)) or int(digits) > _DAYS_MAX:
@@ -133,7 +133,7 @@ def _workloads(
 ) -> tuple[str, ...] | None:
     found = notes.items("workloads", value)
     if not found:
-        what = "missing" if value is None else f'"{value}" names none'
+        what = "missing" if value is None else f'"{value}" names no workload'
         _bad(notes, "workloads", what, known.get("workloads", ""))
         return None
     return found
@@ -150,10 +150,14 @@ def _schedule(
     try:
         cron = read_schedule(text)
     except CronError as error:
-        _bad(notes, "schedule", f'"{value}" is no schedule: {error}', said)
+        _bad(notes, "schedule", f'"{value}" is not a schedule: {error}', said)
         return None, None
     if cron.drawn:
-        _bad(notes, "schedule", f'"{value}" draws lots (`R`), so nobody could say when')
+        _bad(
+            notes,
+            "schedule",
+            f'"{value}" draws its times at random (`R`), so they cannot be foreseen',
+        )
     if cron.whole:
         _bad(notes, "schedule", f'"{value}" has a range of one, which means the whole column')
     return text, cron
@@ -166,6 +170,6 @@ def _zone(value: str | None, notes: LabelErrors) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        _bad(notes, "schedule-timezone", f'"{value}" is no time zone')
+        _bad(notes, "schedule-timezone", f'"{value}" is not a time zone')
         return ""
     return name

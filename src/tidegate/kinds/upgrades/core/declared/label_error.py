@@ -1,4 +1,4 @@
-"""What is wrong with somebody's labels: in words its owner understands, and as it is posted.
+"""What is wrong with labels: in plain words, and as it is posted to their owner.
 
 Where the predecessor has a text for the same mistake, that text is posted, so that two services
 beside each other never post one mistake twice; our words stand in the verdict.
@@ -12,7 +12,7 @@ from tidegate.kinds.upgrades.core.labels.labels import PREFIX
 
 
 class LabelError(msgspec.Struct, frozen=True):
-    """One mistake."""
+    """One error."""
 
     label: str  # without its prefix; empty: it is about more than one label
     words: str
@@ -29,7 +29,7 @@ class LabelError(msgspec.Struct, frozen=True):
 
 
 class LabelErrors:
-    """Collects mistakes and warnings while labels are read."""
+    """Collects errors and warnings while labels are read."""
 
     def __init__(self) -> None:
         self.label_errors: list[LabelError] = []
@@ -37,8 +37,8 @@ class LabelErrors:
 
     def wrong(self, label: str, words: str, known: str = "") -> None:
         """Something that cannot be used."""
-        told = f"label {PREFIX}{label}: {known}" if known else ""
-        self.label_errors.append(LabelError(label, words, told))
+        posted = f"label {PREFIX}{label}: {known}" if known else ""
+        self.label_errors.append(LabelError(label, words, posted))
 
     def warn(self, label: str, words: str) -> None:
         """Something that is used, though not as it may have been meant."""
@@ -51,9 +51,9 @@ class LabelErrors:
         found = [each.strip() for each in value.split(",")]
         named = tuple(dict.fromkeys(each for each in found if each))
         if "" in found:
-            self.warn(label, f'an item of "{value}" is empty and not looked at; drop the comma')
+            self.warn(label, f'an item of "{value}" is empty and ignored; remove the comma')
         elif len(named) < len(found):
-            self.warn(label, f'an item of "{value}" stands there twice and counts once')
+            self.warn(label, f'an item of "{value}" is listed twice and counts once')
         return named
 
 

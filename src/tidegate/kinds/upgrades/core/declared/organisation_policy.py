@@ -1,6 +1,6 @@
 """What the labels of an organisation ask for, read strictly: blocks, sectors, whose soak counts.
 
-A mistake holds whom it is about and nobody else: a pattern that cannot be read the organisation, a
+An error holds only what it is about: a pattern that cannot be read the organisation, a
 limit that is none its sector, a circle the sectors in it and behind it.
 """
 
@@ -40,7 +40,7 @@ class OrganisationPolicy(msgspec.Struct, frozen=True):
     """What an organisation's labels ask for, as far as they can be read."""
 
     blocked: tuple[str, ...]  # those that can be read
-    unreadable: bool  # some pattern cannot be read, so nobody knows what is blocked
+    unreadable: bool  # some pattern cannot be read, so what is blocked is not known
     sectors: Mapping[str, Sector]
     limits: Mapping[str, ParallelLimit]
     closed: frozenset[str]  # sectors with a limit that is none
@@ -67,7 +67,7 @@ def read_organisation_policy(labels: Mapping[str, str], own: str) -> Organisatio
         )
     inherit = notes.items("version-data.inherit", labels.get("version-data.inherit"))
     if own in inherit:
-        notes.warn("version-data.inherit", f"{own} is this organisation itself and not looked at")
+        notes.warn("version-data.inherit", f"{own} is this organisation itself, and is ignored")
     return OrganisationPolicy(
         blocked,
         unreadable,
@@ -98,7 +98,7 @@ def _limits(
         elif text:
             closed.add(name)
             remedy = 'write a whole number of 0 or more, or a percentage up to "100%"'
-            notes.wrong(key, f'"{labels[key]}" is no number of clusters; {remedy}')
+            notes.wrong(key, f'"{labels[key]}" is not a number of clusters; {remedy}')
     return limits, frozenset(closed)
 
 
@@ -117,7 +117,7 @@ def _sectors(
 
 
 def _circling(sectors: Mapping[str, Sector]) -> frozenset[str]:
-    """Sectors that never come to an end: what is left once all that end are taken away.
+    """Sectors in a circle, or behind one: what is left once all others are removed.
 
     Each sector and each dependency is looked at once.
     """

@@ -14,7 +14,7 @@ from tidegate.model.verdict import Verdict
 
 NO_DATE = "no date"
 _MINUTE = len("2026-03-10T10:07")
-# What a step waited for, in few words; by its facts. Others are told by the name of their gate.
+# What a step waited for, in few words; by its facts. Others are named by their gate.
 _BRIEF: dict[Reason, str] = {
     VersionReason.VersionSoaking: "{needed}d soak of {workload} on {version}",
     UpgradeReason.OutsideWindow: "its schedule",
@@ -46,7 +46,7 @@ def date_text(at: Instant) -> str:
 
 
 def in_date_order(some: Iterable[ExpectedUpgrades]) -> list[ExpectedUpgrades]:
-    """By when they begin; whoever has no date comes last."""
+    """By when they begin; those without a date come last."""
 
     def first(one: ExpectedUpgrades) -> tuple[bool, int, str]:
         starts = [each.starts_at for each in one.upgrades or one.legs]

@@ -19,7 +19,7 @@ class UpgradePhase(enum.Enum):
     STARTING = "starting"  # an upgrade of it, or of a node pool, is asked for now
     UNDER_WAY = "under_way"  # an upgrade of it is to start, or has
     FAILED = "failed"  # its upgrade failed, and is still there
-    ASIDE = "set_aside"  # nobody knows what its owner wants, or what it is
+    ASIDE = "set_aside"  # its labels or the cluster itself cannot be read
 
 
 # A channel is nothing to wait for: without a version only these say anything.

@@ -20,7 +20,7 @@ from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass
 
-# What rules a version out until somebody changes something: it is not waited for.
+# Gates that rule a version out until something is changed: it is not waited for.
 _RULED_OUT = frozenset((Gate.BLOCK, Gate.VERSION))
 _SOAKS = (VersionReason.VersionSoaking, VersionReason.VersionSoaked)
 _FIRES = (UpgradeReason.InWindow, UpgradeReason.OutsideWindow, UpgradeReason.WindowExpedited)
@@ -66,7 +66,7 @@ class ClusterSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def soak_left(self) -> str:
-        """Cluster-days its next version still soaks, never rounded down; empty: nobody asks."""
+        """Cluster-days its next version still soaks, never rounded down; empty: no soak."""
         for each in self.chief.verdicts:
             if each.reason in _SOAKS:
                 _, _, soaked, needed, *_ = each.facts

@@ -1,7 +1,7 @@
 """What is expected of each cluster: its steps with their dates, and what no clock opens.
 
-A date is what the rules come to if nothing else happens, so it is as good as the assumption that
-upgrades take their usual time. A step names the gates it waits at, in the order they open; whoever
+A date is what the rules result in if nothing else happens, so it is as good as the assumption that
+upgrades take their usual time. A step names the gates it waits at, in the order they open; one that
 goes no further names the first gate that is shut, and says so if time alone will open it some day.
 """
 
@@ -21,7 +21,7 @@ from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
-# Nobody wants such a version: the cluster does not wait for it.
+# Such a version is not wanted: the cluster does not wait for it.
 _UNWANTED = frozenset(
     (
         VersionReason.VersionBlocked,
@@ -69,7 +69,7 @@ class UpgradeLeg(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def estimate(self) -> bool:
-        """Whether its date hangs on how other clusters fare, and not on a calendar alone."""
+        """Whether its date depends on other clusters, and not on a calendar alone."""
         return any(each.until is None or each.estimate for each in self.opened)
 
 
@@ -98,7 +98,7 @@ class ExpectedUpgrades(msgspec.Struct):
 
     @property
     def version(self) -> str:
-        """The version it comes to."""
+        """The version it reaches."""
         return next(
             (leg.version for leg in reversed(self.legs) if leg.doing is StepKind.UPGRADE),
             self.cluster.version,
@@ -137,7 +137,7 @@ def _key(step: UpgradeStep) -> tuple[StepKind, str, str]:
 
 
 def leg_of(under: UpgradeUnderWay, cluster: ManagedCluster) -> UpgradeLeg:
-    """A step that was under way before anybody looked ahead."""
+    """A step that was under way at the beginning of the forecast."""
     return UpgradeLeg(
         doing=StepKind.POOL if under.pool else StepKind.UPGRADE,
         version=under.version or cluster.version,

@@ -1,6 +1,6 @@
 """A world as time goes on: upgrades end, versions soak, agreements are given, and nothing else.
 
-No version comes out, nobody writes a label, no upgrade fails and no cluster falls ill. What a
+No version comes out, no label changes, no upgrade fails and no cluster becomes unhealthy. What a
 cluster is offered once it is upgraded is what others on that version and channel are offered today;
 where there is none, what it is offered today and is newer still.
 """
@@ -115,7 +115,7 @@ class FleetFuture:
         return None
 
     def soak_until(self, moment: Instant) -> None:
-        """Let versions soak, looked at all the time, by whoever was there at the last look."""
+        """Let versions soak on the clusters of the last observation, observed all the time."""
         self.ledgers = {key: carried(each, moment) for key, each in self.ledgers.items()}
 
     def _start(
@@ -172,7 +172,7 @@ class FleetFuture:
             by_owner = upgrade.schedule_type == _AUTOMATIC
             starts_at = _starts_at(upgrade, now)
             if starts_at is None and by_owner and upgrade.state not in _BEGUN:
-                continue  # nobody knows when; it holds nobody up
+                continue  # its moment is not known; it holds no cluster up
             begins = now if starts_at is None else starts_at
             if upgrade.state not in _BEGUN:
                 begins = max(begins, now)
@@ -306,7 +306,7 @@ def _place(cluster: ManagedCluster) -> tuple[str, str, bool]:
 
 
 def _of_others(brakes: Brakes) -> Brakes:
-    """Our own places of what is shared are told by who is under way, as that changes."""
+    """Our own places of shared budgets follow from what is under way, as that changes."""
     own = f"{PARTITION}/"
     claims = tuple(each for each in brakes.claims if not each.partition.startswith(own))
     return replace(brakes, claims=claims)

@@ -1,7 +1,7 @@
-"""What other labels would come to: where each cluster is heading, before and after.
+"""What other labels would result in: where each cluster is heading, before and after.
 
 Both worlds are decided on and run ahead by the same rules, so that nothing differs but the labels.
-Told of is whose next version, first shut gate or dates are not the same; and what `lint` finds in
+Reported are clusters whose next version, first shut gate or dates differ, and what `lint` finds in
 only one of the two.
 """
 
@@ -39,7 +39,7 @@ class ClusterGoal(msgspec.Struct, frozen=True):
 
     # The version that comes next; empty: none does.
     next: str
-    # The version it comes to in the end.
+    # The version it reaches in the end.
     reaches: str
     # What keeps it from its next version now; None: nothing does.
     shut: Verdict | None
@@ -60,7 +60,7 @@ class ClusterShift(msgspec.Struct, frozen=True):
 
 
 class WhatIf(msgspec.Struct, frozen=True):
-    """All that other labels would come to."""
+    """All that other labels would result in."""
 
     shifts: tuple[ClusterShift, ...]
     appear: tuple[LintFinding, ...]
@@ -73,7 +73,7 @@ def what_if(
     now: Instant,
     pace: UpgradePace | None = None,
 ) -> WhatIf:
-    """What the world comes to as it is, and with some labels changed."""
+    """The world as it is, compared with the same after some labels changed."""
     after = changed(world, changes)
     ahead = [forecast(each, now, pace) for each in (world, after)]
     found = [
@@ -122,7 +122,7 @@ def aim_of(summary: ClusterSummary, expected: ExpectedUpgrades) -> ClusterGoal:
 
 
 class NoLabelError(ValueError):
-    """A label that nobody knows; the text offers the nearest."""
+    """An unknown label; the text offers the nearest."""
 
 
 def edit_of(holder: LabelHolder, labels: Mapping[str, str], label: str, value: str) -> LabelEdit:

@@ -17,7 +17,7 @@ class Declarations(msgspec.Struct, frozen=True):
     labels: Mapping[str, Mapping[str, str]]
     # What cannot be written as it is declared.
     problems: tuple[Problem, ...] = ()
-    # Clusters that are declared and are not there: so nobody knows who is declared no more.
+    # Clusters that are declared and are not there, so that the declaration may be incomplete.
     missing: tuple[Problem, ...] = ()
 
 

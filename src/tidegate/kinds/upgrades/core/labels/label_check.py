@@ -1,8 +1,8 @@
-"""Whether labels may become what somebody asks for: by the rules that upgrades are decided by.
+"""Whether labels may be changed as asked: by the rules that upgrades are decided by.
 
 Refused is what the service would complain about and did not before, and what is asked for anew and
-still wrong. What was wrong before and nobody touches refuses nothing, so that of two mistakes one
-can be mended alone.
+still wrong. An error that was there before and is not touched refuses nothing, so that of two one
+can be fixed alone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import Instant
 
-# What is found in labels, told, and refuses nothing: somebody may be about to write the rest.
+# Findings that only warn: the owner may be about to write the rest.
 _VAIN = ("sector-closed", "blocks-everything", "alike-names")
 
 
@@ -76,14 +76,14 @@ def _vain(world: UpgradeWorld, now: Instant) -> Iterator[str]:
     seen = {each.id for each in world.orgs}
     for fleet in fleets:
         found = [each for each in written(fleet) if each.code in _VAIN]
-        # One in an organisation that nobody sees here may go first.
+        # A cluster of an organisation that is not visible here may go first.
         if seen.issuperset(fleet.org_policy.inherit):
             found += canaries(fleet, fleets).values()
         yield from (f"{each.owner}: {each.message}; {each.remedy}" for each in found)
 
 
 def _odd_gates(changes: Iterable[HolderChange]) -> Iterator[str]:
-    """Approvals that are written and do nothing, for nobody knows such a gate."""
+    """Approvals without effect, because there is no such gate."""
     for change in changes:
         for edit in change.edits:
             items = LabelErrors().items(APPROVALS, edit.after) if edit.label == APPROVALS else ()

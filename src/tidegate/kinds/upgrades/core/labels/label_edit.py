@@ -1,6 +1,6 @@
-"""Edits of labels as data: what somebody asks for, what is there, and the writes that follow.
+"""Edits of labels as data: what is asked for, what is there, and the writes that follow.
 
-An edit touches the labels it names and no other: those that nobody here knows stay as they are.
+An edit touches the labels it names and no other: unknown labels stay as they are.
 Asked for what is there already, nothing is written. Labels stand without their prefix.
 
     there {soak-days: 2, owner: me}, asked for {soak-days: 5, sector: ""}: soak-days 2 → 5
@@ -68,7 +68,7 @@ class HolderChange(msgspec.Struct, frozen=True):
 
 
 def cluster_holders(world: UpgradeWorld) -> dict[str, LabelHolder]:
-    """Who has the labels of each cluster, by subscription; equal names are told apart."""
+    """The holder of each cluster's labels, by subscription; equal names get an external id."""
     names = Counter((each.org, each.name) for each in world.clusters)
     return {
         each.subscribed_as: LabelHolder(
@@ -101,7 +101,7 @@ def edits_of(there: Mapping[str, str], wanted: Wanted) -> tuple[LabelEdit, ...]:
 def _turn(edit: LabelEdit) -> tuple[int, str]:
     """The schedule, without which no cluster is upgraded, is written last and taken away first.
 
-    So nobody upgrades a cluster by half of what its owner is writing.
+    So no cluster is upgraded by a half-written policy.
     """
     removes = edit.after is None
     if edit.label == SCHEDULE:

@@ -1,12 +1,12 @@
-"""Labels made what a bundle declares: what is set, what is taken away, and what is left alone.
+"""Labels made what a bundle declares: what is set, what is removed, and what stays.
 
-Whose a label is, a label of ours tells: on everybody to whom we write, `sre-capabilities.tidegate.
-declared` names the labels that we wrote there, last of all. So
+A label of ours records which labels we wrote: `sre-capabilities.tidegate.declared`, on every holder
+of such labels, written last. So
 
-- what is declared is set, whoever wrote what stands there;
-- what is no longer declared is taken away if we wrote it, and only then, even where a cluster is
-  declared no more at all;
-- all else is somebody else's, and stays: labels nobody declares, and clusters nobody declared.
+- what is declared is set, even if another author wrote the present value;
+- what is no longer declared is removed if we wrote it, and only then, even where a whole cluster is
+  no longer declared;
+- all else belongs to others, and stays: labels and clusters that are not declared.
 
     ours soak-days, sector; declared soak-days 5; there soak-days 2, sector a, mutexes m:
     soak-days 2 → 5, sector a → -, and mutexes m is left
@@ -31,7 +31,7 @@ MARK = "sre-capabilities.tidegate.declared"
 
 
 class LabelledHolder(msgspec.Struct, frozen=True):
-    """Somebody with labels, as read."""
+    """A holder of labels, as read."""
 
     holder: LabelHolder
     # Of upgrades, without their prefix.
@@ -71,7 +71,7 @@ def labelling(
 ) -> LabelSync:
     """What follows from what is declared, by the id of the holder, and from what is there.
 
-    Nothing is taken away if either may not be complete, or if it is much and nobody allows it.
+    Nothing is removed if either may be incomplete, or if it is much and not allowed.
     """
     every = list(labelled)
     gone = {each.holder: _gone(each, declared.get(each.holder.id, {})) for each in every}
@@ -96,7 +96,7 @@ def labelling(
 
 
 def _gone(each: LabelledHolder, wanted: Mapping[str, str]) -> frozenset[str]:
-    """What we wrote and nobody declares any more."""
+    """What we wrote and is no longer declared."""
     return each.ours - wanted.keys()
 
 

@@ -1,7 +1,8 @@
 """Edits of an organisation's sectors: which labels declare one, and who still needs it.
 
-A sector is two labels, either of which declares it: whom it waits for, and how many of it may be
-upgraded at once. One that waits for nobody and has no limit is the first of them, left empty.
+A sector is two labels, either of which declares it: the sectors it waits for, and how many of its
+clusters may be upgraded at once. One that waits for none and has no limit is the first of them,
+left empty.
 """
 
 from collections.abc import Iterable, Mapping

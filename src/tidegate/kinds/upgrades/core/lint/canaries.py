@@ -1,4 +1,4 @@
-"""Workloads without a canary: every cluster waits for the soak of others, so nobody ever begins.
+"""Workloads without a canary: every cluster waits for the soak of others, so none ever begins.
 
 A canary asks for no soak. One in an organisation whose soak is inherited will do, and one whose
 labels cannot be read does not: it does not move.
@@ -14,11 +14,11 @@ from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 def canaries(
     fleet: OrganisationFleet, fleets: Iterable[OrganisationFleet]
 ) -> dict[str, LintFinding]:
-    """A finding for each workload in which nobody goes first."""
+    """A finding for each workload in which no cluster goes first."""
     known = {each.key: each for each in fleets}
     sources = [known.get(key) for key in fleet.sources]
     if None in sources:
-        return {}  # nobody sees the clusters of that organisation: there may be one
+        return {}  # the clusters of that organisation are not visible: there may be one
     inherited = {each for one in sources if one is not None for each in _first_movers(one)}
     first = _first_movers(fleet) | inherited
     waiting: dict[str, list[str]] = {}

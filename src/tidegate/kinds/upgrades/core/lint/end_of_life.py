@@ -1,7 +1,7 @@
 """Versions that end before a cluster is expected to leave them.
 
 When versions end is what OpenShift Cluster Manager says of them; when a cluster leaves is foreseen.
-A cluster that goes nowhere in the time that is looked ahead is told of if its version ends in it.
+A cluster without an upgrade before the horizon is reported if its version ends before it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,8 +58,8 @@ def _leaves(expected: ExpectedUpgrades, left_at: Instant | None) -> str:
         return f"it is expected to have left it {format_second(left_at)[:_DATE]}"
     if expected.held is None:
         return "nothing newer is wanted or offered"
-    if expected.held.reason is UpgradeReason.LabelsUnreadable:  # told in full elsewhere
-        return "it is set aside for its labels"
+    if expected.held.reason is UpgradeReason.LabelsUnreadable:  # a finding of its own
+        return "it is excluded because of its labels"
     return f"it has no date: {sentence(expected.held)}"
 
 

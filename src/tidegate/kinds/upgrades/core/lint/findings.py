@@ -1,7 +1,7 @@
 """What was found: whose it is, which label, what stands there, what follows, what to write instead.
 
-An *error* means that something can never happen that somebody wrote down; a *warning* that it will
-not happen as written, or too late; a *note* that it does nothing, or that nobody here can mend it.
+An *error* means that something can never happen as it is written; a *warning* that it will
+happen otherwise, or too late; a *note* that it has no effect, or cannot be fixed here.
 Codes are public: people search for them.
 """
 
@@ -22,10 +22,10 @@ class LintCode(msgspec.Struct, frozen=True):
 
 CODES: dict[str, LintCode] = {
     "label": LintCode("error", "A label that cannot be read, so that its cluster or sector holds"),
-    "unknown-label": LintCode("warning", "A label that nobody looks at"),
+    "unknown-label": LintCode("warning", "A label that is unknown, and ignored"),
     "unknown-sector": LintCode("error", "A sector that the organisation does not declare"),
     "sector-circle": LintCode("error", "Sectors that wait for each other"),
-    "sector-closed": LintCode("warning", "A sector whose limit lets nobody be upgraded"),
+    "sector-closed": LintCode("warning", "A sector whose limit lets no cluster be upgraded"),
     "stuck-sector": LintCode(
         "error", "A sector others wait for, with a cluster that goes no further"
     ),
@@ -33,7 +33,7 @@ CODES: dict[str, LintCode] = {
         "error", "A workload in which every cluster waits for the soak of others"
     ),
     "no-soak": LintCode(
-        "warning", "A version that nobody runs, or will, under a workload that waits"
+        "warning", "A version that no cluster runs, or will, under a workload that waits"
     ),
     "mutex-deadlock": LintCode(
         "error", "A mutex whose holder goes no further, so that others wait"
@@ -46,15 +46,13 @@ CODES: dict[str, LintCode] = {
     ),
     "ended": LintCode("error", "A version that is no longer supported"),
     "blocks-everything": LintCode("warning", "A pattern that blocks every version there can be"),
-    "missing-agreement": LintCode("warning", "A version gate that nobody agrees to"),
+    "missing-agreement": LintCode("warning", "A version gate that is not agreed to"),
     "unverified-inheritance": LintCode("error", "Soak of an organisation that does not publish it"),
     "self-inheritance": LintCode("warning", "An organisation that inherits from itself"),
     "phantom-item": LintCode("warning", "An item of a list that is empty or stands there twice"),
     "blank-item": LintCode("note", "An item with blanks around it, which not every reader drops"),
     "alike-names": LintCode("warning", "Names that differ only in case or blanks, and so are two"),
-    "lonely-mutex": LintCode(
-        "note", "A mutex that only one cluster has, so that it excludes nobody"
-    ),
+    "lonely-mutex": LintCode("note", "A mutex that only one cluster has, so that it excludes none"),
     "pre-release-only": LintCode("note", "A cluster that is offered nothing but pre-releases"),
 }
 """Every finding there can be."""
@@ -64,7 +62,7 @@ RANKS: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 
 
 class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that somebody may want to change."""
+    """One thing that its owner may want to change."""
 
     code: str
     env: str

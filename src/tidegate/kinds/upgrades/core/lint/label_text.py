@@ -93,7 +93,7 @@ def _of_the_org(org: LintOwner, fleet: OrganisationFleet) -> Iterator[LintFindin
         there = [each.called for each in fleet.members if each.sector == sector]
         if not limit.amount and there:
             remedy = "raise it, or drop the label for no limit"
-            message = f"lets nobody of sector {sector} be upgraded: {names(there)}"
+            message = f"lets no cluster of sector {sector} be upgraded: {names(there)}"
             yield org.found("sector-closed", f"{SECTOR_MAX_PARALLEL}{sector}", message, remedy)
 
 
@@ -101,7 +101,7 @@ def _unknown(owner: LintOwner, known: Iterable[str]) -> Iterator[LintFinding]:
     every = tuple(known)
     for label in sorted(owner.labels.keys() - set(every)):
         remedy = nearest(label, every) or "drop it"
-        yield owner.found("unknown-label", label, "nobody looks at it", remedy)
+        yield owner.found("unknown-label", label, "unknown label, ignored", remedy)
 
 
 def _blocks(owner: LintOwner, patterns: Iterable[str]) -> Iterator[LintFinding]:
@@ -141,7 +141,7 @@ def _items(owner: LintOwner, labels: Iterable[str]) -> Iterator[LintFinding]:
 
 
 def _alike(fleet: OrganisationFleet) -> Iterator[LintFinding]:
-    """Workloads, mutexes and sectors that a reader takes for one, and nobody else does."""
+    """Workloads, mutexes and sectors that look like one to a reader, and are two."""
     kinds: dict[str, dict[str, list[FleetMember]]] = {"workloads": {}, "mutexes": {}}
     for member in fleet.members:
         for label, items in (
@@ -173,6 +173,8 @@ def _lonely(fleet: OrganisationFleet) -> Iterator[LintFinding]:
     shared = [mutex for mutex, members in having.items() if len(members) > 1]
     for mutex, members in having.items():
         if len(members) == 1:
-            remedy = nearest(mutex, shared) or "drop it, or give it to whom it should exclude"
-            message = f'no other cluster has mutex "{mutex}", so it keeps nobody apart'
+            remedy = (
+                nearest(mutex, shared) or "drop it, or give it to the clusters it should exclude"
+            )
+            message = f'no other cluster has mutex "{mutex}", so it excludes none'
             yield owner_of(fleet, members[0]).found("lonely-mutex", "mutexes", message, remedy)

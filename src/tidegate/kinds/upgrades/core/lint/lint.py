@@ -24,7 +24,7 @@ def lint(
     pace: UpgradePace | None = None,
     outlook: FleetForecast | None = None,
 ) -> tuple[LintFinding, ...]:
-    """Everything that somebody may want to change; `outlook`, if it was worked out already."""
+    """All findings; `outlook`, if it was computed already."""
     pace = pace or UpgradePace()
     ahead = outlook or forecast(world, now, pace)
     found: list[LintFinding] = list(agreements(world, now))

@@ -1,8 +1,8 @@
-"""Whoever waits for ever, seen by running the rules ahead: who keeps them, and what keeps that one.
+"""Clusters that wait for ever, found by running the rules ahead: what they wait for, and why.
 
 A sector is stuck on a cluster that goes no further; a mutex is with a holder that is half upgraded,
-or failed, and does not go on; a version never soaks where nobody comes to run it. What would open
-by time alone, only later than anybody looks, is no finding.
+or failed, and does not go on; a version never soaks where no cluster will run it. What would open
+by time alone, only later than the horizon, is no finding.
 """
 
 from collections.abc import Collection, Iterator
@@ -42,9 +42,9 @@ class Stalls:
         }
 
     def findings(self, lacking: Collection[str]) -> Iterator[LintFinding]:
-        """Everybody who waits for ever, told of whoever keeps them.
+        """All clusters that wait for ever, reported for what they wait for.
 
-        That workloads lack a canary was told already.
+        That workloads lack a canary is a finding of its own.
         """
         yield from self._sectors()
         yield from self._rooms()
@@ -100,7 +100,7 @@ class Stalls:
             if workload not in lacking:
                 waiting.setdefault((str(version), str(workload)), []).append(name)
         for (version, workload), names_of in waiting.items():
-            message = f"{workload}: nobody is expected on {version} for long enough, so"
+            message = f"{workload}: no cluster is expected on {version} for long enough, so"
             message += f" {names(names_of)} will not go there"
             remedy = f"let a cluster with {workload} and soak-days 0 have {version}, or block it"
             yield owner_of(self._fleet).found("no-soak", "", message, remedy)
@@ -115,7 +115,7 @@ class Stalls:
             yield self._found("pre-release-only", name, "", message, remedy)
 
     def _why(self, name: str) -> str:
-        """What keeps somebody; whoever has all that is offered, that."""
+        """What a cluster waits for; or that it has all that is offered."""
         expected = self._expected.get(name)
         if expected is None:
             return "it is not decided on"
@@ -129,18 +129,18 @@ class Stalls:
 
 
 def _holder(one: Verdict) -> str:
-    """Who has what somebody waits for: the holder, or the first of several."""
+    """The cluster that is waited for: the holder, or the first of several."""
     facts = [names[0] if isinstance(names, tuple) else str(names) for names in one.facts]
     at = [name for name, _ in one.reason.entry.facts]
     return facts[at.index("holder" if "holder" in at else "clusters")]
 
 
-_LEAVE_SECTOR = "mend what keeps it, or take it out of the sector"
-_FREE_MUTEX = "mend what keeps it, or take the mutex from its labels"
+_LEAVE_SECTOR = "fix what keeps it, or take it out of the sector"
+_FREE_MUTEX = "fix what keeps it, or remove the mutex from its labels"
 
 
 def agreements(world: UpgradeWorld, now: Instant) -> Iterator[LintFinding]:
-    """Version gates on the way of clusters that nobody approved and nobody agreed to."""
+    """Version gates before clusters that are neither approved nor agreed to."""
     plan = agree(world, now)
     fleets = {each.org.id: each for each in plan.fleets}
     for option in plan.options:
@@ -149,7 +149,7 @@ def agreements(world: UpgradeWorld, now: Instant) -> Iterator[LintFinding]:
                 member = plan.members[option.target]
                 minor, gate = each.facts
                 owner = owner_of(fleets[member.cluster.org], member)
-                message = f"nobody agreed to {gate}, so it goes to no {minor}"
+                message = f"{gate} is not agreed to, so it goes to no {minor}"
                 listed = ",".join((*member.policy.approvals, str(gate)))
                 remedy = f'agree to it by hand, or write "{listed}" to have it agreed to'
                 yield owner.found("missing-agreement", _AGREEMENT_LABEL, message, remedy)

@@ -50,12 +50,12 @@ def windows(
 def _never(
     member: FleetMember, freezes: tuple[Frozen, ...], pace: UpgradePace, now: Instant
 ) -> str:
-    """Why an upgrade can start at none of the times; empty: it can, or nobody knows."""
+    """Why an upgrade can start at none of the times; empty: it can, or that is not known."""
     cron, zone = member.policy.cron, member.policy.zone
     lasts = CLUSTER.most - CLUSTER.least
     if pace.round > lasts:
         window = format_duration(lasts)
-        return f"somebody looks every {format_duration(pace.round)}, a window lasts {window}"
+        return f"clusters are surveyed every {format_duration(pace.round)}, a window lasts {window}"
     at, frozen = Instant(now + CLUSTER.least), None
     for _ in range(_TRIES_MAX):
         fires = None if cron is None else fires_after(cron, zone, at)
@@ -64,7 +64,7 @@ def _never(
         shut = _shut(freezes, fires) or _shut_before(freezes, fires, pace.round, now)
         if shut is None:
             return ""
-        if shut.until is None:  # what is behind it, nobody has worked out
+        if shut.until is None:  # what is behind it is not known
             break
         frozen, at = shut, max(shut.until, fires)
     return _why(frozen, "")

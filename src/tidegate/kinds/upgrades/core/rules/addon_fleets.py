@@ -1,7 +1,7 @@
-"""Each add-on of an organisation as a fleet of its own: whoever has it, by the add-on's versions.
+"""Each add-on of an organisation as a fleet: the clusters that have it, by the add-on's versions.
 
 Soak, sectors, failures and what is inherited are then worked out for an add-on as for clusters.
-Whoever could not be read may have any add-on in any version, and so counts for each of them.
+A cluster that could not be read may have any add-on in any version, and so counts for each.
 """
 
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Version gates agreed to for clusters whose own labels say so, and for nobody else.
+"""Version gates agreed to for clusters whose own labels ask for it, and for no others.
 
 A list of approvals that is absent or empty approves the first kind of gate, as ever; the one of the
 organisation is the default for clusters that have labels of their own.
@@ -45,7 +45,7 @@ def agree(world: UpgradeWorld, now: Instant) -> UpgradePlan:
 
 
 def due_notices(plan: UpgradePlan, agreeing: UpgradePlan) -> tuple[OwnerNotice, ...]:
-    """What owners are told; not of agreements that are being given this very moment."""
+    """Service logs for owners, without those about agreements that are given at this moment."""
     agreed = {each.target for each in agreeing.actions}
     return tuple(
         each

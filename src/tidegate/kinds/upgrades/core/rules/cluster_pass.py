@@ -57,7 +57,7 @@ class UpgradePass:
 
     @property
     def owner_notices(self) -> list[OwnerNotice]:
-        """What owners of clusters that were looked at are told."""
+        """Service logs for the owners of clusters that were decided on."""
         return [
             *self._owner_notices,
             *(self._addons.owner_notices if self._addons is not None else ()),
@@ -234,7 +234,7 @@ class UpgradePass:
         )
 
     def _tell_of_schedule(self, member: FleetMember) -> None:
-        """A schedule all of whose years are over is its owner's to mend."""
+        """A schedule all of whose years are over is for its owner to fix."""
         words = f'"{member.policy.schedule}" never fires again; write one that does'
         text = joined([LabelError("schedule", words)])
         owner_notice = OwnerNotice(member.cluster.uuid, CLUSTER_WRONG, text)
@@ -242,7 +242,7 @@ class UpgradePass:
             self._owner_notices.append(owner_notice)
 
     def _tell_of_gates(self, member: FleetMember, version: str, said: Verdicts) -> None:
-        """Where only an agreement is missing, its owner is told once for the newest version."""
+        """Where only an agreement is missing: one service log, for the newest version."""
         only = _only_shut(said)
         if only is not None and only.reason is VersionReason.AgreementMissing:
             minor, gates = only.facts

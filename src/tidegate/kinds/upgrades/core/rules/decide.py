@@ -4,7 +4,7 @@
 
 Organisation by organisation, its clusters by version, soak days and name. Every version a cluster
 is offered is an option with the verdict of every gate; the newest whose verdicts all pass is
-chosen, and is counted at once, so that whoever comes next finds its mutexes taken.
+chosen, and is counted at once, so that the next cluster finds its mutexes taken.
 """
 
 from collections.abc import Iterable
@@ -75,7 +75,7 @@ def decide(world: UpgradeWorld, now: Instant) -> UpgradePlan:
 
 
 def _owner_notices(fleet: OrganisationFleet) -> Iterable[OwnerNotice]:
-    """What owners can mend: of their cluster to them, of the organisation to all of it."""
+    """Label errors as service logs: of a cluster to its owner, of the organisation to all."""
     for member in fleet.members:
         if not member.is_ready:
             continue

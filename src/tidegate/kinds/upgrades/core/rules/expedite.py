@@ -1,4 +1,4 @@
-"""Expedited versions: somebody wants one out now, for a reason, for a while.
+"""Expedited versions: one that is wanted now, for a reason, for a while.
 
 An expedited version skips soak and windows, and nothing else: mutexes, sectors, holds, freezes,
 blocks and agreements stand. It starts at the first whole minute that OpenShift Cluster Manager
@@ -53,7 +53,7 @@ class Expedites:
         return None
 
     def _covers(self, expedite: Expedite, member: FleetMember) -> bool:
-        """Where a name is not unique, nobody knows which cluster was meant, and neither is."""
+        """Where a name is not unique, the cluster is not known, and none is expedited."""
         if expedite.scope.targets is not None and not member.unique:
             return False
         labels = brake_labels(self._fleet.org, member.cluster)

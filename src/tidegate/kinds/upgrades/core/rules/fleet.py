@@ -1,6 +1,6 @@
-"""The clusters of an organisation, ready to be decided on: who takes part, and who is set aside.
+"""The clusters of an organisation, ready to be decided on: those that take part, and excluded ones.
 
-Set aside is who has a label that cannot be read, whom OpenShift Cluster Manager describes badly, or
+Excluded is a cluster with a label that cannot be read, one with an incomplete description, or
 whose details could not be read this time: alone, with the reason. They still count where others
 look at them: for their sector, for the mutexes they hold, and all that they may hold where nobody
 knows. So do clusters that are not ready.
@@ -47,7 +47,7 @@ class FleetMember(msgspec.Struct, frozen=True):
     on: Key | None
     progress: UpgradeProgress
     sector: str = ""  # empty: none
-    excluded: Verdict | None = None  # why it is set aside; None: it is not
+    excluded: Verdict | None = None  # why it is excluded; None: it is not
     label_errors: tuple[LabelError, ...] = ()
 
     @property
@@ -157,7 +157,7 @@ def _fleet(
 
 
 def _priority(member: FleetMember) -> tuple[bool, Key | tuple[()], int, str, str]:
-    """Lowest version, then fewest soak days, then name; whoever is set aside comes last."""
+    """Lowest version, then fewest soak days, then name; excluded clusters come last."""
     cluster = member.cluster
     try:
         key: Key | tuple[()] = key_of(cluster.version)
@@ -221,7 +221,7 @@ def _read_versions(cluster: ManagedCluster) -> tuple[Key | None, Key | None, str
 
 
 def _unverified(own: str, orgs: tuple[str, ...]) -> LabelError:
-    """In the predecessor's words, so that nobody is told twice."""
+    """In the predecessor's words, so that no owner gets it twice."""
     known = (
         f"Version data inheritance from organizations {', '.join(orgs)} are unverified."
         " Ask the owner of these organizations to publish version data to the organization ID"

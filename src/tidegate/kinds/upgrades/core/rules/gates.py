@@ -72,7 +72,7 @@ class VersionGates:
             self._labels = verdict(UpgradeReason.OrgLabelsUnreadable, first.text())
 
     def labels(self) -> Verdict:
-        """Whether what its organisation wrote can be read; its own can, or it is set aside."""
+        """Whether what its organisation wrote can be read; its own can, or it is excluded."""
         return self._labels
 
     def reading(self) -> tuple[Verdict, ...]:
@@ -185,7 +185,7 @@ class VersionGates:
         return until if until > self._now else None
 
     def quarantine(self, version: str) -> tuple[Verdict, ...]:
-        """Whether too many upgrades to the version failed here; nothing where nobody asked."""
+        """Whether too many upgrades to the version failed here; nothing where there is no limit."""
         most = self._fleet.org.quarantine_after
         if most <= 0:
             return ()
@@ -248,7 +248,7 @@ def lately(
 
 
 def why_blocked(said: Iterable[Verdict]) -> str:
-    """Why a version is blocked, and by whom: the pattern or the reason; empty: it is not."""
+    """Why a version is blocked: the pattern or the reason; empty: it is not."""
     for each in said:
         if each.gate is Gates.BLOCK and each.outcome is not Outcome.PASS:
             return "{} ({})".format(*each.facts[-2:])
@@ -261,12 +261,12 @@ def can_be_asked(world: UpgradeWorld, check: HealthCheck) -> bool:
 
 
 def relevant(cluster: ManagedCluster, gates: Iterable[MinorGate]) -> list[MinorGate]:
-    """The version gates on the way of a cluster; kinds nobody knows do not apply."""
+    """The version gates on the way of a cluster; unknown kinds do not apply."""
     return [gate for gate in on_the_way(cluster, gates) if gate.label in KINDS]
 
 
 def on_the_way(cluster: ManagedCluster, gates: Iterable[MinorGate]) -> list[MinorGate]:
-    """The version gates that a cluster may be asked to agree to, of kinds nobody knows too."""
+    """The version gates that a cluster may be asked to agree to, unknown kinds included."""
     own = key_of(cluster.version)[:2]
     return [
         gate
@@ -290,7 +290,7 @@ def _minor_key(prefix: str) -> tuple[int, int] | None:
 
 
 def _is_young(cluster: ManagedCluster, alert: str, since: Instant | None) -> bool:
-    """Whether an alert came after the version did; where nobody knows, it may have."""
+    """Whether an alert came after the version did; where that is not known, it may have."""
     text = cluster.alerts_since.get(alert)
     if text is None or since is None:
         return True

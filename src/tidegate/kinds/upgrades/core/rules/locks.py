@@ -2,7 +2,7 @@
 
 A cluster holds its mutexes from the moment an upgrade is asked for until its node pools have caught
 up. A mutex has one holder; but in a sector with a limit, its clusters share their mutexes up to
-that limit, and heed nobody outside it. The limit counts all clusters of the sector, too, whether
+that limit, and do not count others. The limit counts all clusters of the sector, too, whether
 they share a mutex or not. Whatever the plan starts is counted at once.
 """
 
@@ -32,7 +32,7 @@ class UpgradeLocks:
         self._busy: dict[str, dict[str, FleetMember]] = {}  # by sector, then external id
         self._sizes: dict[str, int] = {}
         # What was said already. Who holds what only grows, so how many do tells one answer from
-        # another; whoever is among them is asked by itself.
+        # another; each of them is checked by itself.
         self._said: dict[tuple[object, ...], Verdict] = {}
         # Of sectors with a limit, by sector and mutex: who has it, and how many would like to.
         self._sharing: dict[tuple[str, str], dict[str, FleetMember]] = {}
@@ -107,7 +107,7 @@ class UpgradeLocks:
         return self._said[key]
 
     def _full(self, reason: Reason, facts: tuple[int | str, ...], others: _Others) -> Verdict:
-        """The same with the first few of who is there, told once for so many."""
+        """The same with the first few clusters in it, made once for so many."""
         key = (reason, *facts)
         if key not in self._said:
             self._said[key] = verdict(reason, *facts, _shown(others))

@@ -16,7 +16,7 @@ def look(world: UpgradeWorld, fleet: OrganisationFleet, now: Instant) -> SoakLed
 
 
 def seen_in(world: UpgradeWorld, fleet: OrganisationFleet, now: Instant) -> list[SoakObservation]:
-    """Every cluster as it was seen, as far as it counts for soak; whoever is set aside does not."""
+    """Every cluster as it was seen, as far as it counts for soak; excluded clusters do not."""
     enforced = [each for each in fleet.org.health_checks if each.enforced]
     unasked = any(not can_be_asked(world, each) for each in enforced)
     seen: list[SoakObservation] = []
@@ -37,7 +37,7 @@ def seen_in(world: UpgradeWorld, fleet: OrganisationFleet, now: Instant) -> list
 def minima_of(fleet: OrganisationFleet) -> Minima | None:
     """The lowest version clusters run, overall and by workload: what others inherit.
 
-    None: nobody can tell, so what was known before holds. Who was not read may be behind.
+    None: not known, so that the last known one holds. A cluster that was not read may be behind.
     """
     read = [each for each in fleet.members if each.on is not None]
     gaps = any(each.on is None and each.progress.unread for each in fleet.members)

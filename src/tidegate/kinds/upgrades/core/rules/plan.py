@@ -1,4 +1,4 @@
-"""What a round of upgrades comes to: every option with its verdicts, what is done, who is told."""
+"""The result of a round: every option with its verdicts, the actions, and the service logs."""
 
 from collections.abc import Iterable
 
@@ -17,12 +17,12 @@ CLUSTER_WRONG = "Cluster upgrade policy validation errors"
 
 
 class OwnerNotice(msgspec.Struct, frozen=True):
-    """What an owner is told, in the service log of a cluster."""
+    """A service log for the owner of a cluster."""
 
     uuid: str
     summary: str
     description: str
-    # In the words of OpenShift Cluster Manager; this one for what somebody should mend.
+    # In the words of OpenShift Cluster Manager; this one for what should be fixed.
     severity: str = "Moderate"
 
 

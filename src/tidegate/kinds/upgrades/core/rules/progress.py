@@ -26,7 +26,7 @@ _NOT_BEGUN = ("pending", "scheduled")
 
 
 class PolicyStage(enum.Enum):
-    """What one upgrade policy comes to."""
+    """The stage of one OCM policy."""
 
     OVER = "over"
     OWNERS = "aside"  # the owner's own, not yet due
@@ -57,7 +57,7 @@ class UpgradeProgress(msgspec.Struct, frozen=True):
 
     @property
     def is_stuck(self) -> bool:
-        """Whether something went wrong, and somebody has to look."""
+        """Whether something went wrong, and needs its owner."""
         return bool(self.failed or self.addons_failed)
 
     @property
@@ -125,7 +125,7 @@ def _staged(parts: _Parts, now: Instant) -> tuple[_Staged, tuple[str, ...]]:
 
 
 def stage_of(upgrade: OcmUpgrade, now: Instant) -> PolicyStage:
-    """What one upgrade policy comes to."""
+    """The stage of one OCM policy."""
     if upgrade.state in _OVER:
         return PolicyStage.OVER
     if upgrade.state == _FAILED:

@@ -2,7 +2,7 @@
 
 A sector waits for those it depends on; where one has no cluster with the workload, those behind it
 count in its place. A cluster whose workloads cannot be read counts for all of them, and one whose
-version cannot be read is behind everything; so is one whose node pools nobody could read. What the
+version cannot be read is behind everything; so is one whose node pools could not be read. What the
 organisations it inherits from run comes first, too.
 """
 
@@ -34,7 +34,7 @@ class SectorOrder:
                 self._count(member)
 
     def verdict(self, member: FleetMember, version: str) -> Verdict:
-        """Whether everybody who goes first has the version."""
+        """Whether all clusters that go first have the version."""
         workloads = member.policy.workloads or ()
         if not member.sector:
             return NO_SECTOR
@@ -101,7 +101,7 @@ class SectorOrder:
 
 
 def _lower(one: FleetMember | None, other: FleetMember) -> FleetMember:
-    """Whoever is further behind; of two alike the one whose name comes first."""
+    """The cluster that is further behind; of two alike the first by name."""
     if one is None:
         return other
     return min(one, other, key=_place)

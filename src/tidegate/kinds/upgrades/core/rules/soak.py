@@ -1,11 +1,11 @@
 """How long versions have run under which workloads: a fold over what was seen, never a guess.
 
 A stretch of time counts if a cluster was seen healthy on the version at both of its ends, and they
-lie at most two hours apart: what nobody watched did not soak. Two clusters soak two days a day. All
-in whole microseconds, so that 144 stretches of ten minutes are a day, and not almost one.
+lie at most two hours apart: what was not observed did not soak. Two clusters soak two days a day.
+All in whole microseconds, so that 144 stretches of ten minutes are a day, and not almost one.
 
     seen well at 10:00 and 10:10      ten minutes
-    seen well at 10:00 and 14:00      nothing: nobody looked for four hours
+    seen well at 10:00 and 14:00      nothing: not observed for four hours
     seen well at 10:00, ill at 10:10  nothing
     the clock went back               nothing, and nothing twice
 """
@@ -53,7 +53,7 @@ class SoakLedger(msgspec.Struct, frozen=True, kw_only=True):
     # Names that were seen on a version with a workload: kept for the predecessor.
     reporting: Mapping[tuple[str, str], tuple[str, ...]] = {}
     minima: Minima | None = None  # None: never worked out
-    checked_at: Instant | None = None  # None: nobody looked before
+    checked_at: Instant | None = None  # None: never observed before
 
 
 class SoakObservation(msgspec.Struct, frozen=True):
@@ -96,9 +96,9 @@ def fold(ledger: SoakLedger, seen: Iterable[SoakObservation], minima: Minima | N
 
 
 def carried(ledger: SoakLedger, until: Instant) -> SoakLedger:
-    """The ledger as it will be if whoever was seen last stays so, and is looked at all the time.
+    """The ledger as it will be if clusters stay as last observed, and are observed all the time.
 
-    What folding look after look comes to, for as long as nothing changes.
+    The result of folding one observation after the other, for as long as nothing changes.
     """
     seen = ledger.checked_at
     if seen is None or until <= seen:

@@ -1,8 +1,8 @@
 """OpenShift Cluster Manager, to read and to write; nothing is ever made twice.
 
 What a request makes is looked for before it is asked for again: after a lost answer, and after a
-refusal too, for what is in the way may be ours, made by a try that seemed lost or by somebody who
-was stopped before he could tell.
+refusal too, for what is in the way may be ours, made by a try that seemed lost or by a worker that
+was stopped before it could record it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -111,7 +111,7 @@ class ClusterManagerClient(ReadingClient):
         return await self.asking.send(request.method, path, request.body, OcmCluster)
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
+        """Write a service log, unless the same was written since a moment; None: it was."""
         if await self._told(entry, since) is not None:
             return None
         request = requests.post_service_log(
@@ -149,7 +149,7 @@ class ClusterManagerClient(ReadingClient):
         await self.asking.delete(f"{_labels_of(owner)}/{quote(key, safe='')}")
 
     async def _told(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Whether the same was told since a moment."""
+        """The same service log, if it was written since a moment."""
         path = f"{LOGS}/clusters/cluster_logs"
         created = at_least("created_at", format_instant(since).replace("Z", "+00:00"))
         terms = [
@@ -160,7 +160,7 @@ class ClusterManagerClient(ReadingClient):
             equals("summary", entry.summary),
         ]
         query = {"cluster_uuid": entry.cluster_uuid, "search": both(*terms)}
-        # A long text does not fit an address: what was told is compared here instead.
+        # A long text does not fit an address: texts are compared here instead.
         if len(self.asking.address(path, query)) + 100 > ADDRESS_MAX:
             query["search"] = both(created, equals("service_name", entry.service_name))
         reading = await listed(self.asking, path, ServiceLog, query)
@@ -200,7 +200,7 @@ def _same_moment(one: str, other: str) -> bool:
 
 
 def _same_text(log: ServiceLog, entry: LogEntry) -> bool:
-    """Whether what was told is what would be."""
+    """Whether a service log has the text of another."""
     same = ("summary", "description", "service_name", "severity")
-    told, would = msgspec.structs.asdict(log), msgspec.structs.asdict(entry)
-    return all(told[name] == would[name] for name in same)
+    there, would = msgspec.structs.asdict(log), msgspec.structs.asdict(entry)
+    return all(there[name] == would[name] for name in same)

@@ -1,7 +1,7 @@
 """One request to OpenShift Cluster Manager with all its tries; all of it is bounded and counted.
 
 What becomes of a lost answer is in `json_asking.py`. Asked to stay away (429 with Retry-After),
-everybody does.
+all do.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _PARTS = 50
 
 
 class OcmLimits(msgspec.Struct, frozen=True):
-    """How long anybody waits, how much is read, and how hard it is pressed."""
+    """Timeouts, sizes, and how many requests are made at once."""
 
     # One try.
     timeout_s: float = 30.0
@@ -108,11 +108,11 @@ class OcmHttp:
         *,
         again: bool = True,
     ) -> Answer:
-        """One request; OutsideError if it came to nothing, LostError if nobody knows."""
+        """One request; OutsideError if it failed, LostError if its outcome is not known."""
         url = self.address(path, query)
         if len(url) > ADDRESS_MAX:
             raise ValueError(f"an address of {len(url)} bytes: ask in pieces")
-        # Whoever waits for a turn is not trying yet: the time for that begins afterwards.
+        # A request that waits for its turn is not tried yet: its timeout begins afterwards.
         async with self._slots:
             try:
                 return await self._tried(method, url, body, again=again)
@@ -198,12 +198,12 @@ class OcmHttp:
         return await sent(session, method, address, body, headers, self.limits, self._proxy)
 
     async def _turn(self) -> None:
-        """Wait until we may ask: everybody stays away for as long as we are told to."""
+        """Wait until requests are allowed again, after a 429 for as long as it asks for."""
         await asyncio.sleep(max(0.0, self._rests_until - asyncio.get_running_loop().time()))
         await self._rate.acquire()
 
     def _rest(self, answer: Answer) -> None:
-        """Everybody stays away for as long as we were told to."""
+        """Hold all requests for as long as a 429 asks for."""
         wait_s = _wait_s(answer.headers.get("Retry-After", ""), answer.headers.get("Date", ""))
         if wait_s > self.limits.wait_max_s:
             raise OutsideError(

@@ -1,7 +1,7 @@
 """Lists of OpenShift Cluster Manager: the first page tells how many there are, the others at once.
 
-An item that cannot be read is set aside. A list that changes while its pages are read is read
-again, and if it does not come to rest, it is told to be incomplete.
+An item that cannot be read is excluded. A list that changes while its pages are read is read
+again, and if it keeps changing, it is reported as incomplete.
 """
 
 import asyncio

@@ -192,7 +192,7 @@ class ReadingClient:
         return below(cluster)
 
     async def _state(self, path: str, known: OcmPolicyState | None) -> OcmPolicyState | None:
-        """How far an upgrade is: told with it, or at an address of its own; None: nobody says."""
+        """How far an upgrade is: part of it, or at an address of its own; None: not known."""
         if known is not None:
             return known
         try:

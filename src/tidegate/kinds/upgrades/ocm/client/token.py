@@ -97,7 +97,7 @@ class TokenSource:
         self._patience = patience
         self._timeout_s = timeout_s
         self._count = count
-        # Whoever comes while one is asked for waits for it.
+        # A request that needs a token while one is fetched waits for it.
         self._asking = asyncio.Lock()
         self._token, self._until = "", 0.0
         # How often none could be had, and why not the last time.
@@ -127,7 +127,7 @@ class TokenSource:
         return True
 
     def clean(self, text: str) -> str:
-        """A text without anything secret, should somebody repeat it."""
+        """A text without anything secret, even if a server repeated it."""
         for secret in (self._token, *self._secrets()):
             text = text.replace(secret, "***") if secret else text
         return text
@@ -156,7 +156,7 @@ class TokenSource:
             raise self._failed() from None
 
     def _failed(self) -> OutsideError:
-        """Why no token could be had; who is not known there has to mend that, not they."""
+        """Why no token could be fetched; a refusal is our error, not theirs."""
         if self._refused:
             return OcmRefusedError(self._failure, UNAUTHORIZED)
         return OutsideError(self._failure)

@@ -24,19 +24,19 @@ Shape = Callable[[Json], Json]
 
 
 class OcmCall(msgspec.Struct, frozen=True):
-    """What somebody asks."""
+    """One request."""
 
     method: str
     path: str
     query: Mapping[str, str] = {}
     # None: there is none.
     body: Any = None
-    # Whose data the asker sees; empty: everybody's.
+    # The organisation whose data is visible; empty: all.
     org: str = ""
 
 
 class OcmAnswer(msgspec.Struct, frozen=True):
-    """What they are told."""
+    """The answer to a request."""
 
     status: int
     body: bytes = b""

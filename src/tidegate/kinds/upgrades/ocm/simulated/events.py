@@ -1,4 +1,4 @@
-"""What happens in a simulated OpenShift Cluster Manager, for whoever tells its story afterwards."""
+"""What happens in a simulated OpenShift Cluster Manager, to be shown afterwards."""
 
 import enum
 
@@ -8,7 +8,7 @@ from tidegate.model.time import Instant
 
 
 class OcmEventKind(enum.Enum):
-    """What can happen: by itself, or because somebody asked for it."""
+    """What can happen: by itself, or on request."""
 
     OUT = "out"  # a version came out
     ASKED = "asked"  # for an upgrade
@@ -37,6 +37,6 @@ class OcmEvent(msgspec.Struct, frozen=True, kw_only=True):
     was: str = ""
     # When an upgrade is to start; None: none is.
     starts_at: Instant | None = None
-    # What an owner was told.
+    # The text of a service log.
     summary: str = ""
     text: str = ""

@@ -23,7 +23,7 @@ class OcmFaults(msgspec.Struct, frozen=True):
     permille: Mapping[OcmFault, int] = {}
     # How long every answer takes.
     latency_s: float = 0.0
-    # How long an asker is told to stay away.
+    # The Retry-After of a 429.
     retry_after_s: int = 1
     # Calls of one second; those beyond are too many. 0: any number.
     rate_max: int = 0

@@ -1,7 +1,7 @@
 """A simulated OpenShift Cluster Manager in the same process, without HTTP: for virtual time.
 
 It keeps the contract of the port, and asks the state what the client asks the server; a call that
-meets a fault fails once, with or without having been carried out, and whoever calls tries again.
+meets a fault fails once, with or without having been carried out, and the caller tries again.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ from tidegate.model.time import SECOND, Instant, format_instant
 
 T = TypeVar("T")
 
-# More than any list holds: here nobody minds long answers.
+# More than any list holds: long answers cost nothing here.
 _ALL = str(10**9)
 _OWNERS = {LabelType.SUBSCRIPTION: SUBSCRIPTIONS, LabelType.ORGANIZATION: ORGANIZATIONS}
 _IN_THE_WAY = (400, 409)
@@ -77,7 +77,7 @@ class SimulatedClusters:
         self.state = state
         self.luck = luck or FaultDraw(OcmFaults())
         self._clock = clock
-        # Whose data is seen; empty: everybody's.
+        # The organisation whose data is visible; empty: all.
         self._org = org
         self._counts: Counter[str] = Counter()
 
@@ -202,7 +202,7 @@ class SimulatedClusters:
         return self._read(*await self._ask(method, path, body), OcmCluster)
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
+        """Write a service log, unless the same was written since a moment; None: it was."""
         method, path, body = requests.post_service_log(
             entry.cluster_uuid,
             entry.summary,
@@ -212,8 +212,8 @@ class SimulatedClusters:
         ).write()
         terms = [equals(name, value) for name, value in body.items()]
         search = both(at_least("created_at", format_instant(since)), *terms)
-        told = await self._list(f"{LOGS}/clusters/cluster_logs", ServiceLog, search)
-        if told.items:
+        there = await self._list(f"{LOGS}/clusters/cluster_logs", ServiceLog, search)
+        if there.items:
             return None
         return self._read(*await self._ask(method, path, body), ServiceLog)
 
@@ -293,7 +293,7 @@ class SimulatedClusters:
             raise OutsideError(f"simulated: an odd {kind_name(kind)}: {error}") from None
 
     def _state_of(self, path: str, policy: str) -> OcmPolicyState | None:
-        """How far an upgrade is, told without another call."""
+        """How far an upgrade is, without another call."""
         document = self.state.collections[path].get(policy)
         return None if document is None else msgspec.convert(document["state"], OcmPolicyState)
 

@@ -1,4 +1,4 @@
-"""One request to a state at a moment: what it does, and what the asker is told."""
+"""One request to a state at a moment: its effect, and its answer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -48,7 +48,7 @@ _LISTS = {
     "upgrade_plans": "UpgradePlan",
     "cluster_logs": "ClusterLog",
 }
-# What is below whom: a path, and the collection in which its next part is looked up.
+# What belongs to what: a path, and the collection in which its next part is looked up.
 _BELOW = (
     (ALL_CLUSTERS, ALL_CLUSTERS),
     (f"{ADDONS}/clusters", ALL_CLUSTERS),
@@ -154,7 +154,7 @@ def _shown(document: Json) -> Json:
 
 
 def _without_channels(cluster: Json) -> Json:
-    """A cluster in a list: where it may be put is told of one at a time."""
+    """A cluster in a list: its available channels are only in its own document."""
     version = {k: v for k, v in cluster["version"].items() if k != "available_channels"}
     return {**cluster, "version": version}
 
@@ -178,7 +178,7 @@ def _account(state: OcmState, org: str) -> Json:
 
 
 def _need_seen(state: OcmState, request: OcmCall, path: str) -> None:
-    """Nobody reaches below what they do not see: to them it is not there."""
+    """What is below a document that is not visible is not visible either."""
     if not request.org:
         return
     for above, among in _BELOW:
@@ -198,7 +198,7 @@ def _need_seen(state: OcmState, request: OcmCall, path: str) -> None:
 
 
 def _sees(state: OcmState, org: str, path: str, document: Json) -> bool:
-    """Whether somebody of an organisation sees a document of a collection."""
+    """Whether an organisation sees a document of a collection."""
     if not org:
         return True
     if path == ORGANIZATIONS:
@@ -224,6 +224,6 @@ def _missing(path: str) -> CallRefusedError:
 
 
 def read(state: OcmState, request: OcmCall, now: Instant) -> Any:
-    """What an answer holds, for whoever is in the same process; None: nothing."""
+    """The body of an answer, decoded, for callers in the same process; None: there is none."""
     body = answer(state, request, now).body
     return msgspec.json.decode(body) if body else None

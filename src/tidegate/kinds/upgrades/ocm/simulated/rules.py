@@ -213,7 +213,7 @@ def _label(state: OcmState, path: str, names: tuple[str, ...]) -> Json:
 
 
 def _asked(state: OcmState, path: str, policy: Json) -> Json:
-    """An upgrade that somebody asked for."""
+    """An upgrade that was requested."""
     happen(state, OcmEventKind.ASKED, path, policy)
     return begin(state, path, policy)
 

@@ -23,7 +23,7 @@ from tidegate.model.time import SECOND, Duration, format_instant, parse_duration
 
 TOKEN_PATH = "/token"
 CONTROL_PATH = "/simulation"
-# Whoever still waits when the server stops is not waited for.
+# Requests that are still open when the server stops are cut.
 _PATIENCE_S = 0.1
 # Longer ones are refused by the proxies in front of the real one.
 _LINE_MAX = 8190
@@ -47,7 +47,7 @@ class ManagerServer:
         self._stopped.set()
 
     async def serve(self, ear: socket.socket) -> None:
-        """Answer whoever connects, until told to stop."""
+        """Answer requests until stopped."""
         app = web.Application()
         app.router.add_post(TOKEN_PATH, self._token)
         app.router.add_get(CONTROL_PATH, self._tell)
@@ -136,7 +136,7 @@ class ManagerServer:
         return await self._tell(request)
 
     def _heed(self, asked: "_Control") -> None:
-        """Do what the simulation is told; ValueError if there is no such cluster or time."""
+        """Control the simulation; ValueError if there is no such cluster or time."""
         strangers = sorted(asked.clusters.keys() - self.state.declared.keys())
         if strangers:
             raise ValueError(f"no cluster {strangers[0]}")
@@ -156,7 +156,7 @@ class ManagerServer:
 
 
 class _Control(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a simulation is told: any of these."""
+    """How to control a simulation: any of these."""
 
     skip: str = "0s"
     # Of a thousand calls, in place of what was; None: as before.

@@ -205,7 +205,7 @@ def hosted_plane(cluster: Mapping[str, Any]) -> bool:
 
 
 def put_agreement(state: OcmState, cluster: str, gate: str) -> Json:
-    """Somebody agreed to a gate for a cluster."""
+    """An agreement to a gate for a cluster."""
     path = f"{ALL_CLUSTERS}/{cluster}/gate_agreements"
     return state.put(
         path,

@@ -29,7 +29,7 @@ ALL_CLUSTERS = f"{CLUSTERS}/clusters"
 VERSIONS = f"{CLUSTERS}/versions"
 GATES = f"{CLUSTERS}/version_gates"
 CLUSTER_LOGS = f"{LOGS}/cluster_logs"
-# What was written, for whoever checks afterwards; older ones are forgotten.
+# What was written, for checks afterwards; older ones are forgotten.
 WRITES_MAX = 100_000
 # Searches that are remembered.
 FOUND_MAX = 256
@@ -46,7 +46,7 @@ class DueEvent(msgspec.Struct, frozen=True, order=True):
 
 
 class OcmWrite(msgspec.Struct, frozen=True):
-    """A change somebody made."""
+    """A change that was requested."""
 
     at: str
     method: str
@@ -126,7 +126,7 @@ class OcmState:
         return self.collections[ALL_CLUSTERS][key]
 
     def note(self, method: str, path: str, body: Any, status: int) -> None:
-        """Remember a change somebody asked for."""
+        """Remember a change that was requested."""
         self.writes.append(OcmWrite(format_instant(self.now), method, path, body, status))
 
     def happen(self, what: OcmEventKind, **facts: Any) -> None:

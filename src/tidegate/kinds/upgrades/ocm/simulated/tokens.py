@@ -8,7 +8,7 @@ from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc
 
 # As long as the real one's.
 LASTS_S = 900
-# Where a world names nobody, anybody may have one with these.
+# The credentials that are accepted where a world names none.
 ANYBODY = CredentialDoc(client_id="tidegate", client_secret="simulated", token="simulated-token")
 
 
@@ -35,7 +35,7 @@ class Tokens:
         return told({"access_token": token, **lasts, "scope": "openid"})
 
     def org_of(self, header: str, now_s: float) -> str | None:
-        """Whose data a request may see; empty: everybody's; None: it is not let in."""
+        """The organisation whose data a request may see; empty: all; None: it is refused."""
         token = header.removeprefix("Bearer ")
         org, until = self._given.get(token, ("", now_s - 1))
         if until > now_s:

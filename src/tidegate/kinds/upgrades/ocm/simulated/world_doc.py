@@ -156,7 +156,7 @@ class CredentialDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_id: str = ""
     client_secret: str = ""
     token: str = ""
-    # Whose data it sees; empty: everybody's.
+    # The organisation whose data it sees; empty: all.
     org: str = ""
 
     def __repr__(self) -> str:
@@ -267,7 +267,7 @@ def _all(reader: Reader, name: str, kind: type[S]) -> tuple[S, ...]:
 
 
 def _typed(reader: Reader, kind: type[S]) -> S | None:
-    """One object by its type; None: something is wrong with it, and told."""
+    """One object by its type; None: something is wrong with it, and reported."""
     before, values = len(reader.problems.errors), {}
     for field in msgspec.structs.fields(kind):
         value = reader.raw(field.name)
