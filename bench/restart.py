@@ -20,7 +20,7 @@ import msgspec
 
 from bench.table import Report, count, draw
 from bench.timing import Effort
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
@@ -43,7 +43,7 @@ _START = parse_instant("2026-01-01T00:00:00Z")
 
 _TAKE_UP = """
 import resource, sys, time
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.partition import PartitionState
 from tidegate.wiring import clock, open_store, rules_of
 store = open_store(sys.argv[1])

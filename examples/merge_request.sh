@@ -1,5 +1,5 @@
 #!/bin/sh
-# A small repository with a bundle and a change that nobody has merged yet, to try `check` and
+# A small repository with a bundle and a change that is not merged yet, to try `check` and
 # `preview` on:   examples/merge_request.sh DIRECTORY
 # Names and dates are fixed, so that its commits are the same everywhere.
 set -eu
@@ -58,7 +58,7 @@ pr_check:
 END
 echo 'export RECONCILE_IMAGE_TAG=f929a38' >.env
 
-# What stands in for images here: a program that is told an integration, an image and a shard.
+# In place of images: a program that takes an integration, an image and a shard.
 write run-integration <<'END'
 #!/bin/sh
 echo "[$(date '+%F %T')] $1 $3 with $2"

@@ -4,7 +4,7 @@
                                           and play/app-interface, a clone to work in
 
 The bundle is examples/app-interface laid out as an app-interface is, with every place a version is
-written in. Everybody in it is invented, and everything is the same each time, commits included.
+written in. All people in it are invented, and every run makes the same commits.
 """
 
 import os
@@ -138,7 +138,7 @@ def bundle_files(production: str, stage: str) -> list[tuple[str, str]]:
 
 
 def git(folder: Path, *arguments: str, author: str = KIM, at: str = "") -> str:
-    """What git says; the same commits whoever runs it."""
+    """What git prints; the same commits for every user."""
     name, _, email = author.rstrip(">").partition(" <")
     who = {
         f"GIT_{role}_{key}": value

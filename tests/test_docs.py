@@ -11,8 +11,9 @@ from types import ModuleType
 
 import pytest
 
+from tests.pasted import calls, lines_of, mistake
+from tidegate.kind_table import reasons
 from tidegate.model.reason import Gate, Outcome
-from tidegate.wiring import reasons
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -21,7 +22,11 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
 )
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\[[^\]]+\]\(([^)#]+)(?:#[^)]*)?\)")
+# Blocks in which commands are typed; a block without a language may be output alone.
+_SHELL = ("sh", "console", "session", "")
+# Files that a command reads; what it writes follows --save, --svg, --to, > and the like.
+_INPUT = re.compile(r"(?<!> )(?<!--save )(?<!--svg )(?<![\w/])[\w./-]+\.(?:yaml|yml|jsonl|ics)\b")
+_LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 
 
 def fences(language: str) -> Iterator[tuple[Path, str]]:
@@ -72,14 +77,98 @@ def test_python_of_the_pages_runs(block: str) -> None:
     exec(compile(block, "page", "exec"), {})
 
 
+def test_every_command_on_a_page_can_be_pasted() -> None:
+    """Commands in blocks exist, with their options; what they read is there or made on the page."""
+    wrong = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if page.name == "cli.md":
+            continue  # Generated; the examples in it have a test of their own.
+        blocks = [found[2] for found in _FENCE.finditer(text) if found[1] in _SHELL]
+        blocks += re.findall(r"^    .*(?:\n    .*)*", _FENCE.sub("", text), re.MULTILINE)
+        for line in (line for block in blocks for line in lines_of(block)):
+            where = f"{page.relative_to(ROOT)}: {line}"
+            wrong += [f"{where}: {mistake(args)}" for args in calls(line) if mistake(list(args))]
+            read = [name for name in _INPUT.findall(line) if not (ROOT / name).exists()]
+            wrong += [f"{where}: no file {name}" for name in read if text.count(name) < 2]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_command_in_a_sentence_exists() -> None:
+    """`tidegate hold add` in prose is spelt as it is typed."""
+    wrong = []
+    for page in PAGES:
+        prose = _FENCE.sub("", page.read_text(encoding="utf-8"))
+        for code in re.findall(r"`(tidegate [^`]+)`", prose.replace("\n", " ")):
+            if not re.search(r"[|\[\]…]|tidegate [A-Z]", code):
+                found = [mistake(list(args)) for args in calls(code)]
+                found = [each for each in found if "requires an argument" not in each]
+                wrong += [f"{page.relative_to(ROOT)}: {code}: {each}" for each in found if each]
+    assert not wrong, "\n".join(wrong)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as forges make them: lower case, hyphens, numbered."""
+    found: set[str] = set()
+    prose = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    for heading in re.findall(r"^#+ (.+)$", prose, re.MULTILINE):
+        words = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading).lower()
+        slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        twin = sum(
+            each == slug or re.fullmatch(f"{slug}-[0-9]+", each) is not None for each in found
+        )
+        found.add(f"{slug}-{twin}" if twin else slug)
+    return found
+
+
+def lost(base: Path, link: str) -> bool:
+    """Whether a link from a folder names a file, or an anchor, that is not there."""
+    path, _, anchor = link.strip().partition("#")
+    target = (base / path).resolve()
+    if not target.exists():
+        return True
+    return bool(anchor) and target.suffix == ".md" and anchor not in anchors(target)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every relative link of a page names a file that exists."""
-    links = _LINK.findall(page.read_text(encoding="utf-8"))
-    lost = [
-        link for link in links if "://" not in link and not (page.parent / link.strip()).exists()
-    ]
-    assert not lost, f"{page.relative_to(ROOT)} links to {lost}"
+    """Every relative link of a page names a file that exists, and a heading in it."""
+    links = _LINK.findall(_FENCE.sub("", page.read_text(encoding="utf-8")))
+    own = [link if not link.startswith("#") else page.name + link for link in links]
+    gone = [link for link in own if "://" not in link and lost(page.parent, link)]
+    assert not gone, f"{page.relative_to(ROOT)} links to {gone}"
+
+
+def test_pages_named_by_code_exist() -> None:
+    """Messages, docstrings, alerts and tests name pages by their path; each is there."""
+    named = re.compile(r"(?<![\w/.-])docs/[a-z0-9/_-]+\.(?:md|svg)(?:#[\w-]+)?")
+    gone = []
+    folders = ("src", "deploy", "tests", "examples", "bench", "dev")
+    files = [ROOT / "Makefile", ROOT / "pyproject.toml"]
+    files += [each for folder in folders for each in (ROOT / folder).rglob("*") if each.is_file()]
+    for file in files:
+        if file.suffix not in (".py", ".yaml", ".yml", ".toml", ".sh", ".md", ".json", ""):
+            continue
+        if file in (Path(__file__), ROOT / "tests" / "test_tidy.py", ROOT / "tests/promoted.py"):
+            continue  # Pages that these name are made up.
+        text = file.read_text(encoding="utf-8", errors="replace")
+        gone += [
+            f"{file.relative_to(ROOT)}: {each}" for each in named.findall(text) if lost(ROOT, each)
+        ]
+    assert not gone
+
+
+def test_the_index_leads_to_every_page() -> None:
+    """One page lists all others; a page that is not there is found by nobody."""
+    index = ROOT / "docs" / "index.md"
+    listed = {
+        (index.parent / link.partition("#")[0]).resolve()
+        for link in _LINK.findall(index.read_text(encoding="utf-8"))
+    }
+    pages = {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - {index}
+    unlisted = {page for page in pages if page not in listed and page.parent.name != "decisions"}
+    assert not {str(page.relative_to(ROOT)) for page in unlisted}
+    assert ROOT / "docs" / "decisions" in listed
 
 
 def generator() -> ModuleType:
@@ -92,7 +181,10 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["reasons.md", "cli.md", "settings.md", "metrics.md", "lint.md"])
+GENERATED = ["reasons.md", "cli.md", "settings.md", "metrics.md", "lint.md", "documents.md"]
+
+
+@pytest.mark.parametrize("name", GENERATED)
 def test_generated_pages_are_fresh(name: str) -> None:
     """The pages that follow from the code are the ones `make docs` would write."""
     page = generator().PAGES[name]()
@@ -101,7 +193,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
 
 def test_every_gate_that_can_shut_has_a_runbook() -> None:
     """Whoever is held finds what to do: each gate that can wait or stop has its section."""
-    book = (ROOT / "docs" / "operate" / "runbook.md").read_text(encoding="utf-8")
+    book = (ROOT / "docs" / "guides" / "runbook.md").read_text(encoding="utf-8")
     shut = {each.entry.gate for each in reasons() if each.entry.outcome is not Outcome.PASS}
     assert not [gate.value for gate in Gate if gate in shut and f"## {gate.value}:" not in book]
 
@@ -115,3 +207,10 @@ def test_every_stop_says_what_would_open_it() -> None:
         if entry.outcome is not Outcome.PASS and not entry.opens and reason.value not in finished
     ]
     assert not silent
+
+
+def test_the_picture_of_the_readme_is_fresh(tmp_path: Path) -> None:
+    """The picture is what `tidegate simulate --svg` draws today."""
+    run(f"tidegate simulate examples/demo.yaml --svg {tmp_path / 'rollout.svg'}")
+    drawn = (tmp_path / "rollout.svg").read_text(encoding="utf-8")
+    assert drawn == (ROOT / "docs" / "images" / "rollout.svg").read_text(encoding="utf-8")

@@ -407,3 +407,110 @@ def test_every_check_has_been_seen_to_fail_and_to_pass() -> None:
         if isinstance(node.args[0], ast.Name)
     }
     assert used == {check.__name__ for check, *_ in BAD} == {check.__name__ for check, *_ in GOOD}
+
+
+# fmt: off
+PARTICIPLES = frozenset((
+    "agreeing", "applying", "asking", "braking", "checking", "commenting", "committing",
+    "finding", "folding", "founding", "gate_agreeing", "giving", "hosting", "joining",
+    "labelling", "listing", "looking", "marking", "mixing", "moving", "naming", "opening",
+    "passing", "pending", "pin_planning", "pinning", "proposing", "reading", "rehearsing",
+    "reshaping", "resharding", "reverting", "saying", "signing", "soaking", "spelling",
+    "splicing", "staging", "standing", "timing", "upcoming", "watching", "wiring", "working",
+    "writing",
+))
+# fmt: on
+"""Names of modules that are participles today. A module is a noun: this list only gets shorter."""
+
+STUMBLING = re.compile(
+    r"\b(?:whoever|whomever|nobody|somebody|anybody|everybody|whom|heed(?:s|ed|ing)?|"
+    r"mend(?:s|ed|ing)?|c[ao]mes? to|aside|stands? nowhere|fares?|told|liv(?:e|es|ed|ing) through|"
+    r"look(?:s|ed|ing)? after|tend(?:s|ed|ing)?)\b",
+    re.IGNORECASE,
+)
+"""Words that readers stumble over; docs/style.md says what to write instead."""
+STUMBLING_PER_1000_MAX = 1.0
+
+SUBJECT_MAX = 72
+SUBJECTS_AFTER = "189fe72"
+"""Commits up to this one were written before subjects had a limit."""
+
+GENERATED_PAGES = ("cli.md", "reasons.md", "settings.md", "metrics.md", "lint.md", "documents.md")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+
+
+def participle_modules(paths: Iterable[str]) -> list[str]:
+    """Modules whose name is a participle and not on the list."""
+    stems = {path: PurePosixPath(path).stem for path in paths}
+    return [p for p, stem in stems.items() if stem.endswith("ing") and stem not in PARTICIPLES]
+
+
+def stumbling(texts: Iterable[str]) -> tuple[float, list[str]]:
+    """How many of a thousand words readers stumble over, and which; code is not counted."""
+    found: list[str] = []
+    words = 0
+    for text in texts:
+        plain = CODE.sub("", text)
+        found += STUMBLING.findall(plain)
+        words += len(plain.split())
+    return 1000 * len(found) / max(words, 1), found
+
+
+def pages() -> list[Path]:
+    found = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    return found + sorted((ROOT / "docs").rglob("*.md"))
+
+
+def long_subjects(subjects: Iterable[str]) -> list[str]:
+    return [each for each in subjects if len(each) > SUBJECT_MAX]
+
+
+def test_no_new_module_is_a_participle() -> None:
+    """Modules are nouns: what they hold, not what happens in them."""
+    new = participle_modules(source.path for source in python_in("src/tidegate"))
+    assert not new, "name it by a noun, as soak.py or plan.py"
+
+
+def test_the_list_of_participles_only_gets_shorter() -> None:
+    """A name that is gone is taken off the list, so that it cannot return."""
+    stems = {PurePosixPath(source.path).stem for source in python_in("src/tidegate")}
+    assert not PARTICIPLES - stems, "take these out of PARTICIPLES"
+
+
+def test_pages_are_in_plain_words() -> None:
+    """What people wrote for people: prose, without code and without what commands print."""
+    written = [page for page in pages() if page.name not in GENERATED_PAGES]
+    share, found = stumbling(FENCED.sub("", page.read_text(encoding="utf-8")) for page in written)
+    assert share < STUMBLING_PER_1000_MAX, f"{share:.2f} of 1,000 words: {found}"
+
+
+def test_help_is_in_plain_words() -> None:
+    """`--help` of every command, as the reference page has it."""
+    share, found = stumbling([(ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")])
+    assert share < STUMBLING_PER_1000_MAX, f"{share:.2f} of 1,000 words: {found}"
+
+
+def test_docs_as_a_whole_are_in_plain_words() -> None:
+    """With generated pages and with what commands print."""
+    share, found = stumbling(page.read_text(encoding="utf-8") for page in pages())
+    assert share < STUMBLING_PER_1000_MAX, f"{share:.2f} of 1,000 words: {found}"
+
+
+def test_subjects_of_commits_fit_a_line() -> None:
+    """`git log --oneline` is read in a terminal."""
+    command = ["git", "log", f"{SUBJECTS_AFTER}..HEAD", "--format=%s"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("the history is not here")
+    assert not long_subjects(listed.stdout.splitlines())
+
+
+def test_the_checks_of_words_can_fail() -> None:
+    """Each is shown a bad text that it finds and a good one that it lets pass."""
+    assert stumbling(["Whoever tends them is told."]) == (600.0, ["Whoever", "tends", "told"])
+    assert stumbling(["The worker retries; `told` is a fact."])[1] == []
+    assert participle_modules(["src/tidegate/cli/juggling.py"])
+    assert not participle_modules(["src/tidegate/cli/soak.py", f"a/{min(PARTICIPLES)}.py"])
+    assert long_subjects(["x" * (SUBJECT_MAX + 1)])
+    assert not long_subjects(["x" * SUBJECT_MAX])

@@ -3,13 +3,10 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidegate.forge.port import Forge
-from tidegate.gates.scope import kind_word
 from tidegate.git.port import Contents, Repository
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.dry_runs_port import MissingError, Runner
@@ -23,7 +20,6 @@ from tidegate.machine.clock import Clock
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
-from tidegate.model.reason import Reason
 from tidegate.notify.port import Notifier
 from tidegate.prometheus.port import EvidenceSource
 from tidegate.prometheus.server import PrometheusServer
@@ -31,29 +27,8 @@ from tidegate.registry.port import Registry
 from tidegate.store.archive_port import Archive
 
 if TYPE_CHECKING:
-    from tidegate.engine.kind import Rules
-    from tidegate.engine.started import Started
     from tidegate.forge.place import ForgeKind
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
-    from tidegate.settings.settings import Settings
-
-
-def reasons() -> tuple[Reason, ...]:
-    """Every reason that a verdict can have, of all kinds and of the brakes."""
-    from tidegate.kinds.promotions.core.reasons import PromotionReason
-    from tidegate.kinds.rollouts.core.reasons import RolloutReason
-    from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
-    from tidegate.model.brake_reasons import BrakeReason
-    from tidegate.model.progress_reasons import ProgressReason
-
-    tables: tuple[type[Reason], ...] = (
-        ProgressReason,
-        RolloutReason,
-        BrakeReason,
-        PromotionReason,
-        *UPGRADE_REASONS,
-    )
-    return tuple(reason for table in tables for reason in table)
 
 
 def clock() -> Clock:
@@ -61,63 +36,18 @@ def clock() -> Clock:
     return SystemClock()
 
 
-# Where the rules of each kind are, by the first part of the names of its partitions; any other name
-# is that of a fleet whose targets are rolled out to.
-_RULES = {
-    "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
-}
-_ROLLOUTS = "tidegate.kinds.rollouts.rules:RolloutRules"
-
-
-@cache
-def _rules_at(where: str) -> "Rules[Any, Any, Any]":
-    module, _, name = where.partition(":")
-    made: Rules[Any, Any, Any] = getattr(import_module(module), name)()
-    return made
-
-
-def rules_of(partition: str) -> "Rules[Any, Any, Any]":
-    """The rules by which a partition is decided."""
-    return _rules_at(_RULES.get(kind_word(partition), _ROLLOUTS))
-
-
-# Every kind that `run` and `serve` can start, one line each.
-_STARTS = (
-    "tidegate.kinds.rollouts.start:start",
-    "tidegate.kinds.integrations.start:start",
-    "tidegate.kinds.upgrades.start:start",
-)
-
-
-def start_kinds(settings: "Settings", seed: int = 0) -> "list[Started]":
-    """The kinds that the settings ask for; nothing outside is asked yet."""
-    found: list[Started] = []
-    for where in _STARTS:
-        module, _, name = where.partition(":")
-        started = getattr(import_module(module), name)(settings, seed)
-        if started is not None:
-            found.append(started)
-    return found
-
-
 def warn(text: str) -> None:
     """A warning on stderr."""
     sys.stderr.write(f"warning: {text}\n")
 
 
-def fact_tags() -> tuple[str, ...]:
-    """The tags of the facts of every kind; from here on entries of all of them can be read."""
-    from tidegate.journal.fact import tags
-
-    return tags()
-
-
 def open_store(database: str, *, writes: bool = True) -> Archive:
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
     # Whoever needs no database does not wait for one to be imported.
+    from tidegate.kind_table import fact_tags as load_facts
     from tidegate.store.client.opening import open_archive
 
-    fact_tags()
+    load_facts()
 
     return open_archive(database, writes=writes)
 

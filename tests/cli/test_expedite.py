@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_setting_brakes import tidegate
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.gates.scope import KindOfChange
 from tidegate.machine.system_clock import SystemClock
@@ -48,7 +48,7 @@ def test_a_version_is_expedited_until_it_is_not(tmp_path: Path) -> None:
         (ADD, "Missing option '--until'"),
         ((*ADD[:5], "--until", "2d"), "Missing option '--reason'"),
         ((*ADD, "--until", "2020-01-01T00:00:00Z"), "--until"),
-        ((*ADD[:3], "--reason", "r", "--until", "2d"), "whom does it cover?"),
+        ((*ADD[:3], "--reason", "r", "--until", "2d"), "Specify a scope"),
         ((*ADD, "--until", "2d", "--kind", "policies"), "only upgrades are expedited"),
         (("expedite", "remove", "4.21.3"), 'no expedite "4.21.3"; there are none'),
     ],

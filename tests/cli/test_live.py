@@ -1,6 +1,6 @@
 """What the journal knows of rollouts, for whoever asks."""
 
-from tidegate.cli.live import rollouts, stopped_by
+from tidegate.cli.live import journals
 from tidegate.journal.chain import Note
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Asked, Mode, Verb
@@ -26,8 +26,9 @@ def told(*facts: Fact) -> str:
     store = MemoryStore()
     notes = [Note(Instant(at), "user:ada", fact) for at, fact in enumerate((DECLARED, *facts))]
     store.append("x/y", notes)
-    (live,) = rollouts(store)
-    return stopped_by(store, live)
+    known = journals(store)
+    (one,) = known.all()
+    return known.stopped_by(one)
 
 
 def aborted(*events: Event) -> Decided:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/operate/promotions.md"
+PAGE = ROOT / "docs/guides/promotions.md"
 _SESSION = re.compile(r"^```session\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _OF_THE_DAY = re.compile(r"\b\d+d(\d+h)?\b|\b\d+h(\d+m)?\b|(?<=commit )[0-9a-f]{10}")
 

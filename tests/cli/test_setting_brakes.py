@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Instant
 from tidegate.settings.brake_file import BrakeFile
@@ -74,7 +74,7 @@ def test_a_brake_binds_whoever_leads(folder: Path) -> None:
 @pytest.mark.parametrize(
     "args, words",
     [
-        (("hold", "add", "x", "--reason", "r"), "whom does it cover?"),
+        (("hold", "add", "x", "--reason", "r"), "Specify a scope"),
         (("hold", "add", "x", "--everything"), "Missing option '--reason'"),
         (("hold", "add", "x", "--kind", "upgrade", "--reason", "r"), 'did you mean "upgrades"?'),
         (("hold", "add", "x", "-l", "a b", "--reason", "r"), '"a b" is no requirement'),

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION, TERM, Process, Stage, Tripwire, set_up
-from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.evidence import Gatherer, Pace
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.brakes.evidence import Gatherer, Pace
 from tidegate.engine.round import RoundResult
 from tidegate.gates.health import Evidence, Run
 from tidegate.journal.brake_state import PARTITION as BRAKES

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.engine.stage import DEMO, TERM, Process, Stage, Tripwire, set_up
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario

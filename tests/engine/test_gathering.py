@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidegate.documents.probe import AlertRules
-from tidegate.engine.evidence import Gatherer, Pace
+from tidegate.engine.brakes.evidence import Gatherer, Pace
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.health import Evidence, HealthGate, health_verdicts
 from tidegate.gates.scope import EVERYTHING

@@ -275,7 +275,7 @@ def test_status_counts_clusters_and_what_their_owners_must_mend(tmp_path: Path) 
     assert (counts["rollouts"], counts["moving"]) == (2, 3), "of 6 clusters"
     assert found["needs"]["mistakes in labels"] == 1
     said = CliRunner().invoke(cli, ["status", "--database", name])
-    assert "needs you: 1 mistake in labels" in said.stdout
+    assert "Action required: 1 mistake in labels" in said.stdout
 
 
 def test_an_expedite_says_who_starts_at_once_and_what_the_others_wait_for(tmp_path: Path) -> None:

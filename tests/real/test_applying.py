@@ -241,7 +241,7 @@ def test_who_may_only_do_what_the_handbook_says_applies_and_removes_where_it_may
 ) -> None:
     """Its role in one namespace is enough; that nobody looked elsewhere is said."""
     plane, space = planes[0], _space(folder)
-    page = (ROOT / "docs/operate/kubernetes.md").read_text()
+    page = (ROOT / "docs/guides/kubernetes.md").read_text()
     for document in yaml.safe_load_all(page.split("```yaml\n", 1)[1].split("```", 1)[0]):
         rules = "/apis/rbac.authorization.k8s.io/v1"
         if document["kind"] == "RoleBinding":

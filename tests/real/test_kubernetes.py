@@ -168,7 +168,7 @@ def test_a_certificate_and_a_kubeconfig_open_the_same_door(plane: ControlPlane) 
 def test_the_role_in_the_handbook_is_enough_and_no_more(plane: ControlPlane) -> None:
     """It lets us do everything the port has; other people's pods and secrets stay shut."""
     ns, elsewhere = plane.namespace(), plane.namespace()
-    page = (ROOT / "docs/operate/kubernetes.md").read_text()
+    page = (ROOT / "docs/guides/kubernetes.md").read_text()
     block = page.split("```yaml\n", 1)[1].split("```", 1)[0]
     role, bindings = None, 0
     for document in yaml.safe_load_all(block):

@@ -14,7 +14,7 @@ from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.probe import PrometheusProbe
 from tidegate.documents.reader import Reader
-from tidegate.engine.evidence import Gatherer, Pace
+from tidegate.engine.brakes.evidence import Gatherer, Pace
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.health import Evidence, health_verdicts
 from tidegate.kinds.integrations.client.prometheus_runs import PrometheusRuns

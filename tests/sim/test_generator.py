@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from enum import Enum
 
 from tests.sim.generator import Case, case_of
+from tidegate.kind_table import reasons
 from tidegate.kinds.rollouts.core.course import Mode
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.strategy import OrderBy, Retry, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.plan import Event
 from tidegate.model.target import State, Status
-from tidegate.wiring import reasons
 
 SEEDS = 6_000
 REASONS = """

@@ -112,7 +112,7 @@ def test_no_metric_has_a_label_for_a_target() -> None:
 
 def test_what_to_alert_on_is_there() -> None:
     """Every metric an operator's page speaks of is in the table."""
-    page = (Path(__file__).parents[2] / "docs" / "operate" / "serve.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "serve.md").read_text(encoding="utf-8")
     names = set(re.findall(r"\btidegate_[a-z_]+", page))
     assert len(names) > 5
     assert names <= {known.name for known in (*GAUGES, *TOTALS, *HISTOGRAMS)}

@@ -23,6 +23,7 @@ from tidegate.journal.facts import (
     Verb,
 )
 from tidegate.journal.selection import Wanted, matches
+from tidegate.kind_table import fact_tags
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand, Task
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -40,7 +41,6 @@ from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.plan import Change, ChangeKind, Event
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant
-from tidegate.wiring import fact_tags
 
 LATER = Instant(90 * SECOND + 5)
 APPLY, RETURN = Change(ChangeKind.APPLY, "B"), Change(ChangeKind.RETURN, "A")

@@ -26,7 +26,7 @@ def test_a_gate_comes_with_its_page_its_story_and_its_law(name: str) -> None:
     assert (ROOT / f"src/tidegate/gates/{name}.py").exists()
     assert (ROOT / f"tests/scenarios/gates/{name}.txt").exists()
     assert list((ROOT / "tests/property").glob(f"test_*{name}*.py"))
-    page = (ROOT / f"docs/gates/{name}.md").read_text(encoding="utf-8")
+    page = (ROOT / f"docs/concepts/gates/{name}.md").read_text(encoding="utf-8")
     mine = [reason for reason in BrakeReason if reason.entry.gate is GATES[name]]
     assert mine
     assert not [reason.value for reason in mine if f"`{reason.value}`" not in page]
@@ -47,6 +47,6 @@ def test_every_reason_of_the_brakes_is_seen_in_a_story() -> None:
 
 def test_every_peer_is_in_the_table() -> None:
     """The page names every story of somebody else's failure, and no other."""
-    page = (ROOT / "docs/peers.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/concepts/peers.md").read_text(encoding="utf-8")
     stories = {path.name for path in (ROOT / "tests/scenarios/peers").glob("*.txt")}
     assert not [name for name in stories if f"peers/{name}" not in page]

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from tests.engine.stage import rollout_part
 from tests.estates import estate, integration, managed, staged
 from tidegate.cli.pace import ASSUMED
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import Note
 from tidegate.journal.facts import Braked, Mode

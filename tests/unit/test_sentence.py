@@ -3,12 +3,12 @@
 import pytest
 
 from tidegate.explain.sentence import facts, opens, sentence, until_text
+from tidegate.kind_table import reasons
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Gate, Outcome, Reason
 from tidegate.model.time import SECOND, Instant
 from tidegate.model.verdict import FactValue, Verdict, all_pass, dated, verdict
-from tidegate.wiring import reasons
 
 # By the kind of fact.
 SAMPLES: dict[str, FactValue] = {

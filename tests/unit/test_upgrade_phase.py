@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.upgraded import decided, hosted, recorded, world
+from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries
 from tidegate.kinds.upgrades.core.faults import FaultParty, fault_of
@@ -13,14 +14,13 @@ from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.model.reason import Outcome
-from tidegate.wiring import reasons
 
 SHUT = {"labels": {"schedule": "0 3 1 1 *"}}
 NOT_SOAKED = {"labels": {"soak-days": "3"}}
 
 
 def said(asked: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
-    """Of each cluster where it stands, the version it is about, and the reason."""
+    """Of each cluster where it cluster_summaries, the version it is about, and the reason."""
     _, plan = decided(asked)
     found: dict[str, tuple[str, str, str]] = {}
     for stand in cluster_summaries(plan):

@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 import yaml
 
+from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.faults import FaultParty, fault_of
 from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.telemetry.table import EVERY
 from tidegate.model.reason import Outcome
-from tidegate.wiring import reasons
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "operate" / "upgrades-support.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "upgrades-support.md").read_text(encoding="utf-8")
 RULES = yaml.safe_load((ROOT / "deploy/prometheus/upgrades.rules.yaml").read_bytes())
 CASES = yaml.safe_load((ROOT / "deploy/prometheus/upgrades.test.yaml").read_bytes())
 DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "upgrades.json").read_bytes())
 ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
 SECTIONS = {
-    "## Nobody's: it waits": None,
-    "## The user's: they are told": FaultParty.USER,
-    "## Outside: tried again, then paged": FaultParty.OUTSIDE,
-    "## Ours: paged": FaultParty.OURS,
+    "## No fault: it waits": None,
+    "## User: the owner is notified": FaultParty.USER,
+    "## Outside: retried, then paged": FaultParty.OUTSIDE,
+    "## Tidegate: paged": FaultParty.OURS,
 }
 METRIC = re.compile(r"\b(?:aus|tidegate|qontract)_[a-z_]+")
 
@@ -62,7 +62,7 @@ def test_every_reason_not_to_upgrade_is_somebodys_or_nobodys() -> None:
         if found.get(each.value) != [fault_of(each)]
     }
     assert not wrong, (
-        "a row in docs/operate/upgrades-support.md, as kinds/upgrades/core/faults.py has it"
+        "a row in docs/guides/upgrades-support.md, as kinds/upgrades/core/faults.py has it"
     )
 
 
@@ -73,7 +73,7 @@ def test_every_alert_is_in_one_class_and_has_its_runbook() -> None:
     for name, rule in ALERTS.items():
         assert found[name] == [FaultParty(rule["labels"]["fault"])], name
         path, _, anchor = rule["annotations"]["runbook"].partition("#")
-        assert path == "docs/operate/upgrades-support.md"
+        assert path == "docs/guides/upgrades-support.md"
         assert anchor == name.lower()
         assert anchor in heads, name
         assert rule["annotations"]["summary"]

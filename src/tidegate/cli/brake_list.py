@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from tidegate.cli.output import emit, terminal_width
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.explain.table import layout
 from tidegate.gates.scope import Brake, in_force
 from tidegate.journal.brake_state import FIELDS, BrakeState

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from tidegate.app.reach import Reach
 from tidegate.cli.braking import (
-    Reach,
     add,
     common,
     find_brakes,
@@ -41,7 +41,7 @@ SPANS_SHOWN = 3
     cls=LazyGroup,
     commands_by_name={
         "add": ("tidegate.cli.brakes:add_hold", "Start nothing in its scope from now on"),
-        "remove": ("tidegate.cli.brakes:remove_hold", "Lift holds"),
+        "remove": ("tidegate.cli.brakes:remove_hold", "Remove holds"),
     },
     examples="""
     tidegate hold add inc-42 --everything --reason "incident 42"
@@ -50,7 +50,7 @@ SPANS_SHOWN = 3
     """,
 )
 def hold() -> None:
-    """Stop now, until lifted: nothing starts, what is in flight goes on."""
+    """Stop now, until the hold is removed: nothing starts, targets in progress finish."""
 
 
 @click.command(
@@ -93,12 +93,12 @@ def scope_of(rest: dict[str, Any]) -> dict[str, Any]:
     cls=LazyGroup,
     commands_by_name={
         "add": ("tidegate.cli.brakes:add_freeze", "Start nothing in its scope at these times"),
-        "exempt": ("tidegate.cli.brakes:exempt", "Let something through a freeze, for a while"),
-        "remove": ("tidegate.cli.brakes:remove_freeze", "Lift freezes"),
+        "exempt": ("tidegate.cli.brakes:exempt", "Exempt targets from a freeze, for a time"),
+        "remove": ("tidegate.cli.brakes:remove_freeze", "Remove freezes"),
     },
     examples="""
     tidegate freeze add year-end -l env=prod --from 2026-12-20T18:00 --to 2027-01-04T08:00 \\
-        --time-zone Europe/Berlin --reason "nobody is in"
+        --time-zone Europe/Berlin --reason "office closed"
     tidegate freeze exempt year-end --target prod-eu-1 --until 3d --reason "security fix"
     tidegate freeze remove year-end
     """,
@@ -111,7 +111,7 @@ def freeze() -> None:
     cls=Command,
     examples="""
     tidegate freeze add weekends --everything --from 2026-01-03T00:00 --to 2026-01-05T00:00 \\
-        --rrule "FREQ=WEEKLY" --time-zone Europe/Berlin --reason "nobody is in"
+        --rrule "FREQ=WEEKLY" --time-zone Europe/Berlin --reason "office closed"
     tidegate freeze add holidays --everything --ics examples/holidays.ics \\
         --time-zone Europe/Berlin --reason holidays
     """,
@@ -127,7 +127,7 @@ def freeze() -> None:
 @said_options
 @database_option
 def add_freeze(name: str, reason: str, owner: str | None, expires: str | None, **rest: Any) -> None:
-    """Start nothing in its scope at these times; a return to safety passes."""
+    """Start nothing in its scope at these times; rollbacks and reverts may."""
     now = clock().now()
     document = common(name, scope_of(rest), reason, owner, expires, now)
     fields = {"from": "begin", "to": "end", "rrule": "rrule", "timeZone": "time_zone"}
@@ -178,7 +178,7 @@ def _frozen(reached: list[Reach]) -> Iterator[str]:
 def exempt(
     name: str, until: str, revision: str | None, reason: str, owner: str | None, **rest: Any
 ) -> None:
-    """Let something through a freeze, for a while."""
+    """Exempt targets from a freeze, for a time."""
     now = clock().now()
     exception: dict[str, Any] = {
         "scope": scope_of(rest),
@@ -201,8 +201,8 @@ def exempt(
 @click.command(
     cls=LazyGroup,
     commands_by_name={
-        "add": ("tidegate.cli.brakes:add_block", "Let a revision in nowhere"),
-        "remove": ("tidegate.cli.brakes:remove_block", "Lift blocks"),
+        "add": ("tidegate.cli.brakes:add_block", "Keep a revision from starting"),
+        "remove": ("tidegate.cli.brakes:remove_block", "Remove blocks"),
     },
     examples="""
     tidegate block add 4.17.2 --reason "loses volumes"
@@ -211,7 +211,7 @@ def exempt(
     """,
 )
 def block() -> None:
-    """This revision nowhere."""
+    """Keep a revision from starting anywhere."""
 
 
 @click.command(cls=Command, examples='tidegate block add 4.17.2 --reason "loses volumes"')
@@ -228,7 +228,7 @@ def add_block(
     expires: str | None,
     **rest: Any,
 ) -> None:
-    """Let a revision in nowhere, or nowhere in its scope; * and ? stand for any text."""
+    """Keep a revision from starting, anywhere or in a scope; * and ? match any text."""
     now = clock().now()
     named = any(rest[key] for key in ("everything", "selector", "targets", "kinds"))
     scope = scope_of(rest) if named else {"everything": True}
@@ -271,8 +271,8 @@ def remover(kind: str, text: str, example: str) -> click.Command:
 
 remove_hold = remover(
     "hold",
-    "Lift holds: what waited for them goes on.",
+    "Remove holds: targets that waited for them may start.",
     "tidegate hold remove inc-42 --reason solved",
 )
-remove_freeze = remover("freeze", "Lift freezes.", "tidegate freeze remove year-end")
-remove_block = remover("block", "Lift blocks.", "tidegate block remove 4.17.2")
+remove_freeze = remover("freeze", "Remove freezes.", "tidegate freeze remove year-end")
+remove_block = remover("block", "Remove blocks.", "tidegate block remove 4.17.2")

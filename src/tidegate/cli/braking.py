@@ -4,45 +4,23 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
-import msgspec
 
-from tidegate.cli.live import Live, confirmed, rollouts, signed, whoami
+from tidegate.app.reach import Reach, reach_of
+from tidegate.cli.live import confirmed, journals, signed, whoami
 from tidegate.cli.moment import ahead
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.reader import Reader
 from tidegate.documents.selector_text import parse_selector
-from tidegate.engine.brake_book import BrakeBook
-from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.gates.scope import kind_of, kind_word
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.gates.brakes import Brakes
 from tidegate.journal.brake_state import FIELDS, PARTITION, Brake
 from tidegate.journal.facts import Braked, Lifted
-from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, nearest, nearest_or_all
-from tidegate.model.target import State, bare
+from tidegate.model.target import bare
 from tidegate.model.time import Instant, format_age, format_instant
 from tidegate.store.port import Store
-
-_WAITING = frozenset((State.WAITING, State.HOLDING))
-
-
-class Reach(msgspec.Struct):
-    """Whom a brake covers in one rollout or organisation, as it stands now."""
-
-    partition: str
-    # What goes out; None: each target has its own.
-    revision: str | None = None
-    waiting: list[str] = []
-    moving: list[str] = []
-    others: int = 0
-    # What was asked for and has not begun, by target.
-    ahead: dict[str, str] = {}
-
-    @property
-    def targets(self) -> int:
-        """How many targets it covers."""
-        return len(self.waiting) + len(self.moving) + self.others
 
 
 def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,8 +40,8 @@ def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Who sets a brake, why, and until when."""
     for option in (
-        click.option("--reason", required=True, help="Why; everybody who waits reads it."),
-        click.option("--owner", help="Whom to ask about it; you, if left out."),
+        click.option("--reason", required=True, help="Why; shown for every target that waits."),
+        click.option("--owner", help="The person to ask about it; default: you."),
         click.option("--expires", metavar="WHEN", help="A time, or from now on: 2h, 3d."),
         click.option("--replace", is_flag=True, help="Set it anew if there is one of this name."),
         click.option("--yes", is_flag=True, help="Do not ask."),
@@ -89,7 +67,7 @@ def scope_document(
     if kinds:
         scope["kinds"] = list(kinds)
     if not scope:
-        raise click.UsageError("whom does it cover? --everything, -l, --target or --kind")
+        raise click.UsageError("Specify a scope: --everything, -l LABELS, --target or --kind")
     return scope
 
 
@@ -129,29 +107,6 @@ def read_one(kind: str, document: dict[str, Any], now: Instant) -> Brakes:
     return brakes
 
 
-def _reach_of(every: list[Live], kind: str, brakes: Brakes) -> list[Reach]:
-    """Whom a brake covers, rollout by rollout; a target that may be covered counts as covered."""
-    found = [_reach(live, kind, brakes) for live in every]
-    return [each for each in found if each.targets]
-
-
-def _reach(live: Live, kind: str, brakes: Brakes) -> Reach:
-    brakes = msgspec.structs.replace(brakes, kind=kind_of(live.partition))
-    coverages = Coverages(brakes, live.state.declared.labels if live.state.declared else {})
-    names = [target.name for target in live.world.targets]
-    reach, field = Reach(live.partition, live.plan.course.revision), FIELDS[kind]
-    for name, coverage, state in zip(names, coverages.of_all(names), live.plan.states, strict=True):
-        if not getattr(coverage.surely, field) and not getattr(coverage.perhaps, field):
-            continue
-        if state in _WAITING:
-            reach.waiting.append(name)
-        elif state is State.IN_FLIGHT:
-            reach.moving.append(name)
-        else:
-            reach.others += 1
-    return reach
-
-
 def add(
     store: Store,
     kind: str,
@@ -165,15 +120,7 @@ def add(
     """Show what a brake reaches, ask if it is much, and write it down."""
     brakes = read_one(kind, document, now)
     known = known_as(store, kind, document, now, replace=replace)
-    every = rollouts(store)
-    reached = _reach_of(every, kind, brakes)
-    names = {target.name for live in every for target in live.world.targets}
-    if any(kind_word(each) == UPGRADES for each in store.partitions()):
-        from tidegate.kinds.upgrades.cli.reach import clusters_reached
-
-        more, clusters = clusters_reached(store, FIELDS[kind], brakes, now)
-        reached += more
-        names |= clusters
+    reached, names = reach_of(journals(store, now), FIELDS[kind], brakes)
     lines = [*_strangers(names, brakes, kind), *tell(reached)]
     lines = lines or ["covers no target of any rollout known here"]
     for line in lines[:-1]:

@@ -38,7 +38,7 @@ def commenting_options(function: Function) -> Function:
             raise click.UsageError("--mr says where to comment; write --comment as well")
         return function(*args, commenting=Commenting(comment, mr), **kwargs)
 
-    told = "Say it on the merge request too: one comment, brought up to date every time."
+    told = "Post it to the merge request too: one comment, updated every time."
     number = "The number of the merge request; else of the CI job's, or of the branch's."
     flagged: Function = click.option(
         "--mr", type=click.IntRange(min=1), metavar="NUMBER", help=number

@@ -22,7 +22,7 @@ _COMMANDS = {"view": ("tidegate.cli.config:view", "Show every setting and where 
     examples="tidegate config view --show-origin",
 )
 def config() -> None:
-    """Look at the settings: flag > TIDEGATE_* > project file > user file > default."""
+    """Show the settings: flag > TIDEGATE_* > project file > user file > default."""
 
 
 @click.command(

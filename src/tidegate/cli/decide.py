@@ -27,7 +27,7 @@ _MODE = click.option(
     type=click.Choice(("strict", "compat", "both")),
     default="strict",
     show_default=True,
-    help="Our rules, the existing system's to the letter, or both with their differences.",
+    help="Tidegate's rules, exactly the predecessor's, or both with their differences.",
 )
 
 
@@ -41,7 +41,7 @@ _MODE = click.option(
     """,
 )
 def decide() -> None:
-    """Decide for other programs: a JSON object a line in, the answer a line out."""
+    """Decide for other programs: one JSON object per line in, one answer per line out."""
 
 
 @click.command(
@@ -57,7 +57,7 @@ def decide() -> None:
 def rollout(file: IO[bytes], mode: str) -> None:
     """Decide rollouts: which clusters start now, and why every other waits.
 
-    Exits 2 if some line could not be decided; the others are answered all the same.
+    Exits 2 if some line could not be decided; the others are still answered.
     """
     from tidegate.kinds.rollouts.wire import rollout_modes
 

@@ -2,19 +2,20 @@
 
 import click
 
-from tidegate.cli.live import Live, confirmed, opened, rollouts, signed
+from tidegate.app.journals import Journals
+from tidegate.app.journals import target_of as target_row
+from tidegate.cli.live import confirmed, journals, opened, signed
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.brake_state import PARTITION
 from tidegate.journal.facts import Lifted
 from tidegate.journal.keys import target_of
 from tidegate.model.problem import nearest_or_all
-from tidegate.model.target import State
 from tidegate.model.time import format_age
 from tidegate.store.port import Claim, Store
 from tidegate.wiring import clock
 
-_IN_USE = frozenset((State.IN_FLIGHT, State.SOAKING, State.HOLDING))
+_IN_USE = frozenset(("Updating", "Soaking"))
 
 
 @click.command(
@@ -32,9 +33,9 @@ _IN_USE = frozenset((State.IN_FLIGHT, State.SOAKING, State.HOLDING))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @database_option
 def free(name: str, target: str | None, reason: str, force: bool, yes: bool, database: str) -> None:
-    """Free what a rollout that is gone still holds. Rollouts that are there free it by themselves.
+    """Release budgets and mutexes of a removed rollout; other rollouts release their own.
 
-    Refused while the target is changed and not yet soaked, as far as the journal knows.
+    Refused while the target has changed and not yet soaked, according to the journal.
     """
     with opened(database, writes=True) as store:
         now = clock().now()
@@ -42,8 +43,8 @@ def free(name: str, target: str | None, reason: str, force: bool, yes: bool, dat
         for claim in found:
             whom, age = target_of(claim.partition, claim.key), format_age(now - claim.at)
             click.echo(f"{claim.name}: {whom} of {claim.partition}, for {age}", err=True)
-        every = rollouts(store)
-        used = [claim for claim in found if _is_used(every, claim)]
+        known = journals(store, now)
+        used = [claim for claim in found if _is_used(known, claim)]
         if used and not force:
             whom = ", ".join(target_of(claim.partition, claim.key) for claim in used)
             raise click.UsageError(f"still in use by {whom}; wait for it, or --force if it is gone")
@@ -63,15 +64,14 @@ def _find(store: Store, name: str, target: str | None) -> list[Claim]:
     ]
     if not found:
         names = sorted({claim.name for claim in every})
-        raise click.UsageError(f'nobody holds "{name}"; {nearest_or_all(name, names)}')
+        raise click.UsageError(f'"{name}" is not held; {nearest_or_all(name, names)}')
     return found
 
 
-def _is_used(every: list[Live], claim: Claim) -> bool:
-    whom = target_of(claim.partition, claim.key)
-    for live in every:
-        if live.partition == claim.partition:
-            for target, state in zip(live.world.targets, live.plan.states, strict=True):
-                if target.name == whom:
-                    return state in _IN_USE
-    return False
+def _is_used(known: Journals, claim: Claim) -> bool:
+    """Whether the target of a claim is being changed, as far as the journal shows."""
+    if claim.partition not in known.names():
+        return False
+    one = known.read(claim.partition)
+    row = None if one is None else target_row(one.view, target_of(claim.partition, claim.key))
+    return row is not None and row.state in _IN_USE

@@ -1,8 +1,7 @@
-"""The `tidegate` command: six verbs to learn, one way to fail.
+"""The `tidegate` command: every command by section, and one way to fail.
 
-Exit codes: 0; 1 failure, or something was found; 2 what was written is wrong; 3 a rollout failed,
-or `verify` differs;
-4 not allowed; 70 and 75 of `check`, by whose fault it is; 124 `--timeout`; 130 interrupted.
+The tables hold names and one-liners only: `--help` imports no command. Exit codes are explained by
+`tidegate help exit-codes`.
 """
 
 import os
@@ -11,129 +10,108 @@ import sys
 import click
 
 from tidegate import __version__
-from tidegate.cli.shape import LazyGroup
+from tidegate.cli.shape import LazyGroup, Table
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
-_COMMANDS = {
-    "status": ("tidegate.cli.rollouts:status", "Say what moves, waits and failed, and needs you"),
-    "get": ("tidegate.cli.rollouts:get", "List rollouts, shards, brakes, and who holds what"),
+_LOOK: Table = {
+    "status": ("tidegate.cli.rollouts:status", "Show what moves, waits or failed, per kind"),
+    "get": ("tidegate.cli.rollouts:get", "List rollouts, shards, clusters, promotions, brakes"),
     "show": ("tidegate.cli.rollouts:show", "Show one rollout or shard in full"),
+    "why": ("tidegate.cli.why:why", "Explain why each target starts or waits, gate by gate"),
+    "when": ("tidegate.cli.when:when", "Estimate when each target starts and finishes"),
     "logs": (
         "tidegate.kinds.integrations.cli.logs:logs",
-        "Print what shards say, with shard and image",
-    ),
-    "why": ("tidegate.cli.why:why", "Say why each target starts or waits, gate by gate"),
-    "when": ("tidegate.cli.when:when", "Say when each target is expected to start and be done"),
-    "report": (
-        "tidegate.kinds.upgrades.cli.report:report",
-        "Show the fleet: labels, versions, what soaks",
-    ),
-    "what-if": (
-        "tidegate.kinds.upgrades.cli.what_if:what_if_command",
-        "Say what other labels would come to",
-    ),
-    "validate": (
-        "tidegate.kinds.integrations.cli.validate:validate",
-        "Check a bundle: every problem, all at once",
-    ),
-    "lint": (
-        "tidegate.kinds.upgrades.cli.lint:lint",
-        "Find labels that do not do what their owners hope for",
-    ),
-    "check": (
-        "tidegate.kinds.integrations.cli.check:check",
-        "Try what a change does to integrations, in dry run",
-    ),
-    "preview": (
-        "tidegate.kinds.integrations.cli.preview.command:preview",
-        "Say what a change does to the fleet",
-    ),
-    "plan": (
-        "tidegate.kinds.integrations.cli.plan:plan",
-        "Say what would change on the clusters, and what restarts",
-    ),
-    "diff": (
-        "tidegate.kinds.integrations.cli.plan:diff",
-        "Show what would change, field by field; exit 1 if it does",
-    ),
-    "apply": (
-        "tidegate.kinds.integrations.cli.apply:apply",
-        "Make the clusters what the bundle says",
+        "Print the log lines of shards, with shard and image",
     ),
     "verify": (
         "tidegate.kinds.integrations.cli.verify:verify",
-        "Compare what is promised with what runs",
+        "Compare the declared images with the running ones",
+    ),
+}
+
+_CHANGE: Table = {
+    "validate": (
+        "tidegate.kinds.integrations.cli.validate:validate",
+        "Check a bundle and report every problem",
+    ),
+    "plan": (
+        "tidegate.kinds.integrations.cli.plan:plan",
+        "List what `apply` would change and restart",
+    ),
+    "diff": (
+        "tidegate.kinds.integrations.cli.plan:diff",
+        "Show what `apply` would change, field by field",
+    ),
+    "apply": (
+        "tidegate.kinds.integrations.cli.apply:apply",
+        "Apply a bundle to its clusters",
     ),
     "release": (
         "tidegate.kinds.integrations.cli.release:release",
-        "Give what Tidegate applied back, as it is",
+        "Stop managing what was applied, without changing it",
     ),
+    "approve": ("tidegate.cli.asks:approve", "Approve groups of a rollout"),
+    "reject": ("tidegate.cli.asks:reject", "Reject the revision of a rollout"),
+    "revoke": ("tidegate.cli.asks:revoke", "Withdraw approvals"),
+    "retry": ("tidegate.cli.asks:retry", "Retry a rollout, or only its failed targets"),
+}
+
+_STOP: Table = {
+    "hold": ("tidegate.cli.brakes:hold", "Start nothing in a scope until the hold is removed"),
+    "freeze": ("tidegate.cli.brakes:freeze", "Start nothing at certain times"),
+    "block": ("tidegate.cli.brakes:block", "Keep a revision from starting anywhere"),
+    "pin": (
+        "tidegate.kinds.integrations.cli.pins:pin",
+        "Keep targets on the revision they run",
+    ),
+    "unpin": ("tidegate.kinds.integrations.cli.pins:unpin", "Let pinned targets move again"),
+    "pause": ("tidegate.cli.asks:pause", "Start no more targets of one rollout"),
+    "resume": ("tidegate.cli.asks:resume", "Continue a paused rollout"),
+    "abort": ("tidegate.cli.asks:abort", "End a rollout"),
+    "free": ("tidegate.cli.free:free", "Release budgets and mutexes of a removed rollout"),
+}
+
+_OWNERS: Table = {
+    "upgrades": ("tidegate.cli.main:upgrades", "Declare, check and forecast upgrades of clusters"),
+}
+
+_MERGE_REQUESTS: Table = {
     "promote": (
         "tidegate.kinds.promotions.cli.promote:promote",
         "Move a version to environments by merge request",
     ),
-    "revert": (
-        "tidegate.kinds.promotions.cli.revert:revert",
-        "Offer to undo a commit that is not promoted",
-    ),
     "pending": (
         "tidegate.kinds.promotions.cli.pending:pending",
-        "List what is merged and not promoted",
+        "List commits that are merged and not promoted",
     ),
-    "approve": ("tidegate.cli.asks:approve", "Let groups of a rollout in"),
-    "reject": ("tidegate.cli.asks:reject", "Say no to the revision under way"),
-    "revoke": ("tidegate.cli.asks:revoke", "Take approvals back"),
-    "pause": ("tidegate.cli.asks:pause", "Start nothing more in a rollout"),
-    "resume": ("tidegate.cli.asks:resume", "Let a paused rollout go on"),
-    "abort": ("tidegate.cli.asks:abort", "End a rollout"),
-    "retry": ("tidegate.cli.asks:retry", "Try a rollout, or what failed of it, again"),
-    "hold": ("tidegate.cli.brakes:hold", "Stop now, until lifted"),
-    "freeze": ("tidegate.cli.brakes:freeze", "Start nothing at certain times"),
-    "block": ("tidegate.cli.brakes:block", "Let a revision in nowhere"),
-    "expedite": (
-        "tidegate.kinds.upgrades.cli.expedite:expedite",
-        "Let a version skip soak and windows",
+    "revert": (
+        "tidegate.kinds.promotions.cli.revert:revert",
+        "Propose to revert a commit that is not promoted",
     ),
-    "pin": (
-        "tidegate.kinds.integrations.cli.pins:pin",
-        "Keep targets, or shards on their image, where they are",
+    "check": (
+        "tidegate.kinds.integrations.cli.check:check",
+        "Dry-run the integrations that a merge request affects",
     ),
-    "unpin": ("tidegate.kinds.integrations.cli.pins:unpin", "Let pinned targets move again"),
-    "free": ("tidegate.cli.free:free", "Free what a rollout that is gone still holds"),
-    "soak": (
-        "tidegate.kinds.upgrades.cli.soak:soak",
-        "Take over, and hand on, what versions have soaked",
+    "preview": (
+        "tidegate.kinds.integrations.cli.preview.command:preview",
+        "Show the effect of a merge request on the fleet",
     ),
-    "policy": (
-        "tidegate.kinds.upgrades.cli.owners.policy:policy",
-        "Upgrade policies of clusters, as labels",
-    ),
-    "sectors": (
-        "tidegate.kinds.upgrades.cli.owners.sectors:sectors",
-        "Sectors of clusters, and which waits for which",
-    ),
-    "version-blocks": (
-        "tidegate.kinds.upgrades.cli.owners.version_blocks:version_blocks",
-        "Versions that no cluster of an organisation goes to",
-    ),
-    "inheritance": (
-        "tidegate.kinds.upgrades.cli.owners.inheritance:inheritance",
-        "Whose soak counts, and where ours does",
-    ),
-    "gates": (
-        "tidegate.kinds.upgrades.cli.owners.gates:gates",
-        "What must be agreed to before a minor version",
-    ),
-    "run": ("tidegate.cli.run:run", "Observe, decide, record and, where told to, act"),
-    "serve": ("tidegate.cli.serve:serve", "Run rounds for good, with probes, metrics and logs"),
-    "config": ("tidegate.cli.config:config", "Look at the settings and where each comes from"),
-    "journal": ("tidegate.cli.journal:journal", "Show, verify, move and compact what happened"),
-    "replay": ("tidegate.cli.replay:replay", "Take recorded decisions again with today's rules"),
-    "shadow": ("tidegate.cli.replay:shadow", "Compare with what the existing system did"),
+}
+
+_RUN: Table = {
+    "run": ("tidegate.cli.run:run", "Observe, decide and record; act where --act allows it"),
+    "serve": ("tidegate.cli.serve:serve", "`run` plus HTTP probes and metrics"),
+    "config": ("tidegate.cli.config:config", "Show the settings and where each comes from"),
+    "journal": ("tidegate.cli.journal:journal", "Show, verify, export and compact the journal"),
+    "replay": ("tidegate.cli.replay:replay", "Repeat recorded decisions with today's rules"),
+    "shadow": ("tidegate.cli.replay:shadow", "Compare decisions with those of another system"),
+}
+
+_TOOLS: Table = {
     "simulate": (
         "tidegate.kinds.rollouts.cli.simulate:simulate",
-        "Live through a rollout in virtual time",
+        "Simulate a rollout, or weeks of upgrades, in seconds",
     ),
     "fleet": (
         "tidegate.kinds.rollouts.cli.fleet:fleet",
@@ -145,21 +123,113 @@ _COMMANDS = {
     ),
     "decide": ("tidegate.cli.decide:decide", "Decide for other programs: JSON lines in and out"),
     "completion": ("tidegate.cli.completion:completion", "Print the completion script of a shell"),
+    "help": ("tidegate.cli.help:help_", "Explain a topic or a command"),
     "version": ("tidegate.cli.version:version", "Print the version"),
 }
 
-_EXAMPLES = """
-tidegate why state.yaml              every target of a saved state, and why it waits
-tidegate why state.yaml prod-eu-1    one target: every gate and what would open it
-tidegate simulate rollout.yaml       the same rules in virtual time
-tidegate decide rollout < lines      the rules as a filter on JSON lines
-"""
+SECTIONS: dict[str, Table] = {
+    "Look": _LOOK,
+    "Change": _CHANGE,
+    "Stop": _STOP,
+    "Upgrades, for owners of clusters": _OWNERS,
+    "Merge requests": _MERGE_REQUESTS,
+    "Run it": _RUN,
+    "Tools": _TOOLS,
+}
+
+_DECLARE: Table = {
+    "policy": (
+        "tidegate.kinds.upgrades.cli.owners.policy:policy",
+        "Upgrade policies of clusters: soak, schedule, sector",
+    ),
+    "sectors": (
+        "tidegate.kinds.upgrades.cli.owners.sectors:sectors",
+        "Sectors, and which sector waits for which",
+    ),
+    "version-blocks": (
+        "tidegate.kinds.upgrades.cli.owners.version_blocks:version_blocks",
+        "Versions that an organisation excludes",
+    ),
+    "inheritance": (
+        "tidegate.kinds.upgrades.cli.owners.inheritance:inheritance",
+        "Share soak data between organisations",
+    ),
+    "gates": (
+        "tidegate.kinds.upgrades.cli.owners.gates:gates",
+        "Acknowledgements that a minor version requires",
+    ),
+}
+
+_FORECAST: Table = {
+    "report": (
+        "tidegate.kinds.upgrades.cli.report:report",
+        "Show the fleet: labels, versions, soak",
+    ),
+    "lint": (
+        "tidegate.kinds.upgrades.cli.lint:lint",
+        "Find labels that do not do what they seem to",
+    ),
+    "what-if": (
+        "tidegate.kinds.upgrades.cli.what_if:what_if_command",
+        "Show what other labels would change",
+    ),
+}
+
+_OPERATE: Table = {
+    "expedite": (
+        "tidegate.kinds.upgrades.cli.expedite:expedite",
+        "Let a version skip soak and windows",
+    ),
+    "soak": (
+        "tidegate.kinds.upgrades.cli.soak:soak",
+        "Import and export soak data",
+    ),
+}
+
+_UPGRADE_SECTIONS: dict[str, Table] = {
+    "Declare": _DECLARE,
+    "Look ahead": _FORECAST,
+    "For operators": _OPERATE,
+}
+
+
+def _joined(sections: dict[str, Table]) -> Table:
+    return {name: entry for table in sections.values() for name, entry in table.items()}
 
 
 @click.command(
     cls=LazyGroup,
-    commands_by_name=_COMMANDS,
-    examples=_EXAMPLES,
+    commands_by_name=_joined(_UPGRADE_SECTIONS),
+    sections=_UPGRADE_SECTIONS,
+    examples="""
+    tidegate upgrades policy get
+    tidegate upgrades policy set pay-prod-1 --soak-days 5 --dry-run
+    tidegate upgrades lint
+    tidegate upgrades what-if --set pay-prod-1/soak-days=5
+    """,
+    epilog="""The clusters themselves: `tidegate get clusters`, `why cluster/NAME`,
+    `when cluster/NAME`. More: `tidegate help upgrades`.""",
+)
+def upgrades() -> None:
+    """Declare upgrades of OpenShift clusters in labels, and see what the labels lead to.
+
+    The commands read OpenShift Cluster Manager at --ocm-url (TIDEGATE_OCM_URL) with --token
+    (OCM_TOKEN), or the organisations of --upgrades FILE.
+    """
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name=_joined(SECTIONS),
+    sections=SECTIONS,
+    aliases={name: ("upgrades", name) for name in _joined(_UPGRADE_SECTIONS)},
+    examples="""
+    tidegate why examples/state.yaml prod-eu-1   why a target waits
+    tidegate simulate examples/rollout.yaml      a whole rollout in virtual time
+    tidegate hold add inc-42 --everything --reason "incident 42"
+    """,
+    epilog="""`tidegate COMMAND --help` explains a command, `tidegate help TOPIC` a topic:
+    rollouts, integrations, promotions, upgrades, brakes, journal, settings, output, exit-codes.""",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="tidegate %(version)s")
@@ -182,7 +252,7 @@ def main() -> None:
         click.echo("interrupted", err=True)
         code = INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has had enough; that is no failure worth a word.
+        # The reader of our output closed the pipe, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FAILURE
     except OSError as error:

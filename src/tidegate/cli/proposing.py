@@ -44,7 +44,7 @@ _OPTIONS: dict[str, Callable[[Function], Function]] = {
     "branch": click.option("--branch", default="", metavar="NAME", help="Offer it on this branch."),
     "target": click.option("--target", default="", metavar="NAME", help="Merge into this branch."),
     "labels": click.option("--label", "labels", multiple=True, help="For the merge request."),
-    "reason": click.option("--reason", default="", help="Why; readers of the change are told."),
+    "reason": click.option("--reason", default="", help="Why; part of the commit message."),
     "yes": click.option("--yes", is_flag=True, help="Do not ask."),
 }
 

@@ -8,13 +8,13 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.engine.replay import StatesThen, replay_partition
 from tidegate.gates.scope import kind_word
+from tidegate.kind_table import rules_of
 from tidegate.kinds.rollouts.core.journal.shadow import shadow as shadowed
 from tidegate.kinds.upgrades.core.journal.replay import compare
 from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
 from tidegate.model.counted import counted
 from tidegate.model.time import format_age, format_second
 from tidegate.store.port import Store
-from tidegate.wiring import rules_of
 
 DIFFERENT = 1
 
@@ -29,7 +29,7 @@ DIFFERENT = 1
 @click.argument("partition", required=False)
 @database_option
 def replay(partition: str | None, database: str) -> None:
-    """Take recorded decisions again: equal, or the first difference with both explanations.
+    """Repeat recorded decisions: equal, or the first difference with both explanations.
 
     Exits 1 if something is decided differently now.
     """
@@ -52,17 +52,17 @@ def replay(partition: str | None, database: str) -> None:
     cls=Command,
     examples="""
     tidegate shadow simulated/demo
-    tidegate shadow upgrades/prod/o-payments     our rules beside the existing service's
+    tidegate shadow upgrades/prod/o-payments     compare with the rules of AUS
     """,
 )
 @click.argument("partition", required=False)
 @database_option
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
 def shadow(partition: str | None, database: str, output: str) -> None:
-    """Compare what was observed and decided with what the existing system did.
+    """Compare decisions with what another system did.
 
-    Upgrades are decided again by both rules, on every look there was; the existing service's with
-    what it would have kept. Exits 1 if the two part ways anywhere.
+    Upgrades are decided again on every observation, by the rules of Tidegate and of AUS, the
+    latter with the state it would have stored. Exits 1 if they differ.
     """
     differ = False
     with opened(database) as store:

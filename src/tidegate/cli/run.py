@@ -19,9 +19,10 @@ from tidegate.engine.round import RoundResult
 from tidegate.engine.started import Started
 from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker
+from tidegate.kind_table import start_kinds
 from tidegate.settings.settings import Merged, Settings
 from tidegate.store.port import Store
-from tidegate.wiring import clock, start_kinds
+from tidegate.wiring import clock
 
 
 @click.command(
@@ -36,7 +37,7 @@ from tidegate.wiring import clock, start_kinds
 @click.option("--once", is_flag=True, help="Stop when nothing more happens by itself.")
 @worker_options()
 def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
-    """Observe, decide, record and, where told to, act. Stops on SIGTERM and Ctrl-C, and exits 0."""
+    """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C."""
     settings = merged.settings()
     kinds = start_kinds(settings, seed)
     with opened(settings.database, writes=True) as store:

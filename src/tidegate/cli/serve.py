@@ -29,6 +29,7 @@ from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
 from tidegate.engine.worker import Worker
 from tidegate.explain.notice import Happening
+from tidegate.kind_table import start_kinds
 from tidegate.model.time import SECOND
 from tidegate.settings.setting_reader import split_address
 from tidegate.settings.setting_table import TABLE
@@ -38,7 +39,7 @@ from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.observer import Observer
 from tidegate.telemetry.overheard import overheard
-from tidegate.wiring import clock, start_kinds, webhook
+from tidegate.wiring import clock, webhook
 
 _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
 
@@ -55,11 +56,11 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
 )
 @worker_options("listen", "log.format", "log.level", "color", *_NOTIFY)
 def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
-    """Run rounds for as long as it is left to, and say how they go.
+    """`run` plus HTTP probes and metrics: run rounds until stopped.
 
     Answers on /livez, /readyz, /metrics, /version and, where upgrades are served, /soak. Logs to
-    stderr. On SIGTERM it starts nothing more, lets what is under way end within --grace, gives its
-    leases back and exits 0.
+    stderr. On SIGTERM it starts nothing more, lets tasks in progress end within --grace, releases
+    its leases and exits 0.
     """
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
@@ -122,7 +123,14 @@ async def _serve(
         return b"".join(each.telemetry.text() for each in kinds)
 
     # The worker comes next: it reports to the observer, which asks it how it is.
-    observer = Observer(log, clock(), __version__, lambda: worker.vitals(), telemetry, more)  # noqa: PLW0108
+    observer = Observer(
+        log,
+        clock(),
+        __version__,
+        lambda: worker.vitals(),  # noqa: PLW0108
+        telemetry,
+        more,
+    )
     notices = observer.notices = _notices(settings, observer)
     worker = Worker(
         overheard(store, observer.written),

@@ -1,26 +1,46 @@
-"""The shape every command shares: examples first, quick help, the nearest name, exit codes.
+"""The shape every command shares: the order of its help, quick start, the nearest name.
 
-Commands are listed here by name and loaded when they are called, so that `--help` and completion
-import nothing they do not show.
+Help is usage, description, examples, options. Commands are listed by name and loaded when they are
+called, so that `--help` and completion import nothing they do not show.
 """
 
 import importlib
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
+
+Table = dict[str, tuple[str, str]]
+"""Name of a command to (where it is defined, its one line of help)."""
+
+# What parts the command of an example from its explanation.
+_GAP = re.compile(r"(?<=\S) {2,}(?=[^ #])")
+
+# More names than this do not fit into the line of an error.
+LISTED_MAX = 12
 
 
 class Command(click.Command):
-    """A command whose help starts with examples."""
+    """A command whose help has examples, and that suggests the nearest option."""
 
     def __init__(self, *args: Any, examples: str = "", **kwargs: Any) -> None:
         self.examples = examples
         super().__init__(*args, **kwargs)
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples, then usage, text and options."""
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The description, then the examples."""
+        super().format_help_text(ctx, formatter)
         _write_examples(formatter, self.examples)
-        super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; an unknown option is answered with the nearest one."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise _unknown_option(error, ctx) from None
 
 
 class Worded(Command):
@@ -29,8 +49,7 @@ class Worded(Command):
     A file that is called like such a word is written `./ocm`.
     """
 
-    def __init__(self, *args: Any, words: dict[str, tuple[str, str]], **kwargs: Any) -> None:
-        # Word to (where its command is, its one line of help).
+    def __init__(self, *args: Any, words: Table, **kwargs: Any) -> None:
         self.words = words
         super().__init__(*args, **kwargs)
 
@@ -59,59 +78,137 @@ class Worded(Command):
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and one line, and loads one when it is called."""
+    """A group that knows its commands by name and one line, and loads one when it is called.
+
+    `sections` groups the names under headings. `aliases` are former spellings: they work, but are
+    not listed; each maps to the words that replace it.
+    """
 
     def __init__(
         self,
         *args: Any,
-        commands_by_name: dict[str, tuple[str, str]],
+        commands_by_name: Table,
+        sections: Mapping[str, Iterable[str]] | None = None,
+        aliases: Mapping[str, tuple[str, ...]] | None = None,
         examples: str = "",
         **kwargs: Any,
     ) -> None:
-        # Name to (where the command is, its one line of help).
         self._lazy = commands_by_name
+        self.sections = {
+            title: tuple(names)
+            for title, names in (sections or {"Commands": commands_by_name}).items()
+        }
+        self.aliases = dict(aliases or {})
         self.examples = examples
         super().__init__(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The names, in the order in which people need them."""
-        return list(self._lazy)
+        """The names, in the order of the sections."""
+        return [name for names in self.sections.values() for name in names]
 
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        cmd_name: str,
-    ) -> click.Command | None:
-        """Load one command."""
-        if cmd_name not in self._lazy:
-            return None
-        return _loaded(self._lazy[cmd_name][0])
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command, by its name or its former spelling."""
+        if cmd_name in self._lazy:
+            return _loaded(self._lazy[cmd_name][0])
+        if cmd_name in self.aliases:
+            *groups, name = self.aliases[cmd_name]
+            group = self
+            for each in groups:
+                found = group.get_command(ctx, each)
+                assert isinstance(found, LazyGroup)
+                group = found
+            return group.get_command(ctx, name)
+        return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one was meant."""
+        """Find the command, or suggest the nearest one."""
         name = args[0] if args else ""
-        if name and name not in self._lazy and not name.startswith("-"):
-            from tidegate.model.problem import nearest_or_all
-
-            hint = nearest_or_all(name, self._lazy)
-            raise click.UsageError(f'no command "{name}"; {hint}', ctx)
+        if name and not self._knows(name) and not name.startswith("-"):
+            raise click.UsageError(f'no command "{name}"; {self.suggestion(ctx, name)}', ctx)
         return super().resolve_command(ctx, args)
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples, then usage, text, options and commands."""
+    def suggestion(self, ctx: click.Context, name: str) -> str:
+        """What to type instead of an unknown name: the nearest command, or all there are."""
+        close = nearest_name(name, [*self._lazy, *self.aliases])
+        if close:
+            return f'did you mean "{" ".join(self.aliases.get(close, (close,)))}"?'
+        if len(self._lazy) > LISTED_MAX:
+            return f"`{ctx.command_path} --help` lists the commands"
+        return f"there are {', '.join(self.list_commands(ctx))}"
+
+    def _knows(self, name: str) -> bool:
+        return name in self._lazy or name in self.aliases
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; an unknown option is answered with the nearest one."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise _unknown_option(error, ctx) from None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names and options that begin like this; no command is loaded for it."""
+        offered = [
+            CompletionItem(name, help=self._lazy[name][1])
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
+        ]
+        return [*offered, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The description, then the examples."""
+        super().format_help_text(ctx, formatter)
         _write_examples(formatter, self.examples)
-        super().format_help(ctx, formatter)
 
     def format_commands(
         self,
         ctx: click.Context,  # noqa: ARG002
         formatter: click.HelpFormatter,
     ) -> None:
-        """The list of commands, from their one-liners alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
+        """The commands by section, from their one-liners alone, in one column for all sections."""
+        width = max(len(name) for name in self._lazy)
+        for title, names in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), self._lazy[name][1]) for name in names])
+
+
+def context_below(context: click.Context, word: str) -> click.Context | None:
+    """The context of the command that a word means below this one; None where it means none."""
+    command, parent, name = None, context, word
+    if isinstance(context.command, Worded):
+        command = context.command.command_of(word) if word in context.command.words else None
+        parent, name = context.parent or context, f"{context.info_name} {word}"
+    elif isinstance(context.command, click.Group):
+        command = context.command.get_command(context, word)
+    if command is None:
+        return None
+    return click.Context(command, parent, name, **command.context_settings)
+
+
+def nearest_name(name: str, choices: Iterable[str]) -> str:
+    """The choice that is spelt most like the name; empty where none is close."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, sorted(choices), n=1)), "")
+
+
+def _unknown_option(error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
+    """The option that was typed, and the nearest one of this command."""
+    known = [
+        name
+        for param in ctx.command.get_params(ctx)
+        if isinstance(param, click.Option) and not param.hidden
+        for name in (*param.opts, *param.secondary_opts)
+    ]
+    if close := nearest_name(error.option_name, known):
+        remedy = f"did you mean {close}?"
+    elif isinstance(ctx.command, click.Group):
+        remedy = "options of a command follow its name"
+    else:
+        remedy = f"`{ctx.command_path} --help` lists the options"
+    return click.UsageError(f"no option {error.option_name}; {remedy}", ctx)
 
 
 def _loaded(where: str) -> click.Command:
@@ -124,6 +221,10 @@ def _loaded(where: str) -> click.Command:
 def _write_examples(formatter: click.HelpFormatter, examples: str) -> None:
     if examples:
         with formatter.section("Examples"):
-            for line in examples.strip().splitlines():
-                formatter.write(f"  {line.strip()}\n")
-        formatter.write_paragraph()
+            for line in textwrap.dedent(examples.strip("\n")).rstrip().splitlines():
+                formatter.write(f"  {_commented(line.rstrip())}\n")
+
+
+def _commented(line: str) -> str:
+    """An example whose explanation, after a gap, is a comment, so that it can be pasted."""
+    return _GAP.sub(lambda gap: f"{gap[0][2:]}  # ", line, count=1)

@@ -4,17 +4,21 @@ from typing import Any
 
 import click
 
-from tidegate.cli.live import find_target, opened
+from tidegate.app.documents import RolloutDates, TargetDates
+from tidegate.cli.live import journals, opened
 from tidegate.cli.output import emit, terminal_width
 from tidegate.cli.pace import usual_pace
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import is_file, read_document
 from tidegate.explain.table import layout
+from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.simulated.forecast import Expected, forecast
 from tidegate.kinds.upgrades.app.read.document import is_world
 from tidegate.kinds.upgrades.cli.source.flags import SETTINGS, WorldQuery, source_flags
 from tidegate.kinds.upgrades.cli.source.names import fleet_of
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
 from tidegate.model.time import SECOND, format_instant, format_second
 from tidegate.settings.settings import Merged
 
@@ -25,7 +29,7 @@ from tidegate.settings.settings import Merged
     tidegate when simulated/demo           every target of a rollout
     tidegate when cluster/prod-eu-1        one target, or a cluster that upgrades by its labels
     tidegate when simulated/demo --apply-time 20m
-    tidegate when upgrades/prod/o-payments every cluster of an organisation, step by step
+    tidegate when upgrades/prod/o-payments  every cluster of an organisation, step by step
     tidegate when world.yaml               a world of upgrades in a file
     """,
 )
@@ -40,7 +44,7 @@ from tidegate.settings.settings import Merged
     type=click.IntRange(1, 1000),
     default=90,
     show_default=True,
-    help="Of upgrades: how far ahead to look.",
+    help="Of upgrades: how many days ahead.",
 )
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
 def when(
@@ -53,13 +57,13 @@ def when(
     output: str,
     **flags: Any,
 ) -> None:
-    """Say when each target is expected to start and to be done.
+    """Estimate when each target starts and finishes.
 
-    Runs the rules ahead on the present world, with the time changes usually took here. What no
-    clock opens has no date: it is named.
+    Runs the rules ahead on the present world, with the time changes usually took here. A step
+    that no clock opens has no date, and is named.
 
     Of upgrades, every step is a row, with the gates it waits at in the order they open; a `~` marks
-    a date that hangs on how other clusters fare. No new version is foreseen. NAME is a cluster (by
+    a date that depends on other clusters. New versions are not predicted. NAME is a cluster (by
     name, external id or id), an organisation (upgrades/ENV/ORG) or a file with a world, of which
     TARGET is one cluster.
     """
@@ -98,16 +102,19 @@ def _show_world(
 
 def _show_rollout(database: str, name: str, apply_time: str | None, output: str) -> None:
     with opened(database) as store:
-        live, target = find_target(store, name)
-        usual, known = usual_pace(store, live.partition, apply_time)
-    live.state.brakes = live.world.brakes  # as they are now, not as they were recorded last
-    expected = forecast(live.state, live.now, {}, usual)
+        known = journals(store)
+        one, target, _ = known.find_target(name)
+        if not isinstance(one.world, RolloutWorld):
+            raise UserError((Problem(one.partition, one.rules.no_dates()),))
+        usual, word = usual_pace(store, one.partition, apply_time)
+    one.state.brakes = one.world.brakes  # as they are now, not as they were recorded last
+    expected = forecast(one.state, one.now, {}, usual)
     if target is not None:
-        expected = [one for one in expected if one.target == target]
+        expected = [each for each in expected if each.target == target]
     if output != "table":
-        emit([_doc(one) for one in expected], output)
+        emit(RolloutDates(items=tuple(_date(each) for each in expected)), output)
         return
-    click.echo(f"a change takes {usual // SECOND} s ({known})", err=True)
+    click.echo(f"a change takes {usual // SECOND} s ({word})", err=True)
     head = ("GROUP", "TARGET", "STARTS", "DONE", "DEPENDS ON")
     for line in layout(head, [_row(one) for one in expected], terminal_width()):
         click.echo(line)
@@ -119,12 +126,12 @@ def _row(one: Expected) -> tuple[str, ...]:
     return (one.group, one.target, starts, done, one.held_by or ", ".join(one.depends_on))
 
 
-def _doc(one: Expected) -> dict[str, object]:
-    return {
-        "target": one.target,
-        "group": one.group,
-        "startsAt": format_instant(one.starts_at) if one.starts_at is not None else None,
-        "doneAt": format_instant(one.done_at) if one.done_at is not None else None,
-        "dependsOn": one.depends_on,
-        "heldBy": one.held_by or None,
-    }
+def _date(one: Expected) -> TargetDates:
+    return TargetDates(
+        target=one.target,
+        group=one.group,
+        starts_at=format_instant(one.starts_at) if one.starts_at is not None else None,
+        done_at=format_instant(one.done_at) if one.done_at is not None else None,
+        depends_on=tuple(one.depends_on),
+        held_by=one.held_by or None,
+    )

@@ -5,10 +5,15 @@ from typing import Any
 
 import click
 
-from tidegate.cli.live import find_rollout, find_target, opened, stopped_by
+from tidegate.app.journals import Decision
+from tidegate.app.rollouts import details_of, target_details
+from tidegate.cli.live import journals, opened
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
+from tidegate.cli.view_text import group_rows as view_groups
+from tidegate.cli.view_text import target_rows as view_targets
+from tidegate.cli.view_text import target_tree as view_tree
 from tidegate.documents.files import files_beside, is_file, located, read_document
 from tidegate.documents.strict_yaml import Document
 from tidegate.explain.table import layout
@@ -22,6 +27,7 @@ from tidegate.kinds.rollouts.core.explain.table import (
 )
 from tidegate.kinds.rollouts.core.explain.tree import find_target as position_of
 from tidegate.kinds.rollouts.core.explain.tree import target_tree
+from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 from tidegate.kinds.rollouts.wire.rollout_doc import Reading, read_rollout
 from tidegate.kinds.upgrades.app.read.document import is_world
@@ -55,7 +61,7 @@ PROMOTION = (
     tidegate why simulated/demo           every target of a rollout
     tidegate why env/jenkins              what keeps the newest version from an environment
     tidegate why cluster/pay-prod-1       which version a cluster goes to, and what each waits for
-    tidegate why upgrades/prod/o-payments every cluster of an organisation, a line each
+    tidegate why upgrades/prod/o-payments  every cluster of an organisation, a line each
     tidegate why state.yaml               every target of a saved state
     tidegate why state.yaml prod-eu-1     one target: every gate, and what would open it
     tidegate why state.json -o json       the same, for a program
@@ -85,38 +91,93 @@ def why(
     upgrades. TARGET is one cluster in it.
     """
     settings = merged.settings()
-    database, color = settings.database, settings.color
     asked = WorldQuery(settings=settings, at=at, **flags)
-    notes: list[str] = []
+    colour = wants_colour(settings.color)
     if is_file(what):
         document = read_document(what)
         if is_world(document.data):
             _show_world(asked, document, target, output)
-            return
-        reading = _read(what, document, at)
+        else:
+            _show_reading(_read(what, document, at), target, output, colour)
     elif what.startswith(ENVIRONMENT) and target is None:
         _show_environment(settings, what.removeprefix(ENVIRONMENT), promotion, output)
-        return
     elif target is None and _shown_as_upgrade(asked, what, output):
         return
     else:
         try:
-            reading, target, notes = _live(what, target, database, at)
+            _show_journal(what, target, settings.database, at, output, colour)
         except (click.UsageError, UserError):
-            if Path(what).is_dir():  # nothing is called so, and no file either
+            if Path(what).is_dir():  # no partition is called so, and it is no file either
                 raise click.UsageError(f"{what}: a directory; name a file or a target") from None
             raise
+
+
+def _show_reading(reading: Reading, target: str | None, output: str, colour: bool) -> None:
+    """A rollout document in a file."""
     plan = decide(reading.world, reading.now)
     for warning in sorted({each.text() for each in reading.warnings}):
         click.echo(f"Warning: {warning}", err=True)
     if target is None and output == "table":
-        _show_all(reading, plan, wants_colour(color))
+        _show_all(reading, plan, colour)
     elif target is None:
         emit(_answer(reading, plan), output)
     else:
-        _show_one(reading, plan, target, output, wants_colour(color))
-    for note in notes if output == "table" else ():
-        click.echo(note)
+        _show_one(reading, plan, target, output, colour)
+
+
+def _show_journal(
+    what: str, target: str | None, database: str, at: str, output: str, colour: bool
+) -> None:
+    """A partition of any kind in the journal, or the one a target is in."""
+    with opened(database) as store:
+        known = journals(store, _moment(at))
+        if target is None:
+            one, target, others = known.find_target(what)
+            for other in others:
+                click.echo(f"also in {other}: name it first to see it there", err=True)
+        else:
+            one = known.find(what)
+        if target is None:
+            details = details_of(known, one)
+            stopped, origin = details.stopped_by, details.origin
+            if output != "table":
+                emit(details, output)
+                return
+            for line in _view_lines(one):
+                say(line, colour)
+        else:
+            found = target_details(known, one, target)
+            stopped, origin = found.stopped_by, found.origin
+            if output != "table":
+                emit(found, output)
+                return
+            for line in _target_lines(one, found.target.name):
+                say(line, colour)
+    if stopped:
+        click.echo(f"stopped by: {stopped}")
+    if origin:
+        click.echo(f"rules: {origin}")
+
+
+def _view_lines(one: Decision) -> list[str]:
+    view, width = one.view, terminal_width()
+    lines = [view.headline, ""]
+    if view.groups:
+        lines += [*layout(GROUP_HEAD, view_groups(view), width), ""]
+    lines += layout(TARGET_HEAD, view_targets(view), width)
+    if view.recheck_at is not None:
+        lines += ["", f"look again in {format_age(view.recheck_at - view.now)}"]
+    return lines
+
+
+def _target_lines(one: Decision, name: str) -> list[str]:
+    """The tree of one target; a rollout has one of its own, with the way back."""
+    if isinstance(one.world, RolloutWorld):
+        position = position_of(one.world, name)
+        assert position is not None
+        return target_tree(one.world, one.plan, position, one.now)
+    view = one.view
+    return view_tree(view, next(each for each in view.targets if each.name == name))
 
 
 def _show_environment(settings: Settings, name: str, promotion: str | None, output: str) -> None:
@@ -149,27 +210,6 @@ def _shown_as_upgrade(asked: WorldQuery, what: str, output: str) -> bool:
 
     show_upgrades(asked, fleet, what, output)
     return True
-
-
-def _live(
-    what: str, target: str | None, database: str, at: str
-) -> tuple[Reading, str | None, list[str]]:
-    """What the journal knows of a rollout, or of the one a target is in; and of the rollout itself:
-
-    what ended it, where its rules stand.
-    """
-    moment = _moment(at)
-    with opened(database) as store:
-        live, found = (
-            find_target(store, what) if target is None else (find_rollout(store, what), target)
-        )
-        stopped = stopped_by(store, live)
-    reading = Reading(live.partition, moment or live.now, live.world, ())
-    declared = live.state.declared
-    notes = [f"stopped by: {stopped}"] if stopped else []
-    if declared is not None and declared.origin:
-        notes.append(f"rules: {declared.origin}")
-    return reading, found, notes
 
 
 def _moment(at: str) -> Instant | None:

@@ -12,9 +12,9 @@ import click
 
 from tidegate.cli.setting_options import settings_options
 from tidegate.engine import worker
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.brakes.evidence import Gatherer
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.evidence import Gatherer
 from tidegate.engine.execute import Executor, Limits
 from tidegate.model.time import SECOND
 from tidegate.settings.brake_file import BrakeFile

@@ -188,4 +188,4 @@ async def _write(round_: "Round", notes: Sequence[Note]) -> None:
     """Append outcomes, with those of other partitions, and fold them in."""
     request: Any = round_.part.request(notes, token=round_.lease.token)
     head = await round_.desk.journal.append(request)
-    round_.part.written(request, head)
+    await round_.part.take(request, head)

@@ -193,7 +193,14 @@ class Rules(Generic[S, W, P]):
         """The keys of notices that were sent, and when."""
         raise NotImplementedError
 
-    def notices(self, partition: str, state: S, world: W, plan: P, now: Instant) -> Due:  # noqa: ARG002
+    def notices(
+        self,
+        partition: str,  # noqa: ARG002
+        state: S,  # noqa: ARG002
+        world: W,  # noqa: ARG002
+        plan: P,  # noqa: ARG002
+        now: Instant,  # noqa: ARG002
+    ) -> Due:
         """What people are to be notified of now."""
         return Due()
 
@@ -208,6 +215,14 @@ class Rules(Generic[S, W, P]):
     def asked(self, fact: Asked, view: PartitionView) -> str:  # noqa: ARG002
         """Why a request of a person cannot mean anything here, and what to use; empty: it can."""
         return ""
+
+    def stopped_by(self, entries: Iterable[Entry], plan: P) -> str:  # noqa: ARG002
+        """What ended a partition, as its journal has it; empty: nothing did."""
+        return ""
+
+    def no_dates(self) -> str:
+        """Why `when` has no dates for a partition of this kind, and what to use instead."""
+        return f"`when` does not apply to {self.word}: nothing of it waits for a clock; use `why`"
 
     def replay(self, entries: Iterable[Entry], others_then: "OthersThen") -> Iterable[Replayed]:
         """Every recorded decision, decided again by today's rules."""
@@ -275,7 +290,10 @@ class Kind(Generic[S, W, P, O]):
     def on_lease_lost(self, partition: str) -> None:
         """Another worker leads a partition now."""
 
-    def background(self, wake: Callable[[str], None]) -> Coroutine[Any, Any, None] | None:  # noqa: ARG002
+    def background(
+        self,
+        wake: Callable[[str], None],  # noqa: ARG002
+    ) -> Coroutine[Any, Any, None] | None:
         """What runs beside the rounds, for as long as the worker does; None: nothing."""
         return None
 

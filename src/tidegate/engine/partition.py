@@ -4,6 +4,7 @@ The state is a fold; keeping it only saves folding it all again. Entries that an
 written are folded in before anything else is done.
 """
 
+from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any, Generic, TypeVar
@@ -110,6 +111,16 @@ class PartitionState(Generic[S]):
                 self._seq, self._hash, self._staged = head.seq, head.hash, []
             else:  # entries of others are between, or ours were folded in already
                 self.catch_up()
+
+    async def take(self, done: Append, head: Head) -> None:
+        """The same in the event loop; a projection that is due is kept by a thread."""
+        self.written(done, head)
+        if self._seq - self._projected >= PROJECT_EVERY:
+            await to_thread(self.project)
+
+    def project(self) -> None:
+        """Keep the state, if it is time: a restart folds only what comes after it."""
+        with self._lock:
             if self._seq - self._projected >= PROJECT_EVERY:
                 self._store.save(self.partition, self._seq, self.rules.encode(self.state))
                 self._projected = self._seq
@@ -135,4 +146,5 @@ class PartitionState(Generic[S]):
                 frees=frees,
             )
             self.written(done, head)
+            self.project()
             return head

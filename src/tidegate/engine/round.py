@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import ACTOR, Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind, Others, PlanRecord, Task
@@ -147,14 +147,15 @@ class Round:
         now = self.clock.now()
         if self.seen is None:
             return RoundResult(partition=part.partition, recheck_at=Instant(now + SOON))
-        head, kept = await to_thread(self._fold, now)
-        if kept is None and self.desk.book.has_probes:
-            troubles = await self._gather(now)
-        else:
-            troubles = {}
         mode = self.acting = self._mode(now)
+        # One call to a thread does both, unless evidence has to be asked for in between.
+        probes = self.desk.book.has_probes
+        head, kept, brakes, made = await to_thread(self._fold, now, not probes)
+        troubles = await self._gather(now) if kept is None and probes else {}
         if kept is None:
-            self.made = await self._decide(head, now, mode)
+            if probes:
+                made = await to_thread(self._make, head, now, mode, brakes)
+            self.made = await self._record(made, head, now, mode)
             if self.made is None:
                 return RoundResult(partition=part.partition, troubles=troubles)
         world, plan, record = _content(self.made, kept)
@@ -182,8 +183,13 @@ class Round:
             count=partial(part.rules.counts, part.partition, part.state, world, plan, now),
         )
 
-    def _fold(self, now: Instant) -> tuple[Head, _Basis | None]:
-        """Fold in what others wrote and what is new; the basis of the last plan if it stands."""
+    def _fold(
+        self, now: Instant, decides: bool
+    ) -> tuple[Head, _Basis | None, Brakes, _Made | None]:
+        """Fold in what others wrote and what is new; the basis of the last plan if it stands.
+
+        `decides`: and decide, if it does not stand.
+        """
         part = self.part
         head = part.catch_up()
         facts = [Note(at, ACTOR, fact) for at, fact in self.kind.news(part.state, self.seen, now)]
@@ -194,11 +200,12 @@ class Round:
         brakes = self.desk.book.read(now)
         basis: _Basis | None = part.basis
         if basis is not None and not facts and basis.holds(brakes, head.seq, self._mode(now), now):
-            return head, basis
+            return head, basis, brakes, None
         part.basis = None
         if facts:
             part.stage(facts)
-        return head, None
+        made = self._make(head, now, self.acting, brakes) if decides else None
+        return head, None, brakes, made
 
     def _mode(self, now: Instant) -> Mode:
         """Only a fresh reading is acted on."""
@@ -210,27 +217,32 @@ class Round:
         way = part.rules.under_way(part.state)
         return await self.desk.book.gather(way.revision, way.since, now, part.wake)
 
-    async def _decide(self, head: Head, now: Instant, mode: Mode) -> _Made | None:
-        """Decide, and record with the claims; again where another partition was faster."""
+    async def _record(
+        self, made: _Made | None, head: Head, now: Instant, mode: Mode
+    ) -> _Made | None:
+        """Record a plan with its claims; decide again where another partition was faster."""
         for left in reversed(range(TRIES_MAX)):
-            made = await to_thread(self._make, head, now, mode)
             if made is None:
                 return None
-            if made.append is None:
+            append = made.append
+            if append is None:
                 return msgspec.structs.replace(made, seq=head.seq)
             try:
-                end = await self.desk.journal.append(made.append)
+                end = await self.desk.journal.append(append)
             except LostClaimError:
                 if not left:
                     raise
+                made = await to_thread(self._again, head, now, mode)
                 continue
-            self.part.written(made.append, end)
+            await self.part.take(append, end)
             return msgspec.structs.replace(made, seq=end.seq)
         return None
 
-    def _make(self, head: Head, now: Instant, mode: Mode) -> _Made | None:
+    def _again(self, head: Head, now: Instant, mode: Mode) -> _Made | None:
+        return self._make(head, now, mode, self.desk.book.read(now))
+
+    def _make(self, head: Head, now: Instant, mode: Mode, every: Brakes) -> _Made | None:
         part, rules = self.part, self.part.rules
-        every = self.desk.book.read(now)
         brakes = self.desk.book.binding(part.partition, rules.under_way(part.state), every)
         world = rules.world(part.state, brakes, now, self.desk.others)
         if world is None:

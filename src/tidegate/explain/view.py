@@ -33,6 +33,10 @@ class TargetRow(Part, frozen=True):
     next: str = ""
     since: Instant | None = None
     starts: bool = False
+    # Whether it is to get something, and has not.
+    waits: bool = False
+    # What was asked for it and has not begun; empty: nothing that could be withdrawn.
+    withdrawable: str = ""
     # The verdict that says most about why it waits; None: it does not wait.
     shut: Verdict | None = None
     options: tuple[OptionRow, ...] = ()
@@ -44,6 +48,9 @@ class GroupRow(Part, frozen=True):
     name: str
     index: int
     status: str
+    # How it is named in requests, and how many targets it has.
+    key: str = ""
+    size: int = 0
     waiting: int = 0
     updating: int = 0
     soaking: int = 0
@@ -94,8 +101,14 @@ class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
     paused: bool = False
     # Where the rules it follows are declared; empty: not known.
     origin: str = ""
-    # What ended it, where it was ended; empty: nothing did.
-    stopped_by: str = ""
+    # What an approval is for; None: nothing goes out that has a name.
+    version: str | None = None
+    # The approval gates over it.
+    gates: tuple[str, ...] = ()
+    # Whether more targets failed than are allowed.
+    breached: bool = False
+    # What only some kinds have, for wide tables: strategy, last good revision.
+    more: dict[str, str] = {}
 
     def states(self) -> Counter[str]:
         """Targets by state."""

@@ -41,5 +41,6 @@ class StaleError(TidegateError):
 class NotFoundError(UserError):
     """What is named does not exist; the problem names the nearest that does."""
 
-    def __init__(self, what: str, name: str, hint: str = "") -> None:
-        super().__init__((Problem("", f'no {what} "{name}"', hint),))
+    def __init__(self, what: str, name: str, hint: str = "", where: str = "") -> None:
+        place = f" {where}" if where else ""
+        super().__init__((Problem("", f'no {what} "{name}"{place}', hint),))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.documents.strict_yaml import read_yaml
-from tidegate.engine.brake_source import Written
+from tidegate.engine.brakes.source import Written
 from tidegate.model.errors import UserError
 
 

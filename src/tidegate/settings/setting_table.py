@@ -86,7 +86,7 @@ _ALL = (
         form=Form.CHOICE,
         choices=("auto", "always", "never"),
         default="auto",
-        help="Colour in tables and on terminals; auto heeds NO_COLOR.",
+        help="Colour in tables and on terminals; auto respects NO_COLOR.",
     ),
     Setting(
         name="listen",
@@ -157,7 +157,7 @@ _ALL = (
         form=Form.DURATION,
         default="30s",
         least="1s",
-        help="How long a rollout stays with a worker that is not heard of.",
+        help="How long a rollout stays with a worker that has stopped renewing.",
     ),
     Setting(
         name="resync",
@@ -165,7 +165,7 @@ _ALL = (
         form=Form.DURATION,
         default="30s",
         least="100ms",
-        help="How long a rollout is left alone if nothing calls for it.",
+        help="How long a rollout without changes waits for its next round.",
     ),
     Setting(
         name="discover",
@@ -181,7 +181,7 @@ _ALL = (
         form=Form.DURATION,
         default="20s",
         least="0s",
-        help="How long rounds under way may take to end once told to stop.",
+        help="How long rounds in progress may take to end after SIGTERM.",
     ),
 )
 
@@ -191,7 +191,7 @@ _NOTIFY = (
         flag="--notify-webhook",
         form=Form.SECRET,
         default="",
-        help="Where `serve` tells people, as Slack takes it; `env:NAME` and `file:PATH` hide it.",
+        help="The webhook for notices, as of Slack; `env:NAME` and `file:PATH` keep it secret.",
     ),
     Setting(
         name="notify.on",
@@ -222,7 +222,7 @@ _NOTIFY = (
         form=Form.WHOLE,
         default=100,
         least="1",
-        help="How many may wait; the oldest gives way.",
+        help="How many may wait; beyond that, the oldest is dropped.",
     ),
 )
 
@@ -253,7 +253,7 @@ _INTEGRATIONS = (
         flag="--context-of",
         form=Form.TEXTS,
         default=(),
-        help="CLUSTER=CONTEXT, where the context of a cluster is not called like it.",
+        help="CLUSTER=CONTEXT, where the context has another name than the cluster.",
     ),
     Setting(
         name="image",
@@ -290,7 +290,7 @@ _INTEGRATIONS = (
         form=Form.CHOICE,
         choices=("pods", "prometheus"),
         default="pods",
-        help="Who tells how the runs of a shard ended.",
+        help="The source of the results of runs.",
     ),
     Setting(
         name="runs.port",
@@ -298,21 +298,21 @@ _INTEGRATIONS = (
         form=Form.WHOLE,
         default=9090,
         least="1",
-        help="Where pods tell it.",
+        help="The port of the pods' metrics.",
     ),
     Setting(
         name="runs.prometheus",
         flag="--runs-prometheus",
         form=Form.TEXT,
         default="",
-        help="Which Prometheus of --prometheus tells it, where there are several.",
+        help="Which Prometheus of --prometheus has them, where there are several.",
     ),
     Setting(
         name="runs.clusterLabel",
         flag="--runs-cluster-label",
         form=Form.TEXT,
         default="",
-        help="The label by which that Prometheus tells clusters apart.",
+        help="The label by which that Prometheus distinguishes clusters.",
     ),
     Setting(
         name="limits.concurrency",
@@ -348,7 +348,7 @@ _FORGE = (
         form=Form.CHOICE,
         choices=("auto", "gitlab", "github", "gitea", "local"),
         default="auto",
-        help="Where merge requests are; auto tells it from the address of the remote.",
+        help="The forge of merge requests; auto: by the address of the remote.",
     ),
     Setting(
         name="forgeUrl",

@@ -8,7 +8,7 @@ UPGRADES = (
         flag="--upgrades",
         form=Form.PATH,
         default="",
-        help="A file that says who is served: environments and organizations.",
+        help="A file with the environments and organisations that are served.",
     ),
     Setting(
         name="ocm.every",
@@ -16,14 +16,14 @@ UPGRADES = (
         form=Form.DURATION,
         default="10m",
         least="1s",
-        help="How often clusters are looked at; what nobody saw for two hours does not soak.",
+        help="How often clusters are observed; gaps of over two hours do not count as soak.",
     ),
     Setting(
         name="ocm.url",
         flag="--ocm-url",
         form=Form.TEXT,
         default="",
-        help="Ask this OpenShift Cluster Manager with a token of your own, without such a file.",
+        help="Use this OpenShift Cluster Manager with your own token, without such a file.",
     ),
     Setting(
         name="ocm.tokenUrl",

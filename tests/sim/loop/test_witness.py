@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.sim.loop.story import live_through
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import _Wave
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.rollouts import news

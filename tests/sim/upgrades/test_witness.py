@@ -7,7 +7,7 @@ import pytest
 
 from tests.sim import IN_CI
 from tests.sim.upgrades.story import live_through
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import _Wave
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.upgrades.app import service_log

@@ -10,12 +10,12 @@ from tidegate.store.archive_port import Archive
 from tidegate.wiring import open_store
 
 _COMMANDS = {
-    "show": ("tidegate.cli.journal.show:show", "Show what happened, by whom and when"),
+    "show": ("tidegate.cli.journal.show:show", "Show entries: what, by which actor, when"),
     "verify": ("tidegate.cli.journal.verify:verify", "Check that nothing was changed or lost"),
-    "export": ("tidegate.cli.journal.moving:export", "Write it as JSON lines"),
-    "import": ("tidegate.cli.journal.moving:import_", "Read what was exported, or a backup"),
-    "backup": ("tidegate.cli.journal.moving:backup", "Copy its file while it is written to"),
-    "compact": ("tidegate.cli.journal.compact:compact", "Drop what is old, and keep the state"),
+    "export": ("tidegate.cli.journal.moving:export", "Write the journal as JSON lines"),
+    "import": ("tidegate.cli.journal.moving:import_", "Read an export, or a backup"),
+    "backup": ("tidegate.cli.journal.moving:backup", "Copy the file of a journal in use"),
+    "compact": ("tidegate.cli.journal.compact:compact", "Drop old entries, keep the state"),
 }
 
 
@@ -29,7 +29,7 @@ _COMMANDS = {
     """,
 )
 def journal() -> None:
-    """Look after the journal: everything that was declared, observed, asked, decided and done."""
+    """The journal: everything that was declared, observed, asked, decided and done."""
 
 
 @contextmanager

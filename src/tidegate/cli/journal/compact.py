@@ -16,11 +16,12 @@ from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.facts import Folded
 from tidegate.journal.pieces import Chain
+from tidegate.kind_table import rules_of
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.port import Head
-from tidegate.wiring import clock, rules_of
+from tidegate.wiring import clock
 
 # Whoever writes to a rollout while it is folded makes the fold stale; then it is folded again.
 TRIES_MAX = 5
@@ -59,8 +60,8 @@ def compact(
 ) -> None:
     """Drop old entries of rollouts, and keep the state they led to.
 
-    Each chain is verified first, and can be verified afterwards. What was dropped cannot be had
-    back: export the journal, or back it up, before.
+    Each chain is verified first, and can be verified afterwards. Dropped entries cannot be
+    restored: export the journal, or back it up, before.
     """
     now = clock().now()
     before = moment("--keep", keep, now)

@@ -52,7 +52,7 @@ def export(file: IO[bytes], database: str) -> None:
 def import_(file: str, dry_run: bool, database: str) -> None:
     """Read a journal that was exported, or the file of one, into a database without it.
 
-    Every chain is checked while it is read. If one does not hold, nothing is imported, and the exit
+    Every chain is verified while it is read. If one fails, nothing is imported, and the exit
     code is 2.
     """
     counts: Counter[type] = Counter()

@@ -13,12 +13,13 @@ from tidegate.cli.moment import moment
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.selection import Wanted
+from tidegate.kind_table import fact_tags
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.reason import Gate
 from tidegate.store.archive_port import Archive
-from tidegate.wiring import clock, fact_tags
+from tidegate.wiring import clock
 
-KINDS = fact_tags()
+KINDS = tuple(sorted(fact_tags()))
 # What a fact about a brake may be about, beside what gates are called.
 BRAKES = frozenset({"hold", "freeze", "block", "pin", "budget"})
 # How soon what is written is shown; a person does not notice less.
@@ -30,8 +31,8 @@ POLL_S = 0.25
     examples="""
     tidegate journal show --since 2h                       the last two hours
     tidegate journal show --target prod-eu-1 --gate mutex  when and why a mutex held one target
-    tidegate journal show --kind asked --actor user:ada    what somebody asked for
-    tidegate journal show -n 20 -w                         the last twenty, and whatever comes
+    tidegate journal show --kind asked --actor user:ada    requests of one person
+    tidegate journal show -n 20 -w                         the last twenty, then new ones
     """,
 )
 @click.option("-p", "--partition", "partitions", multiple=True, help="Only this rollout.")
@@ -58,9 +59,9 @@ def show(
     output: str,
     database: str,
 ) -> None:
-    """Show what happened: when, by whom, to which target.
+    """Show entries: when, by which actor, about which target.
 
-    With -w, JSON comes as one object a line.
+    With -w, JSON is one object per line.
     """
     now = clock().now()
     begin = moment("--since", since, now) if since is not None else None

@@ -26,10 +26,10 @@ _HEAD = ("PARTITION", "ENTRIES", "DROPPED", "HASH", "RESULT")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @database_option
 def verify(partitions: tuple[str, ...], output: str, database: str) -> None:
-    """Check that no entry was changed, moved or taken away.
+    """Check that no entry was changed, moved or removed.
 
-    Exits 1 if one was, and names the first. HASH is that of a chain's last entry: written down
-    elsewhere, it tells later whether the whole chain was made anew.
+    Exits 1 if one was, and names the first. HASH is that of a chain's last entry: kept
+    elsewhere, it shows later whether the whole chain was rebuilt.
     """
     with opened(database) as archive:
         for name in partitions:

@@ -22,6 +22,8 @@ from tidegate.kinds.rollouts.core.explain.view import rollout_view
 from tidegate.kinds.rollouts.core.journal import pending, record, replay, state
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Task
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.core.journal.stop import stopped_by
+from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
@@ -178,6 +180,10 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
     ) -> Counts:
         """A rollout in numbers; rows are not made for it."""
         return count(world, plan)
+
+    def stopped_by(self, entries: Iterable[Entry], plan: RolloutPlan) -> str:
+        """The failures or the person that ended it."""
+        return stopped_by(entries) if plan.summary is Summary.ABORTED else ""
 
     def replay(self, entries: Iterable[Entry], _others_then: OthersThen) -> Iterable[Replayed]:
         """Every recorded decision, decided again."""

@@ -1,5 +1,6 @@
 """A partition's row: the end of its chain, what it starts from, and who may write."""
 
+import sqlite3
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -11,9 +12,14 @@ from tidegate.store.client.schema import partitions
 from tidegate.store.port import Head, Lease
 
 _ALL = sa.select(partitions).where(partitions.c.seq > 0)
-_FIND = sa.select(partitions).where(partitions.c.name == sa.bindparam("name"))
+# Once or more a round: on the driver's own cursor, which takes a fifth of the time.
+_COLUMNS = "id, name, seq, hash, base_seq, base_hash, holder, token, until"
+_FIND_SQLITE = f"SELECT {_COLUMNS} FROM journal_partitions WHERE name = ?"
+_FIND_POSTGRES = f"SELECT {_COLUMNS} FROM journal_partitions WHERE name = %s"
 # In SQLite the transaction has locked the whole database already.
-_LOCK = _FIND.with_for_update()
+_LOCK_POSTGRES = f"{_FIND_POSTGRES} FOR UPDATE"
+_MOVE_HEAD_SQLITE = "UPDATE journal_partitions SET seq = ?, hash = ? WHERE id = ?"
+_MOVE_HEAD_POSTGRES = "UPDATE journal_partitions SET seq = %s, hash = %s WHERE id = %s"
 # Somebody else may be making it in this very moment.
 _MAKE = sa.text(
     "INSERT INTO journal_partitions"
@@ -27,7 +33,6 @@ def _setting(*columns: str) -> sa.Update:
     return _ONE.values({name: sa.bindparam(name) for name in columns})
 
 
-_MOVE_HEAD = _setting("seq", "hash")
 _MOVE_BASE = _setting("base_seq", "base_hash")
 _KEEP_LEASE = _setting("holder", "token", "until")
 
@@ -49,28 +54,55 @@ class Partition(NamedTuple):
 
 def find(connection: sa.Connection, name: str) -> Partition | None:
     """A partition; None if nothing was ever written to it."""
-    row = connection.execute(_FIND, {"name": name}).one_or_none()
-    return None if row is None else _partition(row)
+    return _row(connection, name, _FIND_POSTGRES)
+
+
+def find_in_file(connection: sqlite3.Connection, name: str) -> Partition | None:
+    """The same, on a connection to a file that is only read."""
+    row = connection.execute(_FIND_SQLITE, (name,)).fetchone()
+    return None if row is None else _made(row)
+
+
+def _row(connection: sa.Connection, name: str, postgres: str) -> Partition | None:
+    driver: Any = connection.connection.driver_connection
+    is_sqlite = connection.dialect.name == "sqlite"
+    row = driver.execute(_FIND_SQLITE if is_sqlite else postgres, (name,)).fetchone()
+    return None if row is None else _made(row)
+
+
+def _made(row: tuple[Any, ...]) -> Partition:
+    ident, name, seq, hashed, base_seq, base_hash, holder, token, until = row
+    return Partition(
+        ident,
+        name,
+        Head(seq, bytes(hashed)),
+        Head(base_seq, bytes(base_hash)),
+        Lease(name, holder, token, Instant(until)),
+    )
 
 
 def find_all(connection: sa.Connection) -> list[Partition]:
     """Every partition with an entry, by name."""
     rows = connection.execute(_ALL)
-    return sorted((_partition(row) for row in rows), key=lambda each: each.name)
+    return sorted((_made(tuple(row)) for row in rows), key=lambda each: each.name)
 
 
 def lock(connection: sa.Connection, name: str) -> Partition:
     """A partition that nobody else writes to until this transaction ends; made if need be."""
-    row = connection.execute(_LOCK, {"name": name}).one_or_none()
-    if row is None:
+    found = _row(connection, name, _LOCK_POSTGRES)
+    if found is None:
         connection.execute(_MAKE, {"name": name, "start": genesis(name)})
-        row = connection.execute(_LOCK, {"name": name}).one()
-    return _partition(row)
+        found = _row(connection, name, _LOCK_POSTGRES)
+    assert found is not None, "it was made a moment ago"
+    return found
 
 
 def move_head(connection: sa.Connection, found: Partition, head: Head) -> None:
     """The chain ends further on."""
-    connection.execute(_MOVE_HEAD, {"at": found.id, "seq": head.seq, "hash": head.hash})
+    driver: Any = connection.connection.driver_connection
+    is_sqlite = connection.dialect.name == "sqlite"
+    statement = _MOVE_HEAD_SQLITE if is_sqlite else _MOVE_HEAD_POSTGRES
+    driver.execute(statement, (head.seq, head.hash, found.id))
 
 
 def move_base(connection: sa.Connection, found: Partition, base: Head) -> None:
@@ -83,13 +115,3 @@ def keep_lease(connection: sa.Connection, found: Partition, lease: Lease) -> Non
     """Somebody else may write, or the same for longer; an empty holder is nobody."""
     values = {"holder": lease.holder, "token": lease.token, "until": lease.until}
     connection.execute(_KEEP_LEASE, {"at": found.id, **values})
-
-
-def _partition(row: sa.Row[Any]) -> Partition:
-    return Partition(
-        row.id,
-        row.name,
-        Head(row.seq, bytes(row.hash)),
-        Head(row.base_seq, bytes(row.base_hash)),
-        Lease(row.name, row.holder, row.token, Instant(row.until)),
-    )

@@ -18,6 +18,7 @@ from tidegate.store.client.database import Database
 from tidegate.store.client.partition import (
     Partition,
     find,
+    find_in_file,
     keep_lease,
     lock,
     move_base,
@@ -102,8 +103,7 @@ class SqlStore:
 
     def read(self, partition: str, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """The entries of a partition behind a number, in order, up to its present end."""
-        with self._database.reading() as connection:
-            found = find(connection, partition)
+        found = self._find(partition)
         if found is None:
             return
         first = max(after, found.base.seq)
@@ -118,6 +118,9 @@ class SqlStore:
             yield from page
 
     def _find(self, partition: str) -> Partition | None:
+        with self._database.asking() as file:
+            if file is not None:
+                return find_in_file(file, partition)
         with self._database.reading() as connection:
             return find(connection, partition)
 

@@ -37,18 +37,20 @@ DRY_RUNS = ("none", "client", "server")
     help="client: stop after the plan; server: have the servers decide, and change nothing.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--adopt", is_flag=True, help="Take over what is there and somebody else's.")
-@click.option("--allow-mass-delete", is_flag=True, help="Remove much at once, if it comes to that.")
+@click.option("--adopt", is_flag=True, help="Take over objects of other managers.")
+@click.option(
+    "--allow-mass-delete", is_flag=True, help="Allow to remove more than a tenth at once."
+)
 @click.option("--reason", default="", help="Why; kept in the journal.")
 def apply(
     asked: Asked, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
 ) -> None:
-    """Apply the bundle to its clusters, many at once; one that is broken stops no other.
+    """Apply the bundle to its clusters, many at once; a broken one stops no other.
 
-    Shows the plan first, and asks. What is somebody else's is left alone without --adopt, images
-    that a rollout moves are left to it, and no more than a tenth is removed in one go. Applied
-    twice, it changes nothing the second time. Holds, freezes and pins bind it as they bind
-    rollouts. What was done, by whom and why, is kept in the journal. Exits 1 if anything failed.
+    Shows the plan first, and asks. Objects of other managers are unchanged without --adopt, images
+    that a rollout moves are left to it, and at most a tenth is removed at once. Applied
+    twice, it changes nothing the second time. Holds, freezes and pins apply as they do to
+    rollouts. Actions, actor and reason are recorded in the journal. Exits 1 if anything failed.
     """
     outcome = asyncio.run(_apply(asked, dry_run, yes, adopt, allow_mass_delete, reason))
     if not outcome:

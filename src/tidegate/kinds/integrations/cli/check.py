@@ -50,7 +50,7 @@ _SETTINGS = (
 @click.option("--integration", "integrations", multiple=True, metavar="NAME", help="Only this one.")
 @click.option("--environment", "environments", multiple=True, metavar="NAME", help="Only there.")
 @click.option("--plan", is_flag=True, help="Say what would be run, and run nothing.")
-@click.option("--status", is_flag=True, help="Tell the forge how the commit of --head fares.")
+@click.option("--status", is_flag=True, help="Set the status of the commit of --head on the forge.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def check(
     compared: Revisions,
@@ -60,19 +60,19 @@ def check(
     status: bool,
     output: str,
 ) -> None:
-    """Try what a change does to integrations: every shard it affects, in dry run.
+    """Dry-run the integrations that a change affects, shard by shard.
 
-    Each affected shard is run with the image it will have beside the one it had, on the same data,
-    and only the lines that are new are shown. Where the image stays, it runs on the data before and
-    after. What is newly wrong with the bundle is shown first, and then nothing is run; nor where
-    schemas and what needs them move at once.
+    Each affected shard is run with the new image and with the old one, on the same data,
+    and only new lines are shown. Where the image stays, it runs on the data before and
+    after. New errors of the bundle are shown first, and then nothing is run; nor where
+    schemas and a version that needs them move at once.
 
     \b
-    Exit codes, by who must act:
-      0   fine; or what fails, fails without the change, too
+    Exit codes:
+      0   fine; or what fails also fails without the change
       1   the author of the change: it fails with the change and works without it
-      75  whoever can press retry: a flake, an image that cannot be had yet, no answer in time
-      70  whoever set this up: no runner, or a bug
+      75  retry: a flake, an image that cannot be pulled yet, no answer in time
+      70  the setup: no runner, or a bug
     """
     if plan and status:
         raise click.UsageError("--plan runs nothing, so there is no --status to tell")

@@ -31,7 +31,7 @@ from tidegate.registry.image import tag_of
 @click.option("--tail", type=click.IntRange(min=0), default=None, help="Only the last lines.")
 @click.option("-c", "--container", default=CONTAINER, show_default=True, help="Of the pods.")
 def logs(asked: Asked, target: str | None, follow: bool, tail: int | None, container: str) -> None:
-    """Print what shards say, each line with the shard and the image that said it."""
+    """Print the log lines of shards, each with the shard and its image."""
     if target is None and asked.selection.is_everything:
         raise click.UsageError("whose? Name a shard, or --integration and the like")
     meant = meant_units(asked) if target is None else find_units(asked, target)

@@ -63,10 +63,10 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
 def get_pins(merged: Merged, output: str, watch: bool, no_headers: bool, **asked: Any) -> None:
-    """List what stays where it is: shards with an image of their own, and pinned targets.
+    """List pins: shards with an image of their own, and pinned targets.
 
     Of the bundle: the file and line, the image and what the others have, until when and why; and
-    with -o wide who wrote it and when, from Git. Of the journal: whom a pin covers, who set it.
+    with -o wide its author and date, from Git. Of the journal: what a pin covers, who set it.
     """
     wanted = Listed(**asked)
     for _ in again(watch, WATCH_S):

@@ -18,7 +18,7 @@ from tidegate.cli.shape import Command
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
-    from tidegate.cli.braking import Reach
+    from tidegate.app.reach import Reach
     from tidegate.kinds.integrations.cli.estate import Asked
     from tidegate.kinds.integrations.cli.pin_plan import PinPlan
 
@@ -50,9 +50,9 @@ _WHOLE_DAYS = re.compile(r"\d+d", re.ASCII)
 @click.option("--image", metavar="REF", help="Keep them on this; what each runs, if left out.")
 @click.option("--wanted", is_flag=True, help="Keep them on what the bundle wants now.")
 @click.option("--environment", "environments", multiple=True, help="Only in this; repeatable.")
-@click.option("--reason", required=True, help="Why; everybody who wonders reads it.")
+@click.option("--reason", required=True, help="Why; shown by `get pins` and `why`.")
 @click.option("--expires", metavar="WHEN", help="2026-12-01, a time, or from now on: 2h, 3d.")
-@click.option("--owner", help="Whom to ask about it; you, if left out.")
+@click.option("--owner", help="The person to ask about it; default: you.")
 @click.option("--name", help="Of a target: what to call the pin; the first one, if left out.")
 @click.option("--kind", "kinds", multiple=True, help="Of a target: this kind of change only.")
 @click.option("--replace", is_flag=True, help="Of a target: anew if there is one of this name.")
@@ -66,11 +66,11 @@ def pin(
     """Keep shards of an INTEGRATION on their image, in the bundle; or TARGETs where they are.
 
     With --shard, --all-except or --try, files of the bundle are changed: each shard keeps what it
-    runs now, which restarts nothing, and whatever is promoted later goes to the others. Every line
+    runs now, which restarts nothing, and later promotions reach the others. Every line
     is shown; nothing is written unless --write, --commit, --push or --open-mr says so.
 
-    Without them it is a brake in the journal: targets neither start nor return, nobody waits for
-    them, and it works within a second.
+    Without them it is a brake in the journal: targets neither start nor return, no group waits for
+    them, and it takes effect within a second.
     """
     if not _in_bundle(names, asked):
         _no_files(proposing)
@@ -272,11 +272,11 @@ def unpin(
     proposing: Proposing,
     output: str,
 ) -> None:
-    """Take the image of their own from shards of an INTEGRATION, in the bundle; or lift PINs.
+    """Remove the pinned image of shards of an INTEGRATION, in the bundle; or remove PINs.
 
     With --shard or --all, files of the bundle are changed, and the shards want what the others
     have; every line is shown, and nothing written unless --write, --commit, --push or --open-mr
-    says so. Without, pins of the journal are lifted: what was kept moves with the rest again.
+    says so. Without, pins of the journal are removed: the targets move with the rest again.
     """
     if not (shards or every or environments):
         _no_files(proposing)

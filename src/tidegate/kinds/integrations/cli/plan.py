@@ -12,8 +12,8 @@ from tidegate.kinds.integrations.cli.estate import FORMATS, Asked, estate_option
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.cli.outlook import Outlook
 
-_ADOPT = "As if with the consent to take over what is somebody else's."
-_MASS = "As if much might be removed at once."
+_ADOPT = "Plan with --adopt: take over objects of other managers."
+_MASS = "Plan with --allow-mass-delete."
 
 
 @click.command(
@@ -36,9 +36,9 @@ _MASS = "As if much might be removed at once."
 @click.option("--allow-mass-delete", is_flag=True, help=_MASS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def plan(asked: Asked, adopt: bool, allow_mass_delete: bool, output: str) -> None:
-    """Say what `apply` would do on every cluster, object by object, and how many pods restart.
+    """List what `apply` would do on every cluster, object by object, and how many pods restart.
 
-    Servers are asked what each change comes to (a dry run); nothing is written. Exits 1 if
+    The servers do a dry run of each change; nothing is written. Exits 1 if
     something could not be read or the bundle has errors.
     """
     from tidegate.cli.output import emit, terminal_width, wants_colour

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--reason", default="", help="Why; kept in the journal.")
 def release(asked: Asked, yes: bool, reason: str) -> None:
-    """Give fields back: objects stay exactly as they are, and nothing restarts.
+    """Stop managing objects: they stay exactly as they are, and nothing restarts.
 
-    From then on they are nobody's of ours: `apply` and rollouts leave them alone until somebody
-    adopts them again. Exits 1 if anything failed.
+    From then on `apply` and rollouts do not change them until they are adopted again.
+    Exits 1 if anything failed.
     """
     if not asyncio.run(_release(asked, yes, reason)):
         raise click.exceptions.Exit(FAILURE)

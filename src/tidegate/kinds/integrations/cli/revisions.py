@@ -51,7 +51,7 @@ def revision_options(*more: str) -> Callable[[Function], Function]:
 
         flagged: Function = settings_options(*dict.fromkeys((*SETTINGS, *more)))(command)
         told = "Compare with this revision of the bundle, as it was where the head left it."
-        after = "The revision to look at, and not the working tree."
+        after = "This revision, instead of the working tree."
         flagged = click.option("--head", metavar="REF", help=after)(flagged)
         flagged = click.option("--base", metavar="REF", required=True, help=told)(flagged)
         path = click.Path(path_type=Path)

@@ -63,10 +63,10 @@ WIDE = ("CLUSTER", "NAMESPACE", "KIND", "DIGEST", "PINNED BY")
 def get_shards(
     asked: Asked, behind: bool, no_runs: bool, watch: bool, no_headers: bool, output: str
 ) -> None:
-    """List every shard: what it wants, what it runs and since when, who pinned it, and how it is.
+    """List every shard: declared and running image, since when, its pin, and its health.
 
     A cluster that cannot be read is reported, and the others are listed. Exits 1 then, and if
-    something is wrong with the bundle.
+    the bundle has errors.
     """
     asked.tell_problems()
     colour = wants_colour(asked.settings.color)

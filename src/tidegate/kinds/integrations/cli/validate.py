@@ -22,7 +22,7 @@ FORMATS = ("text", "json", "github", "sarif")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=".")
 @click.option("--revision", metavar="REV", help="Read this revision of the Git repository of DIR.")
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings as well.")
-@click.option("--no-cache", is_flag=True, help="Read every file, whatever was read before.")
+@click.option("--no-cache", is_flag=True, help="Ignore the cache and read every file.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="text", show_default=True)
 def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, output: str) -> None:
     """Check a bundle: YAML, fields, amounts, names of files, shards and overrides.

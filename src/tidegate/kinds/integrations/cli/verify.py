@@ -28,25 +28,25 @@ TIMEOUT = "1h"
     examples="""
     tidegate verify                                             every shard of the bundle here
     tidegate verify --integration terraform-resources -o wide   all of one, differing or not
-    tidegate verify --revision origin/main --wait --timeout 30m until they agree
+    tidegate verify --revision origin/main --wait --timeout 30m  until they agree
     """,
 )
 @estate_options()
-@click.option("--wait", is_flag=True, help="Look again until they agree.")
+@click.option("--wait", is_flag=True, help="Repeat until they agree.")
 @click.option("--timeout", metavar="DURATION", help=f"How long to wait.  [default: {TIMEOUT}]")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def verify(asked: Asked, wait: bool, timeout: str | None, output: str) -> None:
-    """Compare what the bundle promises every shard with what its pods run.
+    """Compare the image that the bundle declares for every shard with what its pods run.
 
     Pods are asked for their image and the digest they pulled, not only their workload. Shards that
     differ are listed with the reason; -o wide lists all.
 
     \b
     Exit codes:
-      0    every shard runs what is promised
+      0    every shard runs the declared image
       1    something could not be read, or the bundle has errors
       3    some shard runs something else
-      124  --wait, and they did not agree in time
+      124  --wait timed out
     """
     from tidegate.kinds.integrations.cli.shards import meant_units
 

@@ -25,15 +25,15 @@ FORMATS = ("table", "json", "yaml")
 @click.option("--author", default="", metavar="TEXT", help="Whose name or address has this in it.")
 @click.option("--older-than", metavar="TIME", help="Only what was merged so long ago; exit 1.")
 @click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
-@click.option("--base", default="", metavar="REF", help="Look at this revision of the bundle.")
-@click.option("--no-fetch", is_flag=True, help="Go by what was fetched before.")
+@click.option("--base", default="", metavar="REF", help="Read this revision of the bundle.")
+@click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @settings_options(*SETTINGS)
 def pending(merged: Merged, author: str, older_than: str | None, output: str, **asked: Any) -> None:
-    """List commits that are merged and not promoted: whose, how old, and where they are missing.
+    """List commits that are merged and not promoted: author, age, and where they are missing.
 
-    Whoever cannot deploy their change by the end of the day reverts it: see `tidegate revert`. With
-    --older-than exits 1 if there is any; and always if some environment cannot be told.
+    To undo a commit that cannot be deployed, see `tidegate revert`. With --older-than exits 1 if
+    there is any; and always if the version of an environment is unknown.
     """
     from tidegate.cli.moment import moment
     from tidegate.cli.output import emit, terminal_width

@@ -21,8 +21,8 @@ _OPTIONS = (
     click.option("--ref", default="", metavar="REF", help="A commit; else the branch's newest."),
     click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared."),
     click.option("--base", default="", metavar="REF", help="Change this revision of the bundle."),
-    click.option("--allow-backward", is_flag=True, help="To what is older, or aside, as well."),
-    click.option("--no-fetch", is_flag=True, help="Go by what was fetched before."),
+    click.option("--allow-backward", is_flag=True, help="Allow older versions and other branches."),
+    click.option("--no-fetch", is_flag=True, help="Use what was fetched before."),
 )
 
 
@@ -38,7 +38,7 @@ def promotion_options(function: Function) -> Function:
     commands_by_name={
         "schemas": (
             "tidegate.kinds.promotions.cli.promote_schemas:schemas",
-            "Move the schemas, on their own",
+            "Move the schemas, alone",
         ),
     },
     invoke_without_command=True,
@@ -51,12 +51,12 @@ def promotion_options(function: Function) -> Function:
 )
 @click.option("--to", "to", multiple=True, metavar="ENV", help="Only this environment; repeatable.")
 @promotion_options
-@click.option("--no-registry-check", is_flag=True, help="Do not look whether the image is there.")
+@click.option("--no-registry-check", is_flag=True, help="Do not check that the image exists.")
 @proposing_options
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @settings_options(*SETTINGS)
 def promote(merged: Merged, proposing: Proposing, output: str, **asked: Any) -> None:
-    """Show what a promotion changes: lines, shards, and whose work goes out; then offer it.
+    """Show what a promotion changes: lines, shards, authors; then propose it.
 
     Nothing is written unless --write, --commit, --push or --open-mr says so. Exits 1 if an
     environment that was asked for has to wait.

@@ -26,7 +26,7 @@ from tidegate.settings.settings import Merged
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @settings_options(*SETTINGS)
 def schemas(merged: Merged, proposing: Proposing, output: str, **asked: Any) -> None:
-    """Show what moving the schemas changes, then offer it on its own.
+    """Show what moving the schemas changes, then propose it alone.
 
     Every shard with an image of its own is named: that image must understand the new schemas.
     """

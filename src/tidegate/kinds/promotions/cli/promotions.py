@@ -50,8 +50,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """,
 )
 @click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
-@click.option("--base", default="", metavar="REF", help="Look at this revision of the bundle.")
-@click.option("--no-fetch", is_flag=True, help="Go by what was fetched before.")
+@click.option("--base", default="", metavar="REF", help="Read this revision of the bundle.")
+@click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
 @click.option("--no-forge", is_flag=True, help="Do not ask which merge request it was.")
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.argument("sha")
 @click.option("--here", is_flag=True, help="A commit of the bundle, and not of the artifact.")
 @click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
-@click.option("--no-fetch", is_flag=True, help="Go by what was fetched before.")
+@click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
 @proposing_options
 @settings_options(*SETTINGS)
 def revert(

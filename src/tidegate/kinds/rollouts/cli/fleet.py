@@ -29,8 +29,8 @@ def fleet(
 ) -> None:
     """Serve simulated fleets to workers in other processes, until stopped.
 
-    FILES are scenarios. The address is printed on stdout. What the clusters were told is
-    remembered whatever happens to the workers; GET /carried lists it.
+    FILES are scenarios. The address is printed on stdout. Requests to the clusters are
+    recorded even if workers die; GET /carried lists them.
     """
     from tidegate.kinds.rollouts.simulated.fleet_server import FleetServer
     from tidegate.kinds.rollouts.simulated.port import SimulatedFleet

@@ -35,17 +35,17 @@ _BENEATH = " " * 8
         ),
         "upgrades": (
             "tidegate.kinds.upgrades.cli.simulate_upgrades:upgrades",
-            "Live through upgrades of a simulated fleet, a fortnight in seconds",
+            "Simulate upgrades of a fleet, two weeks in seconds",
         ),
     },
     examples="""
     tidegate simulate rollout.yaml                    a row a group, a column a step
-    tidegate simulate rollout.yaml --story            told line by line
+    tidegate simulate rollout.yaml --story            line by line
     tidegate simulate rollout.yaml --why prod-07      and why one target waits in the end
     tidegate simulate rollout.yaml --seed 7 --svg timeline.svg
     tidegate simulate examples/app-interface --integration slack-usergroups --image f929a38 \\
         --environment app-interface-production        a new image, by the rules of a bundle
-    tidegate simulate upgrades examples/ocm.yaml           a fortnight of upgrades, told
+    tidegate simulate upgrades examples/ocm.yaml           two weeks of upgrades
     tidegate simulate ocm examples/ocm.yaml --port 8710    an OpenShift Cluster Manager, over HTTP
     """,
 )
@@ -55,7 +55,7 @@ _BENEATH = " " * 8
 @click.option("--image", metavar="TAG", help="Of a bundle: the new image.")
 @click.option("--behaviour", metavar="FILE", help="Of a bundle: what images do on which shards.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What random failures follow.")
-@click.option("--story", is_flag=True, help="Tell it line by line, above the timeline.")
+@click.option("--story", is_flag=True, help="Print events line by line, above the timeline.")
 @click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
 @click.option("--why", "target", metavar="TARGET", help="Explain one target where it mattered.")
 @click.option("--svg", type=click.Path(dir_okay=False), help="Write the timeline as a picture.")
@@ -77,7 +77,7 @@ def simulate(
     output: str,
     color: str,
 ) -> None:
-    """Live through a rollout in virtual time, with the rules that run in production.
+    """Simulate a rollout in virtual time, with the rules that run in production.
 
     FILE is a scenario in YAML or JSON ("-" reads stdin): groups, strategy, how the fleet behaves,
     and what happens when; or the directory of a bundle, on whose clusters, simulated, a new image

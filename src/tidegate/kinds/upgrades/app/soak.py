@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.journal.chain import Note
 from tidegate.kinds.upgrades.app.read.journal import PREFIX, UpgradeJournal
 from tidegate.kinds.upgrades.core.journal.facts import Imported

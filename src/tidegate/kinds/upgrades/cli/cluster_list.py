@@ -25,7 +25,7 @@ WATCH_S = 15.0
     cls=Command,
     name="clusters",
     examples="""
-    tidegate get clusters --upgrades upgrades.yaml            every organisation that is served
+    tidegate get clusters --upgrades upgrades.yaml            all registered organisations
     tidegate get clusters --org o-payments -o wide            one organisation of them
     tidegate get clusters -l sector=prod,soak-days!=0
     tidegate get clusters --ocm-url https://api.openshift.com --token file:token    your own
@@ -48,10 +48,10 @@ def get_clusters(
     no_headers: bool,
     output: str,
 ) -> None:
-    """List clusters that upgrade by their labels: version, next version, and what each waits for.
+    """List clusters that upgrade by their labels: the state of each, and what it waits for.
 
     NEXT is the version that comes next; WINDOW, when its schedule lets an upgrade start; WHY, the
-    gate that says most. Labels are named without their prefix, beside `org` and `env`. A cluster
+    most important gate. Labels are named without their prefix, plus `org` and `env`. A cluster
     that cannot be read is listed with the reason; exits 1 then.
     """
     chosen = _selector(selector)

@@ -13,7 +13,7 @@ from tidegate.cli.braking import common, known_as, read_one, scope_options, set_
 from tidegate.cli.live import confirmed, opened
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.kinds.upgrades.app.brake_reach import ExpediteEffect, expedite_effect
+from tidegate.kinds.upgrades.app.expedite import ExpediteEffect, expedite_effect
 from tidegate.kinds.upgrades.app.read.view import NAMES_MAX
 from tidegate.model.counted import counted
 from tidegate.wiring import clock
@@ -34,27 +34,27 @@ _STANDS = "mutexes, sectors, holds, freezes, blocks and agreements stand"
         ),
     },
     examples="""
-    tidegate expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
+    tidegate upgrades expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
     tidegate get expedites
-    tidegate expedite remove 4.21.3
+    tidegate upgrades expedite remove 4.21.3
     """,
 )
 def expedite() -> None:
-    """This version now: clusters go to it without soak, whatever their schedule."""
+    """Upgrade to a version now, without soak and outside schedules."""
 
 
 @click.command(
     cls=Command,
     examples="""
-    tidegate expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
-    tidegate expedite add "4.21.*" --target stage-1 --reason "a customer waits" --until 6h
+    tidegate upgrades expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
+    tidegate upgrades expedite add "4.21.*" --target stage-1 --reason "a customer waits" --until 6h
     """,
 )
 @click.argument("version")
 @click.option("--name", help="What to call it; the version, if left out.")
 @click.option("--until", required=True, metavar="WHEN", help="A time, or from now on: 2h, 3d.")
-@click.option("--reason", required=True, help="Why; shown to all it affects.")
-@click.option("--owner", help="The contact for it; you, if left out.")
+@click.option("--reason", required=True, help="Why; shown for every cluster in scope.")
+@click.option("--owner", help="The person to ask about it; default: you.")
 @click.option("--replace", is_flag=True, help="Set it anew if there is one of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @scope_options
@@ -62,9 +62,9 @@ def expedite() -> None:
 def add_expedite(
     version: str, name: str | None, until: str, reason: str, owner: str | None, **rest: Any
 ) -> None:
-    """Let a version skip soak and windows in its scope; * and ? stand for any text.
+    """Let a version skip soak and windows in its scope; * and ? match any text.
 
-    Clusters are chosen by name, or by their labels without prefix, beside org and env.
+    Clusters are selected by name, or by their labels without prefix, plus org and env.
     """
     now = clock().now()
     document = common(name or version, scope_of(rest), reason, owner, until, now, option="--until")

@@ -23,20 +23,20 @@ FORMATS = ("table", "json", "yaml", "github")
 @click.command(
     cls=Command,
     examples="""
-    tidegate lint --upgrades upgrades.yaml           every organisation that is served
-    tidegate lint --org o-payments                   one organisation of them
-    tidegate lint --ocm-url https://api.openshift.com --token file:token      your own
-    tidegate lint --world world.yaml -o github       a world in a file, for a merge check
+    tidegate upgrades lint --upgrades upgrades.yaml           all registered organisations
+    tidegate upgrades lint --org o-payments                   one organisation of them
+    tidegate upgrades lint --ocm-url https://api.openshift.com --token file:token      your own
+    tidegate upgrades lint --world world.yaml -o github       a world in a file, for a merge check
     """,
 )
 @source_options()
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def lint(query: WorldQuery, output: str) -> None:
-    """Find labels without effect: windows never met, soak never reached, sectors in a circle.
+    """Find labels that cannot work: windows never met, soak never reached, circles.
 
-    Checks the labels of organisations and clusters, and runs the rules of upgrades ahead to find
-    clusters that wait for ever, or are still on a version when its support ends. Exits 1 if there
-    is an error or a warning; notes are for information.
+    Checks the labels of organisations and clusters, and runs the rules ahead to find clusters that
+    wait for ever, or are still on a version when it ends. Exits 1 if there is an error or
+    a warning; notes are for information.
     """
     found = lint_fleet(read_fleet(query))
     if output == "github":

@@ -16,9 +16,9 @@ from tidegate.kinds.upgrades.cli.text.plan import plan_lines
     cls=Command,
     name="upgrades",
     examples="""
-    tidegate plan upgrades --upgrades upgrades.yaml          each organisation by its own rules
+    tidegate plan upgrades --upgrades upgrades.yaml          all organisations, each by its rules
     tidegate plan upgrades --org o-payments -o json
-    tidegate plan upgrades --mode both                       what the existing service would do, too
+    tidegate plan upgrades --mode both                       what AUS would do, too
     tidegate plan upgrades --world world.json
     """,
 )
@@ -26,17 +26,17 @@ from tidegate.kinds.upgrades.cli.text.plan import plan_lines
 @click.option(
     "--mode",
     type=click.Choice((STRICT, COMPAT, BOTH)),
-    help="Our rules, the existing service's, or both; else those each organisation is served by.",
+    help="strict, compat (the rules of AUS) or both; default: as each organisation is registered.",
 )
 @click.option(
     "-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table",
     show_default=True,
 )  # fmt: skip
 def plan_upgrades(query: WorldQuery, mode: str | None, output: str) -> None:
-    """Say what would be written now for each organisation, and why; nothing is written.
+    """List what would be written now for each organisation, and why; write nothing.
 
-    Upgrades, node pools that follow, channels, agreements to version gates, and service logs for
-    owners; the same service log is written once a day. `tidegate why` says why all others wait.
+    Upgrades, node pools that follow, channels, acknowledgements of version gates, and service
+    logs to owners, once a day. `tidegate why` explains why all others wait.
     """
     found = plan.plan_upgrades(read_fleet(query), mode)
     if output == "table":

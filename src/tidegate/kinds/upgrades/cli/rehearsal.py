@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from tidegate import wiring
-from tidegate.engine.brake_book import BrakeBook
-from tidegate.engine.brake_source import Written
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.brakes.source import Written
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.partition import PartitionState

@@ -24,10 +24,10 @@ FORMATS = ("table", "markdown", "json")
 @click.command(
     cls=Command,
     examples="""
-    tidegate report --upgrades upgrades.yaml                 every organisation that is served
-    tidegate report -o markdown > fleet.md                   a page with tables to sort and filter
-    tidegate report --org o-payments -o json
-    tidegate report --history                                what each version has soaked
+    tidegate upgrades report --upgrades upgrades.yaml                 all registered organisations
+    tidegate upgrades report -o markdown > fleet.md            a page with tables to sort and filter
+    tidegate upgrades report --org o-payments -o json
+    tidegate upgrades report --history                                what each version has soaked
     """,
 )
 @source_options()

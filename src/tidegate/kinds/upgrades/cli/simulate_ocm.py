@@ -21,7 +21,7 @@ SPEED_MAX = 100_000
     cls=Command,
     examples="""
     tidegate simulate ocm examples/ocm.yaml --port 8710
-    tidegate simulate ocm examples/ocm.yaml --from-now                 beside `tidegate run`
+    tidegate simulate ocm examples/ocm.yaml --from-now                 for `tidegate run`
     tidegate simulate ocm examples/ocm.yaml --speed 1440               a day a minute
     tidegate simulate ocm examples/ocm.yaml --latency 20ms --fault 429=20 --fault lost=5
     curl -X POST localhost:8710/simulation -d '{"skip": "6h"}'         let time pass at once
@@ -66,10 +66,10 @@ def ocm(
     """Serve a simulated OpenShift Cluster Manager until stopped.
 
     WORLD is a document with organisations, clusters, versions and gates ("-" reads stdin). The
-    address is printed on stdout; tokens are at /token. Clusters upgrade when an OCM policy is due,
-    by the clock of the simulation. That starts at the `now` of the world, or with --from-now at
-    the present time, so that `tidegate run --upgrades` can run beside it. GET /simulation returns
-    its time and what was written.
+    address is printed on stdout; tokens are at /token. Clusters upgrade by upgrade policies,
+    by the clock of the simulation, which starts when the world says, or, with --from-now, when
+    ours is, so that `tidegate run --upgrades` can be used with it. GET /simulation returns its time
+    and every write.
     """
     from tidegate.kinds.upgrades.app.simulation import SimulatedManager, simulated_manager
     from tidegate.wiring import clock

@@ -28,7 +28,7 @@ LOOK_MIN = "1m"
     cls=Command,
     examples="""
     tidegate simulate upgrades examples/fortnight.yaml                the story of 14 days
-    tidegate simulate upgrades examples/ocm.yaml --days 30 -o table   the state of each in the end
+    tidegate simulate upgrades examples/ocm.yaml --days 30 -o table   the final state
     tidegate simulate upgrades examples/ocm.yaml -o json              a line an event
     tidegate simulate upgrades examples/ocm.yaml --fault 500=50 --fault lost=20 --seed 7
     tidegate simulate upgrades examples/ocm.yaml --save world.json    for `why --world world.json`
@@ -42,13 +42,13 @@ LOOK_MIN = "1m"
     "--upgrades",
     "service",
     metavar="FILE",
-    help="Organisations that are served; else all.",
+    help="Organisations to serve; default: all.",
 )
 @click.option(
     "--look-every",
     default="1h",
     show_default=True,
-    help="Up to 90m: soak is counted between surveys.",
+    help="Up to 90m: soak is counted between observations.",
 )
 @click.option(
     "--fault",
@@ -59,7 +59,7 @@ LOOK_MIN = "1m"
 )
 @click.option("--seed", default=0, show_default=True, help="What faults follow.")
 @click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
-@click.option("--save", metavar="FILE", help="Write the final world, for --world FILE.")
+@click.option("--save", metavar="FILE", help="Save the final world, for --world FILE.")
 @click.option(
     "-o", "--output", type=click.Choice(("story", "table", "json")), default="story",
     show_default=True,
@@ -80,8 +80,8 @@ def upgrades(
     """Simulate upgrades in virtual time, with the engine and the rules that run in production.
 
     WORLD is what `simulate ocm` serves: organisations, clusters, versions and how upgrades go ("-"
-    reads stdin), and brakes, if there are any. It all runs in this process: no API is called, and
-    nothing is stored.
+    reads stdin), and brakes, if there are any. Everything runs in this process; nothing is sent
+    anywhere, and nothing is kept.
     """
     from tidegate.kinds.upgrades.app.clusters import list_clusters
     from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal

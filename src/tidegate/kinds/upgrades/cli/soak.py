@@ -33,35 +33,35 @@ _ADDONS = "addons"
     commands_by_name={
         "export": (
             "tidegate.kinds.upgrades.cli.soak:export",
-            "Write what versions have soaked, as documents",
+            "Write soak data as documents",
         ),
-        "import": ("tidegate.kinds.upgrades.cli.soak:bring", "Import what was kept elsewhere"),
+        "import": ("tidegate.kinds.upgrades.cli.soak:bring", "Import soak data from elsewhere"),
     },
     examples="""
-    tidegate soak export > soak.json                     all organisations, as `why --soak` reads it
-    tidegate soak export --to state/                     a file an organisation, as kept before
-    tidegate soak import state/ --reason "moving over"   import what the predecessor kept
+    tidegate upgrades soak export > soak.json                     all, as `why --soak` reads it
+    tidegate upgrades soak export --to state/                 a file an organisation, as kept before
+    tidegate upgrades soak import state/ --reason "moving over"   take over what was kept before
     """,
 )
 def soak() -> None:
-    """What versions have soaked: export it, or import it from elsewhere."""
+    """Import and export the soak data of versions."""
 
 
 @click.command(
     cls=Command,
     examples="""
-    tidegate soak export
-    tidegate soak export prod/o-payments --to state/
+    tidegate upgrades soak export
+    tidegate upgrades soak export prod/o-payments --to state/
     """,
 )
 @click.argument("orgs", nargs=-1, metavar="[ENV/ORG]...")
 @click.option("--to", "folder", type=click.Path(file_okay=False), help="A file each, in here.")
 @database_option
 def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
-    """Write what versions have soaked, in the predecessor's form.
+    """Write soak data, in the format of AUS.
 
-    Both services read it, so that no soak is lost when moving either way. The soak of add-ons is
-    under ENV/ORG/ADDON; in a folder, below `addons`.
+    AUS and Tidegate read it, so that no soak is lost in either direction. Soak data of add-ons is
+    under ENV/ORG/ADDON; in a folder below `addons`.
     """
     with opened(database) as store:
         found = export_soak(store, orgs, clock().now())
@@ -81,15 +81,15 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
     "import",
     cls=Command,
     examples="""
-    tidegate soak import soak.json --reason "moving over"
-    tidegate soak import state/ --reason "moving over"             files as state/prod/o-payments
-    tidegate soak import history.json --org prod/o-payments --reason …
+    tidegate upgrades soak import soak.json --reason "moving over"
+    tidegate upgrades soak import state/ --reason "moving over"       files as state/prod/o-payments
+    tidegate upgrades soak import history.json --org prod/o-payments --reason …
     """,
 )
 @click.argument("source", type=click.Path(allow_dash=True))
-@click.option("--org", metavar="ENV/ORG", help="The organisation, where the file does not say it.")
-@click.option("--replace", is_flag=True, help="Replace what has soaked here already.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
+@click.option("--org", metavar="ENV/ORG", help="Whose it is, where the file does not say.")
+@click.option("--replace", is_flag=True, help="Even where something has soaked here already.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be taken over.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--reason", required=True, help="Why; kept in the journal.")
 @database_option
@@ -102,10 +102,10 @@ def bring(
     reason: str,
     database: str,
 ) -> None:
-    """Import what was kept elsewhere: by the existing service, or by another journal.
+    """Import soak data of AUS, or of another journal.
 
-    A cluster that reported there counts as healthy at the last survey, if its name is unique; so
-    soak survives a move and the loss of a database.
+    A cluster that reported there counts as seen healthy at its last check-in, if its name is
+    unique; so neither a migration nor a lost database resets soak.
     """
     documents = _documents(source, org)
     wanted = ImportedSoak(documents=documents, origin=source, reason=reason, replace=replace)

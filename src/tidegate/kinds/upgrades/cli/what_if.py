@@ -16,10 +16,10 @@ from tidegate.kinds.upgrades.cli.when import pace_of
     cls=Command,
     name="what-if",
     examples="""
-    tidegate what-if --set pay-prod-1/soak-days=2
-    tidegate what-if --set pay-prod-1/mutexes= --set pay-prod-2/mutexes=    without their mutexes
-    tidegate what-if --set org/o-payments/sector-max-parallel-upgrades.prod=2 -o json
-    tidegate what-if --set pay-prod-1/sector=stage --ocm-url https://api.openshift.com
+    tidegate upgrades what-if --set pay-prod-1/soak-days=2
+    tidegate upgrades what-if --set pay-prod-1/mutexes= --set pay-prod-2/mutexes=  no mutexes
+    tidegate upgrades what-if --set org/o-payments/sector-max-parallel-upgrades.prod=2 -o json
+    tidegate upgrades what-if --set pay-prod-1/sector=stage --ocm-url https://api.openshift.com
     """,
 )
 @source_options()
@@ -29,7 +29,7 @@ from tidegate.kinds.upgrades.cli.when import pace_of
     metavar="CLUSTER/LABEL=VALUE",
     multiple=True,
     required=True,
-    help="A label as it might be; nothing behind the = takes it away. May be repeated.",
+    help="A label to try; an empty value removes it. May be repeated.",
 )
 @click.option("--apply-time", metavar="DURATION", help="How long an upgrade takes, if you know.")
 @click.option("--pool-time", metavar="DURATION", help="How long a node pool takes.")
@@ -41,11 +41,11 @@ def what_if_command(
     pool_time: str | None,
     output: str,
 ) -> None:
-    """Compare clusters before and after a change of labels; nothing is written.
+    """Show the effect of other labels: before and after, side by side.
 
     Shows every cluster whose next version, first shut gate or dates change, and what `lint` finds
-    in only one of the two. CLUSTER is a name, an external id or an id; labels are named without
-    their prefix; `org/ID/LABEL=VALUE` is a label of an organisation.
+    in only one of the two. Nothing is written. CLUSTER is a name, an external id or an id; labels
+    are written without their prefix; `org/ID/LABEL=VALUE` is a label of an organisation.
     """
     pace, _ = pace_of(apply_time, pool_time)
     found = compare_labels(read_fleet(query), sets, pace)

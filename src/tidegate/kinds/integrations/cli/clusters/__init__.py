@@ -20,4 +20,4 @@ _COMMANDS = {
     """,
 )
 def clusters() -> None:
-    """Rehearse on clusters that are not there."""
+    """Rehearse on simulated clusters."""

@@ -24,8 +24,8 @@ SPEED_MAX = 100_000
     examples="""
     tidegate clusters simulate examples/app-interface --kubeconfig rehearsal.kubeconfig
     tidegate clusters simulate . --kubeconfig k --behaviour examples/behaviour.yaml --speed 600
-    tidegate clusters simulate . --kubeconfig k --down appsrep05ue1        one that nobody reaches
-    tidegate diff examples/app-interface --kubeconfig rehearsal.kubeconfig in another terminal
+    tidegate clusters simulate . --kubeconfig k --down appsrep05ue1        an unreachable cluster
+    tidegate diff examples/app-interface --kubeconfig rehearsal.kubeconfig  in another terminal
     """,
 )
 @click.argument("bundle", type=click.Path(path_type=Path))
@@ -52,8 +52,8 @@ def simulate(
     """Serve every cluster that a managed integration of BUNDLE runs on, until stopped.
 
     They begin empty, with the namespaces of the bundle. What is applied to them runs: pods get
-    ready, fail, tell their numbers and write logs as the behaviour file says. What is served is
-    printed on stdout, a line a cluster. All of it is forgotten in the end.
+    ready, fail, publish metrics and write logs as the behaviour file says. The clusters are
+    printed on stdout, one per line. Nothing is kept in the end.
     """
     from tidegate.kubernetes.simulated.server.hosting import Host
     from tidegate.model.problem import nearest_or_all

@@ -37,10 +37,10 @@ def preview(
     commenting: Commenting,
     output: str,
 ) -> None:
-    """Say what a change of a bundle does to the fleet, from two revisions of it.
+    """Show the effect of a change of a bundle on the fleet, from two revisions of it.
 
     Workloads that are created, changed and deleted; shards by environment; in which order and when
-    images move, and which brakes are in the way; findings that are new. No cluster is asked. Exits
+    images move, and which brakes are in the way; new findings. No cluster is read. Exits
     1 if the change brings new errors.
     """
     compared.check_folder()

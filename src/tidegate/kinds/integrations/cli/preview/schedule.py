@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tidegate.cli.pace import usual_pace
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.partition import PartitionState
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.integrations.core.waves.outset import Move, outset_of

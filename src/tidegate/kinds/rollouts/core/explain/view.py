@@ -8,9 +8,11 @@ from tidegate.kinds.rollouts.core.summary import GroupReport, Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import ChangeKind, Option
 from tidegate.model.reason import Gate, Outcome
+from tidegate.model.target import State
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
+_WAITING = (State.WAITING, State.HOLDING)
 _OVER = (Summary.FAILED, Summary.ABORTED)
 
 
@@ -30,6 +32,13 @@ def rollout_view(
         recheck_at=plan.recheck_at,
         paused=world.rollout.paused,
         origin=origin,
+        version=plan.course.version,
+        gates=tuple(each.name for each in world.brakes.approvals) if world.brakes else (),
+        breached=plan.breached,
+        more={
+            "strategy": world.strategy.type.value,
+            "lastGood": world.rollout.last_good or "",
+        },
     )
 
 
@@ -68,6 +77,7 @@ def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetRow]:
                     next=plan.course.revision or "",
                     since=target.since,
                     starts=i in started,
+                    waits=plan.states[i] in _WAITING,
                     shut=first_shut(option.verdicts),
                     options=(row, *ways.get(i, ())),
                 )
@@ -90,6 +100,8 @@ def _group(world: RolloutWorld, report: GroupReport) -> GroupRow:
     return GroupRow(
         name=group.label,
         index=group.index,
+        key=group.name or "ungrouped",
+        size=group.size,
         status=report.status.value,
         waiting=tally.waiting,
         updating=tally.in_flight,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tidegate.engine.brake_book import BrakeBook
+from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
 from tidegate.kinds.upgrades.app.read.world import (

@@ -26,8 +26,8 @@ from tidegate.wiring import clock
 @click.command(
     cls=Command,
     examples="""
-    tidegate gates agree pay-prod-1 --version 4.17
-    tidegate gates agree 'pay-*' --version 4.17 --gate sts --dry-run
+    tidegate upgrades gates agree pay-prod-1 --version 4.17
+    tidegate upgrades gates agree 'pay-*' --version 4.17 --gate sts --dry-run
     """,
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
@@ -42,9 +42,9 @@ def agree(
     gate: str | None,
     options: WriteOptions,
 ) -> None:
-    """Agree to the version gates before a minor version, for clusters; each at most once.
+    """Acknowledge the version gates of a minor version, for clusters; repeating it has no effect.
 
-    What each gate asks for is shown first: read it. An agreement cannot be revoked here.
+    The text of each gate is shown first: read it. An acknowledgement cannot be withdrawn here.
     """
     found = asyncio.run(_agree(access, names, version, gate, options))
     if options.output != "table":

@@ -32,32 +32,32 @@ from tidegate.wiring import clock
     commands_by_name={
         "get": (
             "tidegate.kinds.upgrades.cli.owners.gates:get",
-            "Show the version gates before clusters",
+            "Show the version gates of clusters",
         ),
         "approve": (
             "tidegate.kinds.upgrades.cli.owners.gates:approve",
-            "Have the service agree to kinds of gates",
+            "Let the service acknowledge kinds of gates",
         ),
         "agree": (
             "tidegate.kinds.upgrades.cli.owners.gate_agreement:agree",
-            "Agree to the gates of a minor version",
+            "Acknowledge the gates of a minor version",
         ),
     },
     examples="""
-    tidegate gates get
-    tidegate gates agree pay-prod-1 --version 4.17
-    tidegate gates approve ocp sts                have the service agree, for the organisation
+    tidegate upgrades gates get
+    tidegate upgrades gates agree pay-prod-1 --version 4.17
+    tidegate upgrades gates approve ocp sts             have the service agree, for the organisation
     """,
 )
 def gates() -> None:
-    """Version gates: what must be agreed to before clusters go to a minor version."""
+    """Version gates: acknowledgements that a minor version requires."""
 
 
 @click.command(
     cls=Command,
     examples="""
-    tidegate gates get                            gates before versions that are offered now
-    tidegate gates get pay-prod-1 --all           and before all later ones
+    tidegate upgrades gates get                           gates before versions that are offered now
+    tidegate upgrades gates get pay-prod-1 --all           and before all later ones
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
@@ -65,10 +65,10 @@ def gates() -> None:
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @owner_options
 def get(access: OwnerAccess, names: tuple[str, ...], later_too: bool, output: str) -> None:
-    """Show the version gates before clusters, whether each is agreed to, and who must agree.
+    """Show the version gates of clusters, whether each is acknowledged, and who does it.
 
-    The service agrees to gates that `version-gate-approvals` of a cluster names, and to gate-ocp
-    where there is no such label; the owner agrees to all others.
+    The service acknowledges gates that `version-gate-approvals` of a cluster names, and gate-ocp
+    by default; you acknowledge all others.
     """
     found = asyncio.run(_read(access, names, later_too))
     show_warnings(found.warnings)
@@ -94,21 +94,21 @@ async def _read(access: OwnerAccess, names: tuple[str, ...], later_too: bool) ->
 @click.command(
     cls=Command,
     examples="""
-    tidegate gates approve ocp sts                all clusters without a label of their own
-    tidegate gates approve none                   agree to none automatically
-    tidegate gates approve --unsaid               back to the default: ocp
+    tidegate upgrades gates approve ocp sts                all clusters that say nothing themselves
+    tidegate upgrades gates approve none                   agree to nothing by itself
+    tidegate upgrades gates approve --unsaid               back to the default: ocp
     """,
 )
 @click.argument("kinds", metavar="[GATE]...", nargs=-1)
-@click.option("--unsaid", is_flag=True, help="Remove the label.")
+@click.option("--unsaid", is_flag=True, help="Take the label away.")
 @write_options
 @owner_options
 def approve(
     access: OwnerAccess, kinds: tuple[str, ...], unsaid: bool, options: WriteOptions
 ) -> None:
-    """Have the service agree to these kinds of gates, for the whole organisation.
+    """Let the service acknowledge these kinds of gates, for the whole organisation.
 
-    It applies to clusters with an upgrade policy and without a label of their own
+    This applies to clusters with an upgrade policy that do not declare otherwise
     (`policy set --version-gate-approvals`). A kind is ocp, sts, ingress, or a whole label.
     """
     if bool(kinds) == unsaid:

@@ -39,7 +39,7 @@ Function = Callable[..., object]
     commands_by_name={
         "get": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:get",
-            "Show the organisations that share soak",
+            "Show organisations, and whether both sides agree",
         ),
         "add": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:add",
@@ -51,24 +51,24 @@ Function = Callable[..., object]
         ),
         "set": (
             "tidegate.kinds.upgrades.cli.owners.inheritance:set_",
-            "Set one side or both, or a whole file",
+            "Set exactly these, or a whole file",
         ),
     },
     examples="""
-    tidegate inheritance get
-    tidegate inheritance add --inherit o-stage                  in the organisation that inherits
-    tidegate inheritance add --publish o-prod                   in the one it inherits from
+    tidegate upgrades inheritance get
+    tidegate upgrades inheritance add --inherit o-stage               in the organisation that waits
+    tidegate upgrades inheritance add --publish o-prod                   in the one it learns from
     """,
 )
 def inheritance() -> None:
-    """Share soak data between organisations."""
+    """Share soak data between organisations: inherit theirs, publish yours."""
 
 
-@click.command(cls=Command, examples="tidegate inheritance get -o yaml > inheritance.yaml")
+@click.command(cls=Command, examples="tidegate upgrades inheritance get -o yaml > inheritance.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @owner_options
 def get(access: OwnerAccess, output: str) -> None:
-    """Show with which organisations soak is shared; -o yaml prints what `set -f` reads."""
+    """Show organisations to inherit from and publish to; -o yaml prints what `set -f` reads."""
     found = asyncio.run(_read(access))
     show_warnings(found.warnings)
     if output != "table":
@@ -97,26 +97,28 @@ def sides(function: Function) -> Function:
     return function
 
 
-@click.command(cls=Command, examples="tidegate inheritance add --inherit o-stage --dry-run")
+@click.command(
+    cls=Command, examples="tidegate upgrades inheritance add --inherit o-stage --dry-run"
+)
 @sides
 @write_options
 @owner_options
 def add(
     access: OwnerAccess, inherit: tuple[str, ...], publish: tuple[str, ...], options: WriteOptions
 ) -> None:
-    """Add organisations to inherit from, or to publish to."""
+    """Add organisations to inherit from or to publish to."""
     more = _named(inherit, publish)
     change_labels(access, lambda found: add_inheritance(found, more), options)
 
 
-@click.command(cls=Command, examples="tidegate inheritance remove --publish o-old")
+@click.command(cls=Command, examples="tidegate upgrades inheritance remove --publish o-old")
 @sides
 @write_options
 @owner_options
 def remove(
     access: OwnerAccess, inherit: tuple[str, ...], publish: tuple[str, ...], options: WriteOptions
 ) -> None:
-    """Remove organisations to inherit from, or to publish to."""
+    """Remove organisations to inherit from or to publish to."""
     fewer = _named(inherit, publish)
     change_labels(access, lambda found: remove_inheritance(found, fewer), options)
 
@@ -124,9 +126,9 @@ def remove(
 @click.command(
     cls=Command,
     examples="""
-    tidegate inheritance set --inherit o-stage,o-canary
-    tidegate inheritance set --publish ""                       publish to none
-    tidegate inheritance set -f inheritance.yaml                - reads stdin
+    tidegate upgrades inheritance set --inherit o-stage,o-canary
+    tidegate upgrades inheritance set --publish ""                       publish to none
+    tidegate upgrades inheritance set -f inheritance.yaml                - reads stdin
     """,
 )
 @sides
@@ -140,7 +142,7 @@ def set_(
     file: str | None,
     options: WriteOptions,
 ) -> None:
-    """Set one side to exactly these organisations; the other side stays as it is."""
+    """Set one side to exactly these organisations; the other side is unchanged."""
     if file is not None and (inherit or publish):
         raise click.UsageError("-f names all that is set; leave out the other flags")
     if file is not None:

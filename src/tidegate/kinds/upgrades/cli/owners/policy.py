@@ -26,11 +26,11 @@ from tidegate.kinds.upgrades.cli.text.policies import policy_lines, policy_warni
 from tidegate.kinds.upgrades.core.labels.label_edit import APPROVALS
 
 _EXAMPLES = """
-tidegate policy get                                        every upgrade policy of your organisation
-tidegate policy set pay-prod-1 --soak-days 5 --sector prod
-tidegate policy get -o yaml > p.yaml; edit p.yaml; tidegate policy set -f p.yaml
-tidegate policy remove pay-old-1 --dry-run
-tidegate policy sync --bundle app-interface --dry-run      what a bundle declares
+tidegate upgrades policy get                                       every policy of your organisation
+tidegate upgrades policy set pay-prod-1 --soak-days 5 --sector prod
+tidegate upgrades policy get -o yaml > p.yaml; edit p.yaml; tidegate upgrades policy set -f p.yaml
+tidegate upgrades policy remove pay-old-1 --dry-run
+tidegate upgrades policy sync --bundle app-interface --dry-run      what a bundle declares
 """
 
 
@@ -47,7 +47,7 @@ tidegate policy sync --bundle app-interface --dry-run      what a bundle declare
         ),
         "remove": (
             "tidegate.kinds.upgrades.cli.owners.policy:remove",
-            "Remove upgrade policies, so that nothing upgrades",
+            "Remove upgrade policies",
         ),
         "sync": (
             "tidegate.kinds.upgrades.cli.owners.policy_sync:sync",
@@ -63,9 +63,9 @@ def policy() -> None:
 @click.command(
     cls=Command,
     examples="""
-    tidegate policy get
-    tidegate policy get 'pay-*' -o yaml > policies.yaml
-    tidegate policy get --all                     clusters without an upgrade policy, too
+    tidegate upgrades policy get
+    tidegate upgrades policy get 'pay-*' -o yaml > policies.yaml
+    tidegate upgrades policy get --all                     clusters without a policy, too
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
@@ -92,16 +92,16 @@ def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: s
 @click.command(
     cls=Command,
     examples="""
-    tidegate policy set pay-prod-1 --soak-days 5 --schedule "0 9 * * 1-4"
-    tidegate policy set 'pay-stage-*' --mutexes pay-stage --sector stage --dry-run
-    tidegate policy set pay-prod-1 --blocked-versions ""        removes one part
-    tidegate policy set -f policies.yaml                        - reads stdin
-    tidegate policy set -f policies.yaml --replace              exactly that, nothing besides
+    tidegate upgrades policy set pay-prod-1 --soak-days 5 --schedule "0 9 * * 1-4"
+    tidegate upgrades policy set 'pay-stage-*' --mutexes pay-stage --sector stage --dry-run
+    tidegate upgrades policy set pay-prod-1 --blocked-versions ""        takes one part away
+    tidegate upgrades policy set -f policies.yaml                        - reads stdin
+    tidegate upgrades policy set -f policies.yaml --replace            exactly that, nothing besides
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
 @click.option(
-    "-f", "--file", metavar="FILE", help="Upgrade policies in JSON or YAML; - reads stdin."
+    "-f", "--file", metavar="FILE", help="Upgrade policies, in JSON or YAML; - reads stdin."
 )
 @click.option("--soak-days", metavar="DAYS", help="Days a version runs elsewhere first; 0: canary.")
 @click.option("--workloads", multiple=True, metavar="NAMES", help="What runs on it.")
@@ -114,13 +114,13 @@ def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: s
     "--mutexes",
     multiple=True,
     metavar="NAMES",
-    help="Held by one cluster at a time while it upgrades.",
+    help="What it alone has while upgraded.",
 )
 @click.option(
     "--blocked-versions",
     multiple=True,
     metavar="PATTERNS",
-    help="Versions it is never upgraded to (RE2).",
+    help="Versions it never goes to (RE2).",
 )
 @click.option(
     "--version-gate-approvals",
@@ -128,9 +128,7 @@ def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: s
     metavar="GATES",
     help="Gates the service agrees to: ocp, sts, ingress or whole labels; none for none.",
 )
-@click.option(
-    "--replace", is_flag=True, help="Remove every part of an upgrade policy that is not named."
-)
+@click.option("--replace", is_flag=True, help="Remove every part that is not named.")
 @write_options
 @owner_options
 def set_(
@@ -141,11 +139,11 @@ def set_(
     options: WriteOptions,
     **flags: Any,
 ) -> None:
-    """Set what is named of upgrade policies; all else stays as it is.
+    """Set the named parts of upgrade policies; all else is unchanged.
 
-    Lists are separated by commas, or the flag is repeated; an empty text removes a part. A file
-    is what `policy get -o yaml` prints. Labels are checked by the rules the service decides by;
-    what it would report as an error is not written.
+    Separate lists by commas, or repeat the flag; an empty value removes a part. A file
+    is what `policy get -o yaml` prints. Values are checked by the rules of the service; invalid
+    ones are not written.
     """
     wanted = dict(_flagged(flags))
     if (file is None) == (not names):
@@ -198,12 +196,12 @@ def _from_file(file: str) -> list[WantedPolicy]:
 @click.command(
     cls=Command,
     examples="""
-    tidegate policy remove pay-old-1
-    tidegate policy remove 'pay-old-*' --all --dry-run
+    tidegate upgrades policy remove pay-old-1
+    tidegate upgrades policy remove 'pay-old-*' --all --dry-run
     """,
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
-@click.option("--all", "unknown_too", is_flag=True, help="Labels that are unknown here, too.")
+@click.option("--all", "unknown_too", is_flag=True, help="Unknown labels, too.")
 @write_options
 @owner_options
 def remove(
@@ -211,7 +209,7 @@ def remove(
 ) -> None:
     """Remove the upgrade policies of clusters: they are not upgraded until they have one again.
 
-    An upgrade that is under way continues.
+    An upgrade in progress continues.
     """
     change_labels(
         access, lambda found: remove_policies(found, names, unknown_too=unknown_too), options

@@ -34,26 +34,25 @@ SETTINGS = ("bundle", "revision", "upgrades", "ocm.url", "ocm.tokenUrl", "ocm.to
 @click.command(
     cls=Command,
     examples="""
-    tidegate policy sync --bundle app-interface --dry-run     what would be written
-    tidegate policy sync --bundle app-interface --org o-payments
-    tidegate policy sync --bundle app-interface --token env:MINE    your own organisation
+    tidegate upgrades policy sync --bundle app-interface --dry-run     what would be written
+    tidegate upgrades policy sync --bundle app-interface --org o-payments
+    tidegate upgrades policy sync --bundle app-interface --token env:MINE    your own organisation
     """,
 )
 @click.option("--org", metavar="ID", help="Only this organisation.")
 @click.option(
     "--allow-mass-delete",
     is_flag=True,
-    help="Remove labels of more than a tenth of those that have any of ours.",
+    help="Take labels from more than a tenth of those that have any of ours.",
 )
 @write_options
 @settings_options(*SETTINGS)
 def sync(merged: Merged, org: str | None, allow_mass_delete: bool, options: WriteOptions) -> None:
-    """Write what a bundle declares of upgrades into labels, which all upgrades follow.
+    """Write the upgrade policies of a bundle into labels.
 
-    Labels that are declared are set. Labels that were written from the bundle, which a label of
-    our own records, and are no longer declared are removed. Other labels stay, and so do clusters
-    that are not declared. Nothing is removed if part of the bundle or of the clusters could not be
-    read.
+    Declared labels are set. Labels that were written from the bundle, which a label records, and
+    are no longer declared are removed. Labels of others and undeclared clusters are unchanged.
+    Nothing is removed if part of the bundle or of the clusters could not be read.
     """
     from tidegate.kinds.upgrades.app.owners.policy_sync import check_complete
     from tidegate.kinds.upgrades.cli.managers import bundled_of

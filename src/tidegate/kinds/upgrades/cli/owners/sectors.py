@@ -39,16 +39,16 @@ from tidegate.kinds.upgrades.core.labels.sector_edit import WantedSector
         "remove": ("tidegate.kinds.upgrades.cli.owners.sectors:remove", "Remove sectors"),
     },
     examples="""
-    tidegate sectors get
-    tidegate sectors set stage                                  one that waits for no other
-    tidegate sectors set prod --depends-on stage --max-parallel 2
+    tidegate upgrades sectors get
+    tidegate upgrades sectors set stage                                a sector without dependencies
+    tidegate upgrades sectors set prod --depends-on stage --max-parallel 2
     """,
 )
 def sectors() -> None:
-    """Sectors of an organisation: a version reaches one after all before it have it."""
+    """Sectors of an organisation: a version goes to one once those before it have it."""
 
 
-@click.command(cls=Command, examples="tidegate sectors get -o yaml > sectors.yaml")
+@click.command(cls=Command, examples="tidegate upgrades sectors get -o yaml > sectors.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @owner_options
 def get(access: OwnerAccess, output: str) -> None:
@@ -67,25 +67,19 @@ def get(access: OwnerAccess, output: str) -> None:
 @click.command(
     cls=Command,
     examples="""
-    tidegate sectors set prod --depends-on stage,canary --max-parallel 25%
-    tidegate sectors set prod --add-dependency canary
-    tidegate sectors set prod --max-parallel ""                 no limit any more
-    tidegate sectors set -f sectors.yaml --replace --dry-run    exactly these
+    tidegate upgrades sectors set prod --depends-on stage,canary --max-parallel 25%
+    tidegate upgrades sectors set prod --add-dependency canary
+    tidegate upgrades sectors set prod --max-parallel ""                 no limit any more
+    tidegate upgrades sectors set -f sectors.yaml --replace --dry-run    exactly these
     """,
 )
 @click.argument("name", required=False)
 @click.option("-f", "--file", metavar="FILE", help="Sectors in JSON or YAML; - reads stdin.")
-@click.option("--depends-on", multiple=True, metavar="NAMES", help="All sectors it waits for.")
-@click.option(
-    "--add-dependency", multiple=True, metavar="NAMES", help="Sectors it waits for as well."
-)
-@click.option(
-    "--remove-dependency", multiple=True, metavar="NAMES", help="Sectors it no longer waits for."
-)
-@click.option(
-    "--max-parallel", metavar="N|N%", help="At most so many upgrade at once; empty: no limit."
-)
-@click.option("--replace", is_flag=True, help="With -f: remove every other sector.")
+@click.option("--depends-on", multiple=True, metavar="NAMES", help="All it waits for.")
+@click.option("--add-dependency", multiple=True, metavar="NAMES", help="It waits for these, too.")
+@click.option("--remove-dependency", multiple=True, metavar="NAMES", help="No longer for these.")
+@click.option("--max-parallel", metavar="N|N%", help="So many of it at once; empty: no limit.")
+@click.option("--replace", is_flag=True, help="With -f: take every other sector away.")
 @write_options
 @owner_options
 def set_(
@@ -96,9 +90,9 @@ def set_(
     options: WriteOptions,
     **flags: Any,
 ) -> None:
-    """Set what is named of a sector; all else stays as it is.
+    """Set the named parts of a sector; all else is unchanged.
 
-    A NAME alone declares a sector that waits for no other and has no limit.
+    A NAME alone declares a sector without dependencies and without a limit.
     """
     flagged = {flag for flag, value in flags.items() if value not in (None, ())}
     if (file is None) == (name is None):
@@ -122,10 +116,10 @@ def _from_file(file: str) -> tuple[WantedSector, ...]:
     return read_as(file, read_sectors)[0]
 
 
-@click.command(cls=Command, examples="tidegate sectors remove canary")
+@click.command(cls=Command, examples="tidegate upgrades sectors remove canary")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @write_options
 @owner_options
 def remove(access: OwnerAccess, names: tuple[str, ...], options: WriteOptions) -> None:
-    """Remove sectors; not those that clusters are in, or that others wait for."""
+    """Remove sectors that no cluster is in and no other sector waits for."""
     change_labels(access, lambda found: remove_sectors(found, names), options)

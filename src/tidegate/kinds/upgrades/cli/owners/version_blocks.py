@@ -28,7 +28,7 @@ from tidegate.kinds.upgrades.wire.labels_doc import read_blocks
     commands_by_name={
         "get": (
             "tidegate.kinds.upgrades.cli.owners.version_blocks:get",
-            "Show what is blocked, and which versions that affects",
+            "Show blocked versions, and which are offered now",
         ),
         "add": (
             "tidegate.kinds.upgrades.cli.owners.version_blocks:add",
@@ -44,16 +44,16 @@ from tidegate.kinds.upgrades.wire.labels_doc import read_blocks
         ),
     },
     examples=r"""
-    tidegate version-blocks get
-    tidegate version-blocks add '^4\.16\.5$' --dry-run
-    tidegate version-blocks remove '^4\.16\.5$'
+    tidegate upgrades version-blocks get
+    tidegate upgrades version-blocks add '^4\.16\.5$' --dry-run
+    tidegate upgrades version-blocks remove '^4\.16\.5$'
     """,
 )
 def version_blocks() -> None:
-    """Versions that no cluster of an organisation is upgraded to, as RE2 patterns."""
+    """Versions that no cluster of an organisation goes to, as RE2 patterns found anywhere."""
 
 
-@click.command(cls=Command, examples="tidegate version-blocks get -o yaml > blocks.yaml")
+@click.command(cls=Command, examples="tidegate upgrades version-blocks get -o yaml > blocks.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @owner_options
 def get(access: OwnerAccess, output: str) -> None:
@@ -72,17 +72,17 @@ def get(access: OwnerAccess, output: str) -> None:
 @click.command(
     cls=Command,
     examples=r"""
-    tidegate version-blocks add '^4\.16\.5$'
-    tidegate version-blocks add '^4\.17\.' '-rc\.' --dry-run
+    tidegate upgrades version-blocks add '^4\.16\.5$'
+    tidegate upgrades version-blocks add --dry-run -- '^4\.17\.' '-rc\.'
     """,
 )
 @click.argument("patterns", metavar="PATTERN...", nargs=-1, required=True)
 @write_options
 @owner_options
 def add(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions) -> None:
-    """Block every version in which a pattern is found, in addition to those that are blocked.
+    """Block versions that match a pattern, in addition to those that are blocked already.
 
-    The service cancels an upgrade to one that has not begun; one under way continues.
+    An upgrade to one of them that has not begun is cancelled; one in progress continues.
     """
     new = [each.strip() for each in patterns]
     change_labels(
@@ -92,12 +92,12 @@ def add(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions) -
     )
 
 
-@click.command(cls=Command, examples=r"tidegate version-blocks remove '^4\.16\.5$'")
+@click.command(cls=Command, examples=r"tidegate upgrades version-blocks remove '^4\.16\.5$'")
 @click.argument("patterns", metavar="PATTERN...", nargs=-1, required=True)
 @write_options
 @owner_options
 def remove(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions) -> None:
-    """Unblock versions; a PATTERN is written as `version-blocks get` shows it."""
+    """Unblock versions; write a PATTERN as `version-blocks get` shows it."""
     wanted = without_patterns(patterns)
     change_labels(access, lambda found: set_version_blocks(found, wanted), options)
 
@@ -105,14 +105,14 @@ def remove(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions
 @click.command(
     cls=Command,
     examples=r"""
-    tidegate version-blocks set '^4\.16\.5$' '^4\.17\.'
-    tidegate version-blocks set -f blocks.yaml                  - reads stdin
-    tidegate version-blocks set --nothing
+    tidegate upgrades version-blocks set '^4\.16\.5$' '^4\.17\.'
+    tidegate upgrades version-blocks set -f blocks.yaml                  - reads stdin
+    tidegate upgrades version-blocks set --nothing
     """,
 )
 @click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
 @click.option("-f", "--file", metavar="FILE", help="Patterns in JSON or YAML; - reads stdin.")
-@click.option("--nothing", is_flag=True, help="Block no version.")
+@click.option("--nothing", is_flag=True, help="Block nothing any more.")
 @write_options
 @owner_options
 def set_(

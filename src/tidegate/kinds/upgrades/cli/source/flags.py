@@ -76,7 +76,7 @@ def source_flags(function: Function) -> Function:
 
 def mode_option(function: Function) -> Function:
     """The rules that clusters are decided on by."""
-    text = "Of upgrades: our rules, or the existing service's; else those a cluster is served by."
+    text = "Of upgrades: Tidegate's rules, or those of AUS; default: as registered."
     choice = click.Choice(("strict", "compat"))
     return click.option("--mode", type=choice, help=text)(function)
 

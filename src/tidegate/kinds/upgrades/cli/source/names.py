@@ -2,7 +2,7 @@
 
 import click
 
-from tidegate.cli.live import find_target, opened
+from tidegate.cli.live import journals, opened
 from tidegate.kinds.upgrades.app.read.view import CLUSTER, ORGANISATION
 from tidegate.kinds.upgrades.app.read.world import FleetReading
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery
@@ -28,7 +28,7 @@ def _is_rolled_out(query: WorldQuery, what: str) -> bool:
     """Whether the journal has a rollout or a target with a name."""
     try:
         with opened(query.settings.database) as store:
-            find_target(store, what)
+            journals(store).find_target(what)
     except (UserError, click.UsageError):
         return False
     return True

@@ -5,6 +5,7 @@ from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
+from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
 from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
@@ -46,6 +47,8 @@ def organisation_view(
         needs=Needs(approvals=_approvals(made), failures=failed, mistakes=wrong),
         recheck_at=recheck_at,
         paused=paused,
+        gates=tuple(each.name for each in made.world.brakes.approvals),
+        breached=bool(failed),
     )
 
 
@@ -66,9 +69,16 @@ def _row(summary: ClusterSummary) -> TargetRow:
         revision=cluster.version,
         next=summary.next,
         starts=summary.starts,
+        waits=bool(summary.next) and not summary.member.progress.occupies,
+        withdrawable=_withdrawable(summary),
         shut=shut if shut is not None else summary.shut,
         options=tuple(_option(each) for each in summary.options),
     )
+
+
+def _withdrawable(summary: ClusterSummary) -> str:
+    ahead = (each for each, _ in summary.member.progress.under_way if can_be_taken_back(each))
+    return next((each.version for each in ahead), "")
 
 
 def _option(option: Option) -> OptionRow:

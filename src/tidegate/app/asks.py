@@ -1,0 +1,124 @@
+"""What people ask of a partition of any kind: approve, reject, revoke, pause, resume, abort, retry.
+
+An act is prepared first, which says what it reaches, and recorded then, as one fact.
+"""
+
+import msgspec
+
+from tidegate.app.journals import Decision, Journals
+from tidegate.explain.view import PartitionView
+from tidegate.journal.chain import Note
+from tidegate.journal.facts import Asked, Verb
+from tidegate.model.document import Document
+from tidegate.model.errors import NotFoundError, UserError
+from tidegate.model.problem import Problem, nearest_or_all
+from tidegate.model.time import Instant, format_instant
+
+_ANSWERS = (Verb.APPROVE, Verb.REJECT, Verb.REVOKE)
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person asks for."""
+
+    verb: Verb
+    groups: tuple[str, ...] = ()
+    # Approval gates, beside groups.
+    gates: tuple[str, ...] = ()
+    # An approval for every revision to come, not only for this one.
+    standing: bool = False
+    expires_at: Instant | None = None
+    reason: str = ""
+
+
+class AskReport(Document, frozen=True):
+    """What a request reaches, and what it was recorded as."""
+
+    rollout: str
+    verb: str
+    targets: int
+    groups: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    # What an answer is for; None: every revision, or none is meant.
+    version: str | None = None
+    expires_at: str | None = None
+    reason: str = ""
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A request that can be recorded, and what it reaches."""
+
+    partition: str
+    fact: Asked
+    report: AskReport
+    view: PartitionView
+
+
+def prepare(journals: Journals, name: str, asked: Request) -> Prepared:
+    """What a request reaches; UserError if it cannot mean anything."""
+    one = journals.find(name)
+    view = one.view
+    _check(asked, view, one)
+    version = view.version if asked.verb in _ANSWERS and not asked.standing else None
+    fact = Asked(
+        verb=asked.verb,
+        groups=asked.groups,
+        gates=asked.gates,
+        version=version,
+        expires_at=asked.expires_at,
+        reason=asked.reason,
+    )
+    if why := one.rules.asked(fact, view):
+        raise UserError((Problem(one.partition, why),))
+    expires_at = asked.expires_at
+    report = AskReport(
+        rollout=one.partition,
+        verb=asked.verb.value,
+        targets=_reach(asked, view),
+        groups=asked.groups,
+        gates=asked.gates,
+        version=version,
+        expires_at=None if expires_at is None else format_instant(expires_at),
+        reason=asked.reason,
+    )
+    return Prepared(one.partition, fact, report, view)
+
+
+def record(journals: Journals, prepared: Prepared, actor: str) -> AskReport:
+    """Record a request; the worker that leads the partition notices within a second."""
+    note = Note(journals.now, actor, prepared.fact)
+    journals.store.append(prepared.partition, [note])
+    return prepared.report
+
+
+def _check(asked: Request, view: PartitionView, one: Decision) -> None:
+    if asked.verb in _ANSWERS and not (asked.groups or asked.gates):
+        names = ", ".join(f"--group {each.key}" for each in view.groups)
+        gates = ", ".join(f"--gate {each}" for each in view.gates)
+        offered = ", ".join(each for each in (names, gates) if each)
+        remedy = (
+            f"there are {offered}" if offered else "no group or gate of it asks for an approval"
+        )
+        problem = Problem("", "Specify a group or a gate: --group NAME or --gate NAME", remedy)
+        raise UserError((problem,))
+    if asked.standing and asked.gates:
+        problem = Problem("--standing", "is for groups; at a gate every revision is asked anew")
+        raise UserError((problem,))
+    if asked.expires_at is not None and asked.groups:
+        remedy = "take back a group's approval with `revoke`"
+        raise UserError((Problem("--expires", "is for gates", remedy),))
+    groups = [each.key for each in view.groups]
+    for group in asked.groups:
+        if group not in groups:
+            hint = nearest_or_all(group, sorted(groups))
+            raise NotFoundError("group", group, hint, f"in {one.partition}")
+    for gate in asked.gates:
+        if gate not in view.gates:
+            hint = nearest_or_all(gate, sorted(view.gates))
+            raise NotFoundError("approval gate", gate, hint, f"over {one.partition}")
+
+
+def _reach(asked: Request, view: PartitionView) -> int:
+    """How many targets a request is about."""
+    if asked.groups and not asked.gates:
+        return sum(each.size for each in view.groups if each.key in asked.groups)
+    return len(view.targets)

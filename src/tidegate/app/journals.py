@@ -1,0 +1,146 @@
+"""Partitions of every kind as their journals have them, decided for one moment.
+
+Brakes of the journal are as of now; those of a worker's files are as it recorded them last.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.kind import Rules
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
+from tidegate.explain.view import PartitionView, TargetRow
+from tidegate.gates.scope import kind_word
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest, nearest_or_all
+from tidegate.model.target import bare
+from tidegate.model.time import Instant
+from tidegate.store.port import Store
+
+RulesOf = Callable[[str], Rules[Any, Any, Any]]
+"""The rules of a partition, by its name."""
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """One partition, decided for one moment."""
+
+    partition: str
+    rules: Rules[Any, Any, Any]
+    state: Any
+    world: Any
+    plan: Any
+    now: Instant
+
+    @property
+    def view(self) -> PartitionView:
+        """Its rows."""
+        return self.rules.view(self.partition, self.state, self.world, self.plan, self.now)
+
+    @property
+    def kind(self) -> str:
+        """The first part of its name."""
+        return kind_word(self.partition)
+
+
+class Journals:
+    """Reads partitions of all kinds from one store."""
+
+    def __init__(self, store: Store, rules_of: RulesOf, now: Instant) -> None:
+        self.store = store
+        self.now = now
+        self.book = BrakeBook(store)
+        self._rules_of = rules_of
+        self._others = OtherStates(store)
+
+    def names(self, kind: str = "") -> list[str]:
+        """The partitions there are, of one kind or of all."""
+        every = (each for each in self.store.partitions() if each != BRAKES)
+        return [each for each in every if not kind or kind_word(each) == kind]
+
+    def read(self, partition: str) -> Decision | None:
+        """One partition; None: nothing of it is declared or observed yet."""
+        rules = self._rules_of(partition)
+        state = PartitionState(self.store, partition, rules).state
+        brakes = self.book.seen(partition, rules.under_way(state), self.now)
+        world = rules.world(state, brakes, self.now, self._others.of(rules))
+        if world is None:
+            return None
+        plan = rules.decide(world, self.now)
+        return Decision(partition, rules, state, world, plan, self.now)
+
+    def all(self, kind: str = "") -> Iterator[Decision]:
+        """Every partition of which something is known."""
+        for name in self.names(kind):
+            found = self.read(name)
+            if found is not None:
+                yield found
+
+    def find(self, name: str) -> Decision:
+        """One partition, by its name with or without its kind; NotFoundError names the nearest."""
+        wanted = name.removeprefix("rollout/")
+        names = self.names()
+        for each in called(names, wanted):
+            found = self.read(each)
+            if found is not None:
+                return found
+        known = [each.partition for each in self.all()]
+        raise NotFoundError("rollout", wanted, nearest_or_all(wanted, known, "none yet"))
+
+    def find_target(self, name: str) -> tuple[Decision, str | None, tuple[str, ...]]:
+        """The partition of this name, or the one a target of this name is in, and the target.
+
+        A target of several partitions is that of the one in trouble, or of one that is not done
+        with it; the names of the others are returned, too.
+        """
+        for each in called(self.names(), name.removeprefix("rollout/")):
+            found = self.read(each)
+            if found is not None:
+                return found, None, ()
+        wanted = bare(name)
+        every = [(each, each.view) for each in self.all()]
+        mine = [
+            (one, view, row.name)
+            for one, view in every
+            for row in view.targets
+            if row.name in (wanted, name.removeprefix(f"{one.rules.target_noun}/"))
+        ]
+        mine.sort(key=lambda found: _ease(found[1]))
+        if mine:
+            others = tuple(one.partition for one, *_ in mine[1:])
+            return mine[0][0], mine[0][2], others
+        names = {target.name for _, view in every for target in view.targets}
+        names |= {one.partition for one, _ in every}
+        hint = nearest(wanted, names) or f"`tidegate get rollouts` lists {len(every)} rollouts"
+        if not every:
+            hint = "nothing was decided yet; `tidegate run` and `tidegate serve` do"
+        raise NotFoundError("rollout or target", wanted, hint)
+
+    def stopped_by(self, one: Decision) -> str:
+        """What ended a partition, as its journal has it; empty: nothing did."""
+        return one.rules.stopped_by(self.store.read(one.partition), one.plan)
+
+
+def target_of(view: PartitionView, name: str) -> TargetRow | None:
+    """The row of a target; None: there is none."""
+    return next((each for each in view.targets if each.name == name), None)
+
+
+def called(names: list[str], name: str) -> list[str]:
+    """The partitions of a name, with or without their kind."""
+    found = [one for one in names if name in (one, one.partition("/")[2])]
+    if found:
+        return found
+    # What runs in one place only needs no place in its name.
+    placed = [one for one in names if one.partition("/")[2].startswith(f"{name}@")]
+    return placed if len(placed) == 1 else []
+
+
+def _ease(view: PartitionView) -> int:
+    """How little a partition needs attention."""
+    if view.summary in ("Failed", "Aborted"):
+        return 0
+    return 2 if view.summary == "Succeeded" else 1

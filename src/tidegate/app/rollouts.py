@@ -1,0 +1,146 @@
+"""What goes out, how far it is, what waits and why: questions about partitions of every kind."""
+
+from collections import Counter
+
+from tidegate.app.documents import (
+    HistoryEntry,
+    RolloutDetails,
+    RolloutItem,
+    RolloutList,
+    StatusReport,
+    TargetDetails,
+    group_part,
+    recheck_of,
+    target_part,
+)
+from tidegate.app.journals import Decision, Journals, target_of
+from tidegate.explain.view import PartitionView
+from tidegate.journal.chain import Entry
+from tidegate.journal.fact import UnknownFactError
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest
+from tidegate.model.reason import Gate, Outcome
+from tidegate.model.target import bare
+from tidegate.model.time import format_instant
+from tidegate.model.verdict import Verdict
+
+# How many entries of its journal `show` ends with.
+HISTORY = 10
+_MOVING = ("Updating", "Soaking")
+FAILED = ("Failed", "No answer")
+DONE = ("Done", "Ignored", "Joined later", "Pinned")
+# A target that waits at one of these waits because a person said so.
+_BRAKES = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN, Gate.RUNNING))
+
+
+def status(journals: Journals) -> StatusReport:
+    """Per kind how many targets move, wait and failed; and what needs a person."""
+    kinds: dict[str, Counter[str]] = {}
+    needs: Counter[str] = Counter(approvals=0, failures=0)
+    for one in journals.all():
+        view = one.view
+        kinds.setdefault(one.kind, Counter()).update(_counts(view))
+        needs["approvals"] += len(view.needs.approvals)
+        needs["failures"] += len(view.needs.failures)
+        if view.needs.mistakes:
+            needs["mistakes in labels"] += len(view.needs.mistakes)
+    return StatusReport(kinds={kind: dict(each) for kind, each in kinds.items()}, needs=dict(needs))
+
+
+def _counts(view: PartitionView) -> Counter[str]:
+    counts: Counter[str] = Counter(rollouts=1, moving=0, waiting=0, done=0, failed=0, held=0)
+    for each in view.targets:
+        if each.state in FAILED:
+            counts["failed"] += 1
+        elif each.state in _MOVING or each.starts:
+            counts["moving"] += 1
+        elif each.state in DONE:
+            counts["done"] += 1
+        else:
+            counts["waiting"] += 1
+            counts["held"] += bool(each.options) and _is_held(each.options[0].verdicts)
+    return counts
+
+
+def _is_held(verdicts: tuple[Verdict, ...]) -> bool:
+    return any(each.gate in _BRAKES and each.outcome is not Outcome.PASS for each in verdicts)
+
+
+def rollout_list(journals: Journals, name: str = "", kind: str = "") -> RolloutList:
+    """What is going out, of every kind or of one."""
+    found = [journals.find(name)] if name else list(journals.all(kind))
+    return RolloutList(items=tuple(rollout_item(each) for each in found))
+
+
+def rollout_item(one: Decision) -> RolloutItem:
+    """One partition, in a list."""
+    view = one.view
+    return RolloutItem(
+        id=one.partition,
+        kind=one.kind,
+        summary=view.summary,
+        breached=view.breached,
+        recheck_after=recheck_of(view),
+        revision=view.revision,
+        counts=dict(view.states()),
+        groups=tuple(group_part(each) for each in view.groups),
+    )
+
+
+def rollout_details(journals: Journals, name: str) -> RolloutDetails:
+    """One partition in full: groups, targets, and what happened last."""
+    one = journals.find(name)
+    return details_of(journals, one, history=HISTORY)
+
+
+def details_of(journals: Journals, one: Decision, *, history: int = 0) -> RolloutDetails:
+    """The same, of a partition that was read."""
+    view = one.view
+    entries = list(journals.store.read(one.partition))[-history:] if history else []
+    return RolloutDetails(
+        id=one.partition,
+        summary=view.summary,
+        headline=view.headline,
+        revision=view.revision,
+        recheck_after=recheck_of(view),
+        paused=view.paused,
+        groups=tuple(group_part(each) for each in view.groups),
+        targets=tuple(target_part(each) for each in view.targets),
+        history=tuple(
+            HistoryEntry(
+                seq=each.seq,
+                at=format_instant(each.at),
+                by=each.actor,
+                what=each.kind,
+                target=each.target,
+                line=_line(each),
+            )
+            for each in entries
+        ),
+        stopped_by=journals.stopped_by(one),
+        origin=view.origin,
+    )
+
+
+def _line(entry: Entry) -> str:
+    try:
+        return entry.fact().line()
+    except UnknownFactError as error:
+        return str(error)
+
+
+def target_details(journals: Journals, one: Decision, target: str) -> TargetDetails:
+    """One target of a partition, with every gate of each option."""
+    view = one.view
+    name = bare(target)
+    row = target_of(view, name)
+    if row is None:
+        names = [each.name for each in view.targets]
+        hint = nearest(name, names) or f"`tidegate why {one.partition}` lists all {len(names)}"
+        raise NotFoundError(one.rules.target_noun, name, hint)
+    return TargetDetails(
+        rollout=one.partition,
+        target=target_part(row),
+        stopped_by=journals.stopped_by(one),
+        origin=view.origin,
+    )

@@ -1,0 +1,1 @@
+"""Brakes of every source, put together for one decision, with evidence of health."""

@@ -1,0 +1,90 @@
+"""Every kind there is, one line each: its rules, how it is started, its reasons and its facts.
+
+Only this module and `wiring.py` know all kinds; everything is imported when it is asked for.
+"""
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tidegate.gates.scope import kind_word
+from tidegate.model.reason import Reason
+
+if TYPE_CHECKING:
+    from tidegate.engine.kind import Rules
+    from tidegate.engine.started import Started
+    from tidegate.settings.settings import Settings
+
+# Where the rules of each kind are, by the first part of the names of its partitions; any other name
+# is that of a fleet whose targets are rolled out to.
+_RULES = {
+    "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
+}
+_ROLLOUTS = "tidegate.kinds.rollouts.rules:RolloutRules"
+
+
+@cache
+def _rules_at(where: str) -> "Rules[Any, Any, Any]":
+    module, _, name = where.partition(":")
+    made: Rules[Any, Any, Any] = getattr(import_module(module), name)()
+    return made
+
+
+def rules_of(partition: str) -> "Rules[Any, Any, Any]":
+    """The rules by which a partition is decided."""
+    return _rules_at(_RULES.get(kind_word(partition), _ROLLOUTS))
+
+
+# Every kind that `run` and `serve` can start, one line each.
+_STARTS = (
+    "tidegate.kinds.rollouts.start:start",
+    "tidegate.kinds.integrations.start:start",
+    "tidegate.kinds.upgrades.start:start",
+)
+
+
+def start_kinds(settings: "Settings", seed: int = 0) -> "list[Started]":
+    """The kinds that the settings ask for; nothing outside is asked yet."""
+    found: list[Started] = []
+    for where in _STARTS:
+        module, _, name = where.partition(":")
+        started = getattr(import_module(module), name)(settings, seed)
+        if started is not None:
+            found.append(started)
+    return found
+
+
+def reasons() -> tuple[Reason, ...]:
+    """Every reason that a verdict can have, of all kinds and of the brakes."""
+    from tidegate.kinds.promotions.core.reasons import PromotionReason
+    from tidegate.kinds.rollouts.core.reasons import RolloutReason
+    from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
+    from tidegate.model.brake_reasons import BrakeReason
+    from tidegate.model.progress_reasons import ProgressReason
+
+    tables: tuple[type[Reason], ...] = (
+        ProgressReason,
+        RolloutReason,
+        BrakeReason,
+        PromotionReason,
+        *UPGRADE_REASONS,
+    )
+    return tuple(reason for table in tables for reason in table)
+
+
+# Kinds with facts of their own; importing these registers them.
+_FACTS = (
+    "tidegate.engine.plain_state",
+    "tidegate.journal.facts",
+    "tidegate.kinds.rollouts.core.journal.facts",
+    "tidegate.kinds.upgrades.core.journal.facts",
+)
+
+
+def fact_tags() -> tuple[str, ...]:
+    """The tags of the facts of every kind; from here on entries of all of them can be read."""
+    from tidegate.journal.fact import tags
+
+    for module in _FACTS:
+        import_module(module)
+    return tags()

@@ -1,0 +1,1 @@
+"""A toy kind, to keep the description in CONTRIBUTING.md true."""
