@@ -27,7 +27,7 @@ FAULT_MAX = 1000
 SOAK_DAYS = "soak-days"
 
 
-class SimulatedManager(msgspec.Struct, frozen=True, kw_only=True):
+class OcmSimulation(msgspec.Struct, frozen=True, kw_only=True):
     """How a world is served."""
 
     world: OcmWorld
@@ -42,7 +42,7 @@ class SimulatedManager(msgspec.Struct, frozen=True, kw_only=True):
     token_lasts_s: float = 900.0
 
 
-def simulated_manager(wanted: SimulatedManager, clock: Clock) -> ManagerServer:
+def simulated_manager(wanted: OcmSimulation, clock: Clock) -> ManagerServer:
     """A server with the API of OpenShift Cluster Manager."""
     world = narrowed(wanted.world, wanted.environment) if wanted.environment else wanted.world
     if wanted.from_now:

@@ -107,6 +107,6 @@ def _some(names: list[str]) -> str:
 
 remove_expedite = remover(
     "expedite",
-    "Let versions wait again for soak and windows; what was asked for already goes on.",
+    "Let versions wait again for soak and windows; requested upgrades continue.",
     "tidegate expedite remove 4.21.3",
 )

@@ -71,10 +71,10 @@ def ocm(
     ours is, so that `tidegate run --upgrades` can be used with it. GET /simulation returns its time
     and every write.
     """
-    from tidegate.kinds.upgrades.app.simulation import SimulatedManager, simulated_manager
+    from tidegate.kinds.upgrades.app.simulation import OcmSimulation, simulated_manager
     from tidegate.wiring import clock
 
-    wanted = SimulatedManager(
+    wanted = OcmSimulation(
         world=read_world_file(world),
         speed=speed,
         from_now=from_now,
