@@ -17,9 +17,9 @@ from bench.commit import SIZES, Spent, bare_repository, git, spent
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Effort
 from tidegate.git.client.repository import open_repository
+from tidegate.kinds.promotions.files.declared import promotions
 from tidegate.kinds.promotions.files.files import Files
-from tidegate.kinds.promotions.files.finding import rewritten, standing
-from tidegate.kinds.promotions.files.reading import promotions
+from tidegate.kinds.promotions.files.versions import find_versions, rewritten
 
 OLD, NEW = "0" * 33 + "abcdef0", "1" * 33 + "abcdef1"
 _SAAS = """$schema: /app-sre/saas-file-2.yml
@@ -98,7 +98,7 @@ def _plan(bare: Path) -> dict[str, bytes]:
     repository = open_repository(bare)
     files = Files(repository, repository.tip())
     (promotion,) = promotions(files)
-    found = standing(files, promotion)
+    found = find_versions(files, promotion)
     versions = {each.name: NEW for each in promotion.environments}
     return {path: each.data for path, each in rewritten(files, found.spots, versions).items()}
 

@@ -63,7 +63,7 @@ def postgres() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with the tables of a journal and nothing in them."""
-    from tidegate.store.client.opening import open_archive
+    from tidegate.store.client.database_address import open_archive
 
     path = tmp_path_factory.mktemp("template") / "empty.db"
     open_archive(str(path), writes=True).close()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Where the rules of each kind are, by the first part of the names of its partitions; any other name
 # is that of a fleet whose targets are rolled out to.
 _RULES = {
+    "promotions": "tidegate.kinds.promotions.rules:PromotionRules",
     "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
 }
 _ROLLOUTS = "tidegate.kinds.rollouts.rules:RolloutRules"
@@ -40,6 +41,7 @@ _STARTS = (
     "tidegate.kinds.rollouts.start:start",
     "tidegate.kinds.integrations.start:start",
     "tidegate.kinds.upgrades.start:start",
+    "tidegate.kinds.promotions.start:start",
 )
 
 
@@ -76,6 +78,7 @@ def reasons() -> tuple[Reason, ...]:
 _FACTS = (
     "tidegate.engine.plain_state",
     "tidegate.journal.facts",
+    "tidegate.kinds.promotions.core.journal.facts",
     "tidegate.kinds.rollouts.core.journal.facts",
     "tidegate.kinds.upgrades.core.journal.facts",
 )
@@ -87,4 +90,5 @@ def fact_tags() -> tuple[str, ...]:
 
     for module in _FACTS:
         import_module(module)
-    return tags()
+    # In an order that does not depend on which module was imported first.
+    return tuple(sorted(tags()))

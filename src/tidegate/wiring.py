@@ -45,7 +45,7 @@ def open_store(database: str, *, writes: bool = True) -> Archive:
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
     # Whoever needs no database does not wait for one to be imported.
     from tidegate.kind_table import fact_tags as load_facts
-    from tidegate.store.client.opening import open_archive
+    from tidegate.store.client.database_address import open_archive
 
     load_facts()
 
@@ -117,7 +117,7 @@ def leases(namespace: str, context: str | None = None, kubeconfig: str | None = 
 
 def is_database(path: Path) -> bool:
     """Whether a file is a database, and not a journal's lines."""
-    from tidegate.store.client.opening import is_sqlite
+    from tidegate.store.client.database_address import is_sqlite
 
     return is_sqlite(path)
 
@@ -222,14 +222,14 @@ def working_tree(folder: Path) -> Path | None:
 
 def working_files(folder: Path, committed: Contents) -> Contents:
     """What commits of a repository have, with what is changed in the working tree of a folder."""
-    from tidegate.git.client.working import WorkingFiles
+    from tidegate.git.client.working_files import WorkingFiles
 
     return WorkingFiles(folder, working_tree(folder) or folder, committed)
 
 
 def write_files(root: Path, old: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> None:
     """Change files below a folder that have still what was read; else StaleError, and none is."""
-    from tidegate.git.client.tree.writing import write_files
+    from tidegate.git.client.tree.file_writer import write_files
 
     write_files(root, old, new)
 
@@ -243,6 +243,16 @@ def mirror(url: str) -> Repository:
     from tidegate.machine.file_cache import cache_path
 
     return open_mirror(url, cache_path().parent / "mirrors")
+
+
+def mixed_versions(folder: Path, base: str, head: str | None) -> tuple[str, ...]:
+    """Versions that a change of a bundle moves together and must not; no head: the working tree."""
+    from tidegate.kinds.promotions.app.mixed_versions import mixed_versions as mixed
+
+    committed = repository(folder)
+    if head is not None:
+        return mixed(committed, committed, base, head, committed.prefix)
+    return mixed(committed, working_files(folder, committed), base, base, committed.prefix)
 
 
 def changed_files(folder: Path, base: str, head: str | None) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from tests.forge.server import VENDORS
 from tests.forge.world import JANE, TOKEN, US
 from tests.serving import answering
 from tidegate import wiring
-from tidegate.forge.client.asking import Limits
-from tidegate.forge.port import Forge, RequestState, Status, StatusState
+from tidegate.forge.client.session import ForgeLimits
+from tidegate.forge.port import CheckStatus, Forge, RequestState, StatusState
 from tidegate.model.errors import OutsideError, UserError
 
 KINDS = tuple(VENDORS)
@@ -38,7 +38,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 def play(kind: str, tmp_path: Path) -> Play:
     """Play a story on a fresh project of a vendor."""
 
-    def played(story: Story, limits: Limits = QUICK) -> None:
+    def played(story: Story, limits: ForgeLimits = QUICK) -> None:
         async def whole() -> None:
             async with remotely_hosted(kind, tmp_path, limits) as project:
                 await story(project)
@@ -71,7 +71,7 @@ def test_whatever_is_lost_once_is_made_once(play: Play, fault: Fault) -> None:
         await project.forge.comment(made.number, "preview", "said")
         faults.append(replace_times(fault))
         await project.forge.status(
-            sha, Status(name="tidegate/check", state=StatusState.SUCCESS, text="all good")
+            sha, CheckStatus(name="tidegate/check", state=StatusState.SUCCESS, text="all good")
         )
         assert len(project.server.project.requests) == 1
         (found,) = await project.forge.find(source="promote-1", state=None)
@@ -126,7 +126,7 @@ def test_who_is_asked_to_wait_waits_and_not_for_ever(play: Play, kind: str) -> N
         project.server.faults.append(Fault("429", "GET", headers={"Retry-After": "1"}))
         assert await project.forge.find(source="promote-1") == ()
         project.server.faults.append(Fault("429", "GET", headers={"Retry-After": "3600"}))
-        with pytest.raises(OutsideError, match="left alone for 3600 s; run this again later"):
+        with pytest.raises(OutsideError, match="retry after 3600 s; run this again later"):
             await project.forge.find(source="promote-1")
 
     play(story)
@@ -146,7 +146,7 @@ def test_github_tells_by_its_own_clock_how_long_to_wait(
             if waits:
                 assert await project.forge.find(source="promote-1") == ()
             else:
-                with pytest.raises(OutsideError, match="left alone for"):
+                with pytest.raises(OutsideError, match="rate limit exceeded"):
                     await project.forge.find(source="promote-1")
             project.server.faults.append(Fault("403", "GET"))
             with pytest.raises(OutsideError, match="check forgeToken"):
@@ -197,7 +197,7 @@ def test_only_comments_of_our_own_are_changed(play: Play) -> None:
         project.server.project.say(US, number, "<!-- tidegate:preview -->\nours, late")
         await project.forge.comment(number, "preview", "ours again")
         assert await project.comments(number) == [hers, "<!-- tidegate:preview -->\nours again"]
-        with pytest.raises(UserError, match="is no key"):
+        with pytest.raises(UserError, match="is not a key"):
             await project.forge.comment(number, "a --> b", "")
 
     play(story)
@@ -223,7 +223,7 @@ def test_a_status_may_be_told_twice(play: Play) -> None:
 
     async def story(project: RemotelyHosted) -> None:
         sha = offered(project, "promote-1")
-        status = Status(name="tidegate/check", state=StatusState.PENDING, text="x" * 999)
+        status = CheckStatus(name="tidegate/check", state=StatusState.PENDING, text="x" * 999)
         await project.forge.status(sha, status)
         await project.forge.status(sha, status)
         (told,) = await project.statuses(sha)
@@ -293,9 +293,9 @@ def _everything(what: str, headers: dict[str, str] | None = None) -> Breaking:
     (_everything("403"), "HTTP 403 .*check forgeToken"),
     (_everything("404"), "check forgeToken|no branch|no commit"),
     (_everything("422"), "HTTP 422"),
-    (_everything("429", {"Retry-After": "999"}), "left alone"),
+    (_everything("429", {"Retry-After": "999"}), "rate limit exceeded"),
     (_everything("301", {"Location": "https://elsewhere.example.com"}), "HTTP 301|no branch"),
-    (_everything("200"), "is odd"),
+    (_everything("200"), "cannot be read"),
 ], ids=lambda value: "" if callable(value) else value)  # fmt: skip
 def test_no_token_is_told_whatever_goes_wrong(
     play: Play, kind: str, broken: Breaking, words: str, caplog: pytest.LogCaptureFixture
@@ -311,7 +311,7 @@ def test_no_token_is_told_whatever_goes_wrong(
             forge.update(1, proposal()),
             forge.comment(1, "preview", "said"),
             forge.label(1, add=("a",)),
-            forge.status(sha, Status(name="x", state=StatusState.ERROR, text="")),
+            forge.status(sha, CheckStatus(name="x", state=StatusState.ERROR, text="")),
         ):
             (error,) = await asyncio.gather(asked, return_exceptions=True)
             if isinstance(error, BaseException):

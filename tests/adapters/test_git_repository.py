@@ -223,7 +223,7 @@ def test_what_somebody_pushed_is_never_overwritten(
     base = repository.tip()
     made = repository.commit(BRANCH, base, {"a.yml": b"1"}, "one\n")
     git(bare, "branch", BRANCH, "main")
-    with pytest.raises(StaleError, match=f"{BRANCH} at .* somebody pushed meanwhile"):
+    with pytest.raises(StaleError, match=f"{BRANCH} at .* another push was faster"):
         repository.push(BRANCH, made, "")
     repository.push(BRANCH, made, base)
     theirs = push_change(bare, tmp_path / "bob", {"b": "b"}, BRANCH)
@@ -442,7 +442,7 @@ def test_a_mirror_that_could_not_be_made_is_not_there(bare: Path, tmp_path: Path
 )
 def test_what_is_no_address_is_refused(address: str, tmp_path: Path) -> None:
     """Least of all one that would run a command."""
-    with pytest.raises(UserError, match=r"is no address.*write https://"):
+    with pytest.raises(UserError, match=r"is not an address.*write https://"):
         open_mirror(address, tmp_path)
 
 

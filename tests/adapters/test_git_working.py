@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.git_repos import commit, git, write
 from tidegate.git.client.repository import open_repository
-from tidegate.git.client.working import WorkingFiles
+from tidegate.git.client.working_files import WorkingFiles
 
 FIRST = {"same.yml": "tag: a\n", "moved.yml": "tag: a\n", "gone.yml": "tag: a\n", "x/ü.yml": "b\n"}
 

@@ -11,7 +11,7 @@ from tests.contract.test_forge import proposal
 from tests.forge.bare import bare_repository, commit, git, tip
 from tidegate import wiring
 from tidegate.forge.client.local import LocalForge
-from tidegate.forge.port import RequestState, Status, StatusState
+from tidegate.forge.port import CheckStatus, RequestState, StatusState
 from tidegate.model.errors import OutsideError, UserError
 
 # Another process, which opens merge requests of branches of its own and says something on each.
@@ -70,7 +70,7 @@ def test_what_is_no_repository_is_refused(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", ".")
     (tmp_path / "below").mkdir()
     for folder in (tmp_path / "below", tmp_path / "nowhere"):
-        with pytest.raises(OutsideError, match=f"{folder.name} is no repository"):
+        with pytest.raises(OutsideError, match=f"{folder.name} is not a repository"):
             asyncio.run(LocalForge(folder).find())
     assert asyncio.run(LocalForge(tmp_path).find()) == ()
 
@@ -128,7 +128,9 @@ def test_what_was_done_can_be_read_with_git(tmp_path: Path) -> None:
     for _ in range(2):
         asyncio.run(forge.open(proposal()))
         asyncio.run(forge.comment(1, "preview", "x"))
-        asyncio.run(forge.status(sha, Status(name="check", state=StatusState.SUCCESS, text="")))
+        asyncio.run(
+            forge.status(sha, CheckStatus(name="check", state=StatusState.SUCCESS, text=""))
+        )
     asyncio.run(forge.merge(1))
     told = git(bare, "log", "--format=%s", "refs/tidegate/forge").splitlines()
     assert told == ["merge 1", f"check of {sha[:12]} is success", "comment on 1", "open promote-1"]

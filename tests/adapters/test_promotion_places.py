@@ -16,9 +16,9 @@ from tests.promoted import (
     make_source,
 )
 from tidegate.git.client.repository import open_repository
+from tidegate.kinds.promotions.files.declared import named, promotions
 from tidegate.kinds.promotions.files.files import Files
-from tidegate.kinds.promotions.files.finding import Standing, rewritten, standing
-from tidegate.kinds.promotions.files.reading import named, promotions
+from tidegate.kinds.promotions.files.versions import WrittenVersions, find_versions, rewritten
 from tidegate.model.errors import UserError
 
 
@@ -40,15 +40,17 @@ def files_of(folder: Path) -> Files:
     return Files(repository, repository.resolve("HEAD"))
 
 
-def found_in(files: Files) -> Standing:
+def found_in(files: Files) -> WrittenVersions:
     """Where the ready-made promotion stands."""
-    return standing(files, promotions(files)[0])
+    return find_versions(files, promotions(files)[0])
 
 
-def where(found: Standing, environment: str) -> dict[tuple[str, int], str]:
+def where(found: WrittenVersions, environment: str) -> dict[tuple[str, int], str]:
     """The values of an environment by file and line."""
     return {
-        (held.file, held.line): held.value for held in found.held if held.environment == environment
+        (held.file, held.line): held.value
+        for held in found.values
+        if held.environment == environment
     }
 
 
@@ -78,14 +80,14 @@ def test_an_edit_touches_only_its_lines(folder: Path, source: Source, which: str
     files, version = files_of(folder), str(getattr(source, which))
     found = found_in(files)
     made = rewritten(files, found.spots, dict.fromkeys(_environments(found), version))
-    assert set(made) == {held.file for held in found.held if not held.has(version)}
+    assert set(made) == {held.file for held in found.values if not held.has(version)}
     for path, edited in made.items():
         original = files.read(path)
         assert original is not None
         old = original.text.splitlines(keepends=True)
         new = edited.data.decode().splitlines(keepends=True)
         changed = [line for line in difflib.ndiff(old, new) if line[0] == "-"]
-        lines = {held.line for held in found.held if held.file == path and not held.has(version)}
+        lines = {held.line for held in found.values if held.file == path and not held.has(version)}
         assert changed == [f"- {old[line - 1]}" for line in sorted(lines)]
         assert len(old) == len(new)
 
@@ -121,8 +123,8 @@ def _bytes(files: Files, path: str) -> str:
     return original.text
 
 
-def _environments(found: Standing) -> set[str]:
-    return {held.environment for held in found.held}
+def _environments(found: WrittenVersions) -> set[str]:
+    return {held.environment for held in found.values}
 
 
 def test_a_branch_that_is_followed_is_left_alone(tmp_path: Path, source: Source) -> None:
@@ -155,7 +157,7 @@ environments:
 """
     commit(folder, {"data/promotion.yml": document})
     files = files_of(folder)
-    found = standing(files, named(promotions(files), "mine"))
+    found = find_versions(files, named(promotions(files), "mine"))
     assert set(where(found, "one").values()) == {source.second[:7]}
     assert list(found.missing) == ["two"]
     with pytest.raises(UserError, match='no promotion "mini"; did you mean "mine"'):

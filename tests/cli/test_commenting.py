@@ -8,10 +8,10 @@ from click.testing import CliRunner, Result
 
 from tests.folders import Folder
 from tests.git_repos import git
-from tidegate.cli.commenting import branch_of, key_of, number_in
+from tidegate.cli.comment_options import branch_of, key_of, number_in
 from tidegate.cli.main import cli
+from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.local import LocalForge
-from tidegate.forge.client.marking import is_marked, marked
 from tidegate.forge.port import Proposal
 
 CI = ("CI_MERGE_REQUEST_IID", "GITHUB_REF", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",
@@ -109,7 +109,7 @@ def test_a_number_without_a_comment_is_a_mistake(hosted: Hosted) -> None:
     command = ["preview", str(hosted.root), "--base", "main", "--mr", "1"]
     found = CliRunner().invoke(cli, command)
     assert found.exit_code == 2
-    assert "write --comment as well" in found.output
+    assert "--mr needs --comment" in found.output
 
 
 @pytest.mark.parametrize(

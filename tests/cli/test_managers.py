@@ -185,7 +185,7 @@ def test_a_token_is_exchanged_if_it_says_so(token: str, flags: Any, where: str) 
     [
         ({}, "--token: missing; write --token env:NAME or file:PATH, or set OCM_TOKEN"),
         ({"ocm__url": "http://ocm.example.com"}, "would carry your token over plain HTTP"),
-        ({"ocm__url": "ocm"}, '--ocm-url: "ocm" is no address; write https://'),
+        ({"ocm__url": "ocm"}, '--ocm-url: "ocm" is not an address; write https://'),
         ({"ocm__token": "env:NO"}, "--token: env:NO: there is nothing"),
         ({"ocm__token": token_of("Offline"), "ocm__url": "https://x"}, "write --token-url"),
     ],

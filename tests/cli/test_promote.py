@@ -299,7 +299,7 @@ def test_what_would_break_the_bundle_is_refused(tmp_path: Path, source: Source) 
     play.edit({"data/promotion.yml": document})
     done = play.run("promote", "--no-registry-check", "--to", "target", "--open-mr", "--yes")
     assert done.returncode == 2
-    assert "the bundle would not be sound any more" in done.stderr
+    assert "the bundle would have new errors" in done.stderr
     assert "saas-qontract-manager-int.yaml:17" in done.stderr
     assert merge_requests(play) == []
 

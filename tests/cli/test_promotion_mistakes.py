@@ -9,7 +9,7 @@ import pytest
 
 from tests.git_repos import git
 from tests.promoted import JENKINS, Play, Source, make_source
-from tidegate.kinds.promotions.core.proposal import Facts, branch, title
+from tidegate.kinds.promotions.app.proposal_text import ProposalFacts, key, title
 
 DOCUMENT = """---
 $schema: /tidegate/promotion-1.yml
@@ -59,7 +59,7 @@ def test_an_environment_without_a_place_is_listed(play: Play) -> None:
     play.edit({"data/promotion.yml": text + also})
     done = play.run("get", "promotions", "--no-forge", "--no-headers")
     assert next(line.split()[:2] for line in done.stdout.splitlines()) == ["first", "-"]
-    assert "first: stands nowhere: 'tag' in nowhere.yml" in done.stderr
+    assert "first: not found: 'tag' in nowhere.yml" in done.stderr
     assert done.returncode == 1
 
 
@@ -116,7 +116,7 @@ def test_a_remote_that_is_gone_is_told_of(play: Play) -> None:
     play.bare.rename(play.bare.with_name("moved.git"))
     done = play.run("get", "promotions")
     assert done.returncode == 1
-    assert "--no-fetch goes by what was fetched before" in done.stderr
+    assert "--no-fetch uses what was fetched before" in done.stderr
     offered = ("promote", "--no-registry-check", "--no-fetch", "--open-mr", "--yes")
     assert "git remote -v" in play.run(*offered).stderr
 
@@ -191,7 +191,9 @@ def test_a_path_that_is_none_is_found_before_anybody_promotes(play: Play) -> Non
 
 def test_schemas_are_promoted_without_saying_it_twice() -> None:
     """They go nowhere else: what moves is where it moves to."""
-    facts = Facts(name="schemas", version="a" * 40, environments=("schemas",), edits=(), authors=())
-    assert (title(facts), branch(facts)) == ("promote schemas", "tidegate/promote-schemas")
+    facts = ProposalFacts(
+        name="schemas", version="a" * 40, environments=("schemas",), edits=(), authors=()
+    )
+    assert (title(facts), key(facts)) == ("promote schemas", "promote-schemas")
     facts = msgspec.structs.replace(facts, name="reconcile", environments=("one", "two"))
     assert title(facts) == "promote reconcile to one, two"

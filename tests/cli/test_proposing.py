@@ -11,11 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.git_repos import clone, commit, git, push_change, remote
-from tidegate.cli.proposing import FORGE_SETTINGS, Offer, Proposing, proposing_options
+from tidegate.cli.proposal_options import FORGE_SETTINGS, Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
 from tidegate.forge.port import Forge
 from tidegate.git.port import Repository
 from tidegate.model.errors import StaleError
+from tidegate.propose.offer import Offer
 from tidegate.settings.settings import Merged
 
 BRANCH = "tidegate/promote-x"
@@ -139,7 +140,7 @@ def test_each_flag_goes_one_step_further(mine: Path, bare: Path) -> None:
         f"branch {BRANCH}: {bare.as_uri()} has it already",
         f"merge request opened: {bare.as_uri()}#1",
     ]
-    assert "somebody has to approve and merge it; Tidegate does neither" in opened.stderr
+    assert "a reviewer has to approve and merge it; Tidegate does neither" in opened.stderr
     again = run("--open-mr", "--yes", "-o", "json")
     assert (again.exit_code, again.stdout) == (0, "")
     assert f"merge request unchanged: {bare.as_uri()}#1" in again.stderr

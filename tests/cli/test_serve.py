@@ -19,7 +19,7 @@ import pytest
 
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Duration
-from tidegate.store.client.opening import open_archive
+from tidegate.store.client.database_address import open_archive
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo.yaml"

@@ -77,7 +77,7 @@ def test_a_brake_binds_whoever_leads(folder: Path) -> None:
         (("hold", "add", "x", "--reason", "r"), "Specify a scope"),
         (("hold", "add", "x", "--everything"), "Missing option '--reason'"),
         (("hold", "add", "x", "--kind", "upgrade", "--reason", "r"), 'did you mean "upgrades"?'),
-        (("hold", "add", "x", "-l", "a b", "--reason", "r"), '"a b" is no requirement'),
+        (("hold", "add", "x", "-l", "a b", "--reason", "r"), '"a b" is not a requirement'),
         (("hold", "add", "x", "-l", "", "--reason", "r"), "an empty selector"),
         (
             ("hold", "add", "x", "--everything", "--reason", "r", "--expires", "soon"),

@@ -19,7 +19,7 @@ from tidegate.journal.chain import Entry, Note
 from tidegate.journal.facts import Acted, Folded, Outcome
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
-from tidegate.store.client.opening import open_archive
+from tidegate.store.client.database_address import open_archive
 from tidegate.store.port import Claim, Head
 
 PARTITION = "r1"

@@ -15,8 +15,8 @@ from tidegate.journal.chain import Note
 from tidegate.journal.facts import Acted, Folded, Outcome
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
+from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.client.opening import open_archive
 from tidegate.store.port import Claim
 
 TABLES = "journal_partitions, journal_entries, journal_projections, journal_claims"

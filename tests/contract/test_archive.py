@@ -17,8 +17,8 @@ from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
+from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.client.opening import open_archive
 
 MINUTE = 60_000_000_000
 

@@ -15,11 +15,11 @@ from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
 from tidegate.kinds.upgrades.core.service import OcmEnvironment
 from tidegate.kinds.upgrades.wire.cluster_alerts import alerts_query
 from tidegate.model.errors import OutsideError, UserError
-from tidegate.prometheus.client.source import Limits, PrometheusSource
+from tidegate.prometheus.client.source import PrometheusLimits, PrometheusSource
 from tidegate.prometheus.server import PrometheusServer, Secret
 from tidegate.settings.settings import load
 
-FAST = Limits(timeout_s=0.3, total_s=1.5, pause_s=0.01, tries_max=2)
+FAST = PrometheusLimits(timeout_s=0.3, total_s=1.5, pause_s=0.01, tries_max=2)
 
 
 def fires(cluster: str, alert: str) -> tuple[dict[str, str], str]:

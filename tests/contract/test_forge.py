@@ -9,10 +9,10 @@ import pytest
 from tests.forge.bare import git, tip
 from tests.forge.hosted import Hosted, hosted
 from tidegate.forge.port import (
+    CheckStatus,
     MergeRequest,
     Proposal,
     RequestState,
-    Status,
     StatusState,
 )
 from tidegate.model.errors import OutsideError
@@ -196,12 +196,14 @@ def test_a_status_has_the_last_word_of_its_check(play: Play) -> None:
         await forge.open(proposal())
         url = "https://example.com/runs/1"
         for state, text in ((StatusState.PENDING, "3 to run"), (StatusState.FAILURE, "1 of 3")):
-            await forge.status(sha, Status(name="tidegate/check", state=state, text=text, url=url))
-        beside = Status(name="tidegate/preview", state=StatusState.SUCCESS, text="")
+            await forge.status(
+                sha, CheckStatus(name="tidegate/check", state=state, text=text, url=url)
+            )
+        beside = CheckStatus(name="tidegate/preview", state=StatusState.SUCCESS, text="")
         await forge.status(sha, beside)
         found = {each.name: each for each in await project.statuses(sha)}
         assert found == {
-            "tidegate/check": Status(
+            "tidegate/check": CheckStatus(
                 name="tidegate/check", state=StatusState.FAILURE, text="1 of 3", url=url
             ),
             "tidegate/preview": beside,
@@ -242,7 +244,7 @@ def test_what_is_not_there_is_said(play: Play) -> None:
     async def story(project: Hosted) -> None:
         with pytest.raises(OutsideError, match="branch"):
             await project.forge.open(proposal("never-pushed"))
-        missing = Status(name="tidegate/check", state=StatusState.SUCCESS, text="")
+        missing = CheckStatus(name="tidegate/check", state=StatusState.SUCCESS, text="")
         with pytest.raises(OutsideError):
             await project.forge.status("0" * 39 + "1", missing)
         assert await project.forge.find(state=None) == ()

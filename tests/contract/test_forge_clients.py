@@ -15,7 +15,7 @@ from tests.forge.bare import tip
 from tests.forge.hosted import RemotelyHosted, remotely_hosted
 from tests.forge.server import PROJECT
 from tests.forge.world import JANE
-from tidegate.forge.port import RequestState, Status, StatusState
+from tidegate.forge.port import CheckStatus, RequestState, StatusState
 from tidegate.model.errors import OutsideError
 
 Story = Callable[[RemotelyHosted], Awaitable[None]]
@@ -52,7 +52,7 @@ def test_python_gitlab_sees_what_we_do(tmp_path: Path) -> None:
         sha = offered(project, "promote-1")
         made = await project.forge.open(proposal(labels=("ours", "a b")))
         await project.forge.comment(made.number, "preview", "said")
-        told = Status(name="tidegate/check", state=StatusState.FAILURE, text="1 of 3")
+        told = CheckStatus(name="tidegate/check", state=StatusState.FAILURE, text="1 of 3")
         await project.forge.status(sha, told)
 
         def look() -> None:
@@ -119,7 +119,7 @@ def test_githubkit_sees_what_we_do(tmp_path: Path) -> None:
         sha = offered(project, "promote-1")
         made = await project.forge.open(proposal(labels=("ours", "a b")))
         await project.forge.comment(made.number, "preview", "said")
-        told = Status(name="tidegate/check", state=StatusState.FAILURE, text="1 of 3")
+        told = CheckStatus(name="tidegate/check", state=StatusState.FAILURE, text="1 of 3")
         await project.forge.status(sha, told)
         owner, repo = PROJECT.split("/")
         async with github_of(project, JANE.token) as client:
@@ -175,7 +175,7 @@ def test_what_no_vendor_describes_is_noticed(kind: str, tmp_path: Path) -> None:
     """The forge for tests refuses a parameter that is not there, so that ours are."""
 
     async def story(project: RemotelyHosted) -> None:
-        asking = project.forge._asking  # type: ignore[attr-defined]
+        asking = project.forge._http  # type: ignore[attr-defined]
         with pytest.raises(OutsideError, match="HTTP 500"):
             await asking.get(f"/repos/{PROJECT}/pulls", list[dict[str, object]], {"branch": "a"})
         assert all("takes no {'branch'}" in each for each in project.server.odd)

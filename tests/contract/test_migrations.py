@@ -15,7 +15,7 @@ from tests.contract.journals import Journal, notes
 from tidegate.model.errors import UserError
 from tidegate.store.client import migrations
 from tidegate.store.client.database import Database, postgres_database, sqlite_database
-from tidegate.store.client.opening import open_archive
+from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.schema import metadata
 
 

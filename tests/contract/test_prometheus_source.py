@@ -18,11 +18,11 @@ from tidegate.documents.probe import AlertRules, Counters, PrometheusProbe
 from tidegate.gates.health import Evidence
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Instant
-from tidegate.prometheus.client.source import Limits, PrometheusSource
+from tidegate.prometheus.client.source import PrometheusLimits, PrometheusSource
 from tidegate.prometheus.server import PrometheusServer, Secret
 
 NOW = Instant(SINCE + 20 * SECOND)
-FAST = Limits(timeout_s=0.3, total_s=1.5, pause_s=0.01, bytes_max=20_000)
+FAST = PrometheusLimits(timeout_s=0.3, total_s=1.5, pause_s=0.01, bytes_max=20_000)
 PROBE = PrometheusProbe(
     wanted=1, runs=Counters("clean{v=$revision}", "failed"), alerts=AlertRules(("A",))
 )
@@ -86,7 +86,7 @@ async def serving(fake: Fake) -> AsyncIterator[Fake]:
 def ask(
     instead: Answering | None = None,
     probe: PrometheusProbe = PROBE,
-    limits: Limits = FAST,
+    limits: PrometheusLimits = FAST,
     **server: Any,
 ) -> tuple[Evidence | str, Fake]:
     """One gathering; the evidence, or why there is none."""
@@ -220,7 +220,7 @@ def test_few_questions_at_once() -> None:
 
     async def story() -> int:
         async with serving(Fake()) as fake:
-            limits = Limits(concurrency_max=2)
+            limits = PrometheusLimits(concurrency_max=2)
             source = PrometheusSource([PrometheusServer(name="main", url=fake.url)], limits)
             asks = (source.gather(PROBE, "v2", SINCE, NOW) for _ in range(6))
             found = await asyncio.gather(*asks)

@@ -15,8 +15,8 @@ from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import MergeRequest, Proposal, RequestState
 from tidegate.git.client.repository import open_repository
 from tidegate.git.port import Repository
-from tidegate.kinds.promotions.app.proposing import Files, Outcome, Proposed, Upto, propose
 from tidegate.model.errors import OutsideError, StaleError, UserError
+from tidegate.propose.change import FilesOnCommit, ProposedChange, StepResult, Upto, propose
 
 KEY = "promote-reconcile-to-production"
 BRANCH = f"tidegate/{KEY}"
@@ -91,13 +91,13 @@ def new(_: str) -> Mapping[str, bytes | None]:
 def offer(
     site: Site,
     repository: Any,
-    files: Files = new,
+    files: FilesOnCommit = new,
     *,
     upto: Upto = Upto.OPEN,
     proposal: Proposal = PROPOSAL,
     forge: Any = None,
     named: bool = False,
-) -> Proposed:
+) -> ProposedChange:
     """Propose, and wait for it."""
     asked = (repository, forge or site.forge, proposal, files)
     return asyncio.run(propose(*asked, key=KEY, upto=upto, named=named))
@@ -136,17 +136,21 @@ def test_it_goes_as_far_as_it_is_asked_to(site: Site) -> None:
     mine = site.clone()
     repository = open_repository(mine)
     first = offer(site, repository, upto=Upto.COMMIT)
-    assert (first.committed, first.pushed, first.request) == (Outcome.MADE, Outcome.NONE, None)
+    assert (first.committed, first.pushed, first.request) == (
+        StepResult.MADE,
+        StepResult.NONE,
+        None,
+    )
     assert (first.paths, first.base) == (("saas.yml",), site.tip("main"))
     assert site.branches() == ["main"]
     second = offer(site, repository, upto=Upto.PUSH)
-    assert (second.committed, second.pushed) == (Outcome.FOUND, Outcome.MADE)
+    assert (second.committed, second.pushed) == (StepResult.FOUND, StepResult.MADE)
     assert second.commit == first.commit == site.tip(BRANCH)
     assert site.requests() == ()
     third = offer(site, repository)
-    assert (third.pushed, third.requested) == (Outcome.FOUND, Outcome.MADE)
+    assert (third.pushed, third.requested) == (StepResult.FOUND, StepResult.MADE)
     again = offer(site, open_repository(site.clone(BOB)))
-    assert (again.committed, again.pushed, again.requested) == (Outcome.FOUND,) * 3
+    assert (again.committed, again.pushed, again.requested) == (StepResult.FOUND,) * 3
     assert again.request == third.request
     assert third.request is not None
     assert third.request.labels == ("promotion",)
@@ -170,7 +174,7 @@ def test_a_longer_message_is_found_again(site: Site) -> None:
     """Whatever blank lines it has."""
     repository = open_repository(site.clone())
     message = "promote x\n\n\nVersion 1a2b3c4\n  indented\n\nbecause\n\n\n"
-    for outcome in (Outcome.MADE, Outcome.FOUND):
+    for outcome in (StepResult.MADE, StepResult.FOUND):
         asked = (repository, None, PROPOSAL, new)
         done = asyncio.run(propose(*asked, key=KEY, upto=Upto.PUSH, message=message))
         assert (done.committed, done.pushed) == (outcome, outcome)
@@ -183,7 +187,7 @@ def test_a_change_that_changes_nothing_is_not_proposed(site: Site) -> None:
     same = offer(
         site, open_repository(site.clone()), lambda _: {"saas.yml": b"ref: old\n", "x": None}
     )
-    assert (same.commit, same.paths, same.requested) == ("", (), Outcome.NONE)
+    assert (same.commit, same.paths, same.requested) == ("", (), StepResult.NONE)
     assert site.branches() == ["main"]
     assert site.requests() == ()
 
@@ -196,7 +200,7 @@ def test_an_open_request_is_brought_up_to_date(site: Site) -> None:
         title=PROPOSAL.title, description="a → c", source=BRANCH, target="main", labels=("urgent",)
     )
     newer = offer(site, repository, lambda _: {"saas.yml": b"ref: newer\n"}, proposal=words)
-    assert (newer.pushed, newer.requested) == (Outcome.CHANGED, Outcome.CHANGED)
+    assert (newer.pushed, newer.requested) == (StepResult.CHANGED, StepResult.CHANGED)
     assert first.request is not None
     assert newer.request is not None
     assert newer.request.number == first.request.number
@@ -212,7 +216,7 @@ def test_a_request_of_the_same_title_is_taken_up(site: Site) -> None:
         title=PROPOSAL.title, description="other words", source="tidegate/renamed", target="main"
     )
     done = offer(site, open_repository(site.clone()), proposal=renamed)
-    assert (done.branch, done.requested) == (BRANCH, Outcome.CHANGED)
+    assert (done.branch, done.requested) == (BRANCH, StepResult.CHANGED)
     site.is_offered_once()
 
 
@@ -229,9 +233,9 @@ def test_a_branch_that_is_named_leads_past_the_work_of_others(site: Site) -> Non
     with pytest.raises(StaleError, match="name another with --branch"):
         offer(site, repository, proposal=other)
     done = offer(site, repository, proposal=other, named=True)
-    assert (done.branch, done.requested) == ("mine/own", Outcome.MADE)
+    assert (done.branch, done.requested) == ("mine/own", StepResult.MADE)
     again = offer(site, repository, proposal=other, named=True)
-    assert (again.branch, again.requested) == ("mine/own", Outcome.FOUND)
+    assert (again.branch, again.requested) == ("mine/own", StepResult.FOUND)
     assert site.tip(BRANCH) == theirs
     assert {each.source for each in site.requests()} == {BRANCH, "mine/own"}
 
@@ -242,7 +246,7 @@ def test_a_request_into_another_branch_is_another(site: Site) -> None:
     repository = open_repository(site.clone())
     stable = Proposal(title=PROPOSAL.title, description="", source="elsewhere", target="stable")
     asyncio.run(propose(repository, site.forge, stable, new, key="other", upto=Upto.OPEN))
-    assert offer(site, repository).requested is Outcome.MADE
+    assert offer(site, repository).requested is StepResult.MADE
     assert {each.target for each in site.requests()} == {"main", "stable"}
 
 
@@ -307,7 +311,7 @@ def test_a_lost_answer_makes_no_second_request(site: Site) -> None:
             raise OutsideError("the line went dead")
 
     done = offer(site, open_repository(site.clone()), forge=Lossy(site.bare))
-    assert done.requested is Outcome.FOUND
+    assert done.requested is StepResult.FOUND
     site.is_offered_once()
 
 
@@ -320,7 +324,7 @@ def test_a_forge_that_refuses_is_told(site: Site) -> None:
 
     with pytest.raises(OutsideError, match="not allowed here"):
         offer(site, open_repository(site.clone()), forge=Shut(site.bare))
-    assert offer(site, open_repository(site.clone())).pushed is Outcome.FOUND
+    assert offer(site, open_repository(site.clone())).pushed is StepResult.FOUND
     site.is_offered_once()
 
 
@@ -338,7 +342,7 @@ def test_the_change_is_made_again_when_the_target_moves(site: Site) -> None:
     done = offer(site, repository, files)
     assert asked == [done.base] == [after]
     assert done.commit != before.commit
-    assert (done.pushed, done.requested) == (Outcome.CHANGED, Outcome.FOUND)
+    assert (done.pushed, done.requested) == (StepResult.CHANGED, StepResult.FOUND)
     assert git(site.bare, "show", f"{BRANCH}:b.yml") == "theirs"
     site.is_offered_once()
 
@@ -489,7 +493,7 @@ def test_a_branch_left_over_from_a_merged_request_is_used_again(site: Site) -> N
     assert first.request is not None
     asyncio.run(site.forge.merge(first.request.number))
     second = offer(site, repository, lambda _: {"saas.yml": b"ref: newer\n"})
-    assert (second.pushed, second.requested) == (Outcome.CHANGED, Outcome.MADE)
+    assert (second.pushed, second.requested) == (StepResult.CHANGED, StepResult.MADE)
     assert site.commits() == [PROPOSAL.title]
     assert [each.state for each in site.requests()] == [RequestState.OPEN, RequestState.MERGED]
     # The same once more: it is in, and there is nothing to do.
@@ -509,6 +513,6 @@ def test_without_a_remote_a_commit_can_be_made(site: Site, tmp_path: Path) -> No
     mine = site.clone()
     git(mine, "remote", "remove", "origin")
     repository: Repository = open_repository(mine)
-    assert offer(site, repository, upto=Upto.COMMIT).committed is Outcome.MADE
+    assert offer(site, repository, upto=Upto.COMMIT).committed is StepResult.MADE
     with pytest.raises(UserError, match="has no remote"):
         offer(site, repository, upto=Upto.PUSH)

@@ -14,8 +14,8 @@ from tidegate.forge.port import Proposal
 from tidegate.git.client.mirror import open_mirror
 from tidegate.git.client.repository import open_repository
 from tidegate.git.port import Repository
-from tidegate.kinds.promotions.app.proposing import Outcome, Proposed, Upto, propose
 from tidegate.model.errors import OutsideError
+from tidegate.propose.change import ProposedChange, StepResult, Upto, propose
 
 KEY = "promote-x"
 BRANCH = f"tidegate/{KEY}"
@@ -41,7 +41,7 @@ async def cloned(project: RemotelyHosted, folder: Path) -> Path:
 
 async def offered(
     project: RemotelyHosted, repository: Repository, content: bytes = b"a: 2\n"
-) -> Proposed:
+) -> ProposedChange:
     """One change, as far as a merge request."""
 
     def files(_: str) -> Mapping[str, bytes | None]:
@@ -62,18 +62,18 @@ def test_every_forge_has_it_once(kind: str, tmp_path: Path) -> None:
             first = open_repository(await cloned(project, tmp_path / "one"))
             assert first.url == project.server.remote
             made = await offered(project, first)
-            assert (made.pushed, made.requested) == (Outcome.MADE, Outcome.MADE)
+            assert (made.pushed, made.requested) == (StepResult.MADE, StepResult.MADE)
             second = open_repository(await cloned(project, tmp_path / "two"))
             found = await offered(project, second)
-            assert (found.committed, found.pushed, found.requested) == (Outcome.FOUND,) * 3
+            assert (found.committed, found.pushed, found.requested) == (StepResult.FOUND,) * 3
             newer = await offered(project, second, b"a: 3\n")
-            assert (newer.pushed, newer.requested) == (Outcome.CHANGED, Outcome.FOUND)
+            assert (newer.pushed, newer.requested) == (StepResult.CHANGED, StepResult.FOUND)
             requests = project.server.project.requests
             assert [each.source for each in requests.values()] == [BRANCH]
             assert git(project.repository, "rev-parse", BRANCH) == newer.commit
             await project.merge(next(iter(requests)))
             again = await offered(project, first, b"a: 4\n")
-            assert again.requested is Outcome.MADE
+            assert again.requested is StepResult.MADE
             assert len(requests) == 2
 
     asyncio.run(story())
@@ -87,7 +87,7 @@ def test_a_request_from_a_fork_is_left_alone(kind: str, tmp_path: Path) -> None:
         async with remotely_hosted(kind, tmp_path / "forge") as project:
             theirs = project.server.project.open(JANE, "promote x", "by hand", BRANCH, "main")
             theirs.fork, theirs.head = True, git(project.repository, "rev-parse", "main")
-            for outcome in (Outcome.MADE, Outcome.FOUND):
+            for outcome in (StepResult.MADE, StepResult.FOUND):
                 repository = open_repository(await cloned(project, tmp_path / outcome.value))
                 done = await offered(project, repository)
                 assert (done.pushed, done.requested) == (outcome, outcome)
@@ -110,7 +110,7 @@ def test_a_mirror_keeps_no_password(tmp_path: Path) -> None:
             for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
                 git(place, "config", name, value)
             done = await offered(project, mirror)
-            assert (done.pushed, done.requested) == (Outcome.MADE, Outcome.MADE)
+            assert (done.pushed, done.requested) == (StepResult.MADE, StepResult.MADE)
             kept = [each.read_bytes() for each in place.rglob("*") if each.is_file()]
             assert kept
             assert not any(TOKEN.encode() in content for content in kept)

@@ -8,12 +8,12 @@ from typing import Protocol
 from tests.forge.bare import bare_repository, commit
 from tests.forge.server import PROJECT, VENDORS, ForgeServer, forge_server
 from tests.forge.world import JANE, TOKEN
-from tidegate.forge.client.asking import Limits
 from tidegate.forge.client.gitea import GiteaForge
 from tidegate.forge.client.github import GithubForge
 from tidegate.forge.client.gitlab import GitlabForge
 from tidegate.forge.client.local import LocalForge
-from tidegate.forge.port import Forge, Status, StatusState
+from tidegate.forge.client.session import ForgeLimits
+from tidegate.forge.port import CheckStatus, Forge, StatusState
 
 
 class Hosted(Protocol):
@@ -49,7 +49,7 @@ class Hosted(Protocol):
         """What can be read on it, in order."""
         ...
 
-    async def statuses(self, sha: str) -> list[Status]:
+    async def statuses(self, sha: str) -> list[CheckStatus]:
         """What checks say of a commit."""
         ...
 
@@ -81,7 +81,7 @@ class LocallyHosted:
         """Through the forge itself."""
         return list(await self.forge.comments(number))
 
-    async def statuses(self, sha: str) -> list[Status]:
+    async def statuses(self, sha: str) -> list[CheckStatus]:
         """Through the forge itself."""
         return list(await self.forge.statuses(sha))
 
@@ -116,12 +116,12 @@ class RemotelyHosted:
         """As they are kept."""
         return [each.body for each in self._project.requests[number].comments]
 
-    async def statuses(self, sha: str) -> list[Status]:
+    async def statuses(self, sha: str) -> list[CheckStatus]:
         """As they are kept, the last word of each."""
         states = {"failed": StatusState.FAILURE}
         found = {each.name: each for each in self._project.statuses.get(sha, ())}
         return [
-            Status(
+            CheckStatus(
                 name=each.name,
                 state=states.get(each.state) or StatusState(each.state),
                 text=each.text,
@@ -132,12 +132,14 @@ class RemotelyHosted:
 
 
 # Nobody waits long for what goes wrong on purpose.
-QUICK = Limits(timeout_s=5.0, pause_s=0.01, wait_max_s=2.0)
+QUICK = ForgeLimits(timeout_s=5.0, pause_s=0.01, wait_max_s=2.0)
 
 
-def adapter(kind: str, server: ForgeServer, limits: Limits = QUICK, token: str = TOKEN) -> Forge:
+def adapter(
+    kind: str, server: ForgeServer, limits: ForgeLimits = QUICK, token: str = TOKEN
+) -> Forge:
     """Our way to the forge for tests, as one of a vendor."""
-    made: dict[str, Callable[[str, str, str, Limits], Forge]] = {
+    made: dict[str, Callable[[str, str, str, ForgeLimits], Forge]] = {
         "gitlab": GitlabForge,
         "github": GithubForge,
         "gitea": GiteaForge,
@@ -158,7 +160,7 @@ async def hosted(kind: str, folder: Path) -> AsyncIterator[Hosted]:
 
 @asynccontextmanager
 async def remotely_hosted(
-    kind: str, folder: Path, limits: Limits = QUICK
+    kind: str, folder: Path, limits: ForgeLimits = QUICK
 ) -> AsyncIterator[RemotelyHosted]:
     """A project with one commit behind HTTP, and our way to it."""
     async with forge_server(folder) as server:

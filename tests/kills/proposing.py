@@ -11,8 +11,8 @@ from pathlib import Path
 from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import Proposal
 from tidegate.git.client.repository import GitRepository, open_repository
-from tidegate.kinds.promotions.app.proposing import Upto, propose
 from tidegate.model.errors import StaleError
+from tidegate.propose.change import Upto, propose
 
 KEY = "promote-x"
 BRANCH = f"tidegate/{KEY}"

@@ -12,7 +12,7 @@ from tidegate.gates.scope import EVERYTHING
 from tidegate.model.errors import OutsideError
 from tidegate.model.reason import Outcome
 from tidegate.model.time import SECOND, Duration, Instant, format_instant
-from tidegate.prometheus.questions import Ask
+from tidegate.prometheus.questions import ProbeQuestion
 from tidegate.prometheus.testimony import Answers, weigh
 
 # The change begins here, in seconds; everything is told in seconds from it.
@@ -66,7 +66,7 @@ def body(data: object, warnings: Sequence[str] = (), status: str = "success") ->
 
 
 def matrix(series: list[tuple[dict[str, str], list[tuple[float, str]]]]) -> dict[str, Any]:
-    """Series of samples."""
+    """MetricSeries of samples."""
     found = [{"metric": labels, "values": values} for labels, values in series if values]
     return {"resultType": "matrix", "result": found}
 
@@ -93,7 +93,7 @@ def counted(
 
 
 def outcome(
-    probe: PrometheusProbe, bodies: dict[Ask, bytes], now_s: int
+    probe: PrometheusProbe, bodies: dict[ProbeQuestion, bytes], now_s: int
 ) -> tuple[Outcome, Evidence | None]:
     """What the gate says to the evidence, if there is any."""
     now = Instant((BEGIN + now_s) * SECOND)

@@ -25,7 +25,7 @@ from tests.property.test_documents_never_crash import bent
 from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusProbe
 from tidegate.model.reason import Outcome
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.prometheus.questions import Ask, check_steps
+from tidegate.prometheus.questions import ProbeQuestion, check_steps
 
 fleets = shards.map(lambda shard: [shard]) | st.lists(shards, min_size=1, max_size=3)
 whole = Shard(tuple((t, True) for t in (3, 9, 15)), (), tuple(range(-20, 60, 2)))
@@ -37,12 +37,14 @@ def counting(fleet: list[Shard], wanted: int) -> PrometheusProbe:
     return PrometheusProbe(wanted=wanted, runs=runs, by=("shard",), at_least=len(fleet))
 
 
-def answered(fleet: list[Shard], now_s: int, skew_s: int, warnings: Any = ()) -> dict[Ask, bytes]:
+def answered(
+    fleet: list[Shard], now_s: int, skew_s: int, warnings: Any = ()
+) -> dict[ProbeQuestion, bytes]:
     """All a probe of counters is told."""
     return {
-        Ask.CLOCK: clock(now_s, skew_s),
-        Ask.CLEAN: body(matrix(counted(fleet, True, now_s, skew_s)), warnings),
-        Ask.FAILED: body(matrix(counted(fleet, False, now_s, skew_s)), warnings),
+        ProbeQuestion.CLOCK: clock(now_s, skew_s),
+        ProbeQuestion.CLEAN: body(matrix(counted(fleet, True, now_s, skew_s)), warnings),
+        ProbeQuestion.FAILED: body(matrix(counted(fleet, False, now_s, skew_s)), warnings),
     }
 
 
@@ -76,7 +78,7 @@ def test_a_series_less_never_makes_it_good(
     """Whichever is left out, clean or failed: if it was not good, it is not good now."""
     probe, bodies = counting(fleet, wanted), answered(fleet, now_s, skew_s)
     was, _ = outcome(probe, bodies, now_s)
-    for ask, clean in ((Ask.CLEAN, True), (Ask.FAILED, False)):
+    for ask, clean in ((ProbeQuestion.CLEAN, True), (ProbeQuestion.FAILED, False)):
         series = counted(fleet, clean, now_s, skew_s)
         for i in range(len(series)):
             less = body(matrix(series[:i] + series[i + 1 :]))
@@ -102,7 +104,9 @@ def test_the_three_values_come_out_of_counters() -> None:
     assert outcome(probe, answered([whole], 14, 0), 14)[0] is Outcome.WAIT
     ill = Shard(((5, False), *whole.runs), (), whole.scrapes)
     assert outcome(counting([whole, ill], 3), answered([whole, ill], 14, 0), 14)[0] is Outcome.STOP
-    assert outcome(probe, {**answered([whole], 20, 0), Ask.CLEAN: body(None)}, 20)[1] is None
+    assert (
+        outcome(probe, {**answered([whole], 20, 0), ProbeQuestion.CLEAN: body(None)}, 20)[1] is None
+    )
 
 
 checked = st.just([["1"] * 12]) | st.lists(
@@ -125,7 +129,7 @@ def test_good_checks_follow_each_other(
         ({"shard": str(i)}, [(float(BEGIN + t), row[t // 5]) for t in steps if row[t // 5 % 12]])
         for i, row in enumerate([[*row, *row] for row in looks])
     ]
-    bodies = {Ask.CLOCK: clock(now_s, skew_s), Ask.CHECKS: body(matrix(series))}
+    bodies = {ProbeQuestion.CLOCK: clock(now_s, skew_s), ProbeQuestion.CHECKS: body(matrix(series))}
     said, evidence = outcome(probe, bodies, now_s)
     if said is not Outcome.PASS:
         return
@@ -183,9 +187,9 @@ def test_no_alert_is_good_only_if_somebody_would_have_said(
         for r in there
     ]
     bodies = {
-        Ask.CLOCK: clock(now_s, skew_s),
-        Ask.ALERTS: body({"resultType": "vector", "result": vector}),
-        Ask.RULES: body({"groups": [{"rules": told}]}),
+        ProbeQuestion.CLOCK: clock(now_s, skew_s),
+        ProbeQuestion.ALERTS: body({"resultType": "vector", "result": vector}),
+        ProbeQuestion.RULES: body({"groups": [{"rules": told}]}),
     }
     said, _ = outcome(PrometheusProbe(alerts=AlertRules(RULES)), bodies, now_s)
     if said is not Outcome.PASS:
@@ -213,23 +217,23 @@ EXAMPLE = {
 def test_bent_answers_are_read_or_refused(clean: Any, failed: Any) -> None:
     """Whatever comes back, it is evidence or a reason why there is none; never a crash."""
     bodies = {
-        Ask.CLOCK: clock(20, 0),
-        Ask.CLEAN: msgspec.json.encode(clean),
-        Ask.FAILED: msgspec.json.encode(failed),
+        ProbeQuestion.CLOCK: clock(20, 0),
+        ProbeQuestion.CLEAN: msgspec.json.encode(clean),
+        ProbeQuestion.FAILED: msgspec.json.encode(failed),
     }
     outcome(PrometheusProbe(wanted=2, runs=Counters("a", "b")), bodies, 20)
 
 
-@given(st.binary(), st.sampled_from(list(Ask)))
-def test_garbage_is_refused(garbage: bytes, where: Ask) -> None:
+@given(st.binary(), st.sampled_from(list(ProbeQuestion)))
+def test_garbage_is_refused(garbage: bytes, where: ProbeQuestion) -> None:
     """Bytes that are no answer are no evidence."""
     probe = PrometheusProbe(
         wanted=1, runs=Counters("a", "b"), alerts=AlertRules(RULES), by=("shard",)
     )
     good = answered([whole], 20, 0)
-    good[Ask.ALERTS] = body({"resultType": "vector", "result": []})
+    good[ProbeQuestion.ALERTS] = body({"resultType": "vector", "result": []})
     rules = [{"name": n, "health": "ok", "lastEvaluation": told_at(19)} for n in RULES]
-    good[Ask.RULES] = body({"groups": [{"rules": rules}]})
+    good[ProbeQuestion.RULES] = body({"groups": [{"rules": rules}]})
     assert outcome(probe, good, 20)[0] is Outcome.PASS
-    if where is not Ask.CHECKS:
+    if where is not ProbeQuestion.CHECKS:
         assert outcome(probe, {**good, where: garbage}, 20)[1] is None

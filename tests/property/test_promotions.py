@@ -7,8 +7,20 @@ from tidegate.gates.brakes import Brakes
 from tidegate.gates.hold import Hold
 from tidegate.gates.scope import EVERYTHING
 from tidegate.git.history import Ancestry
-from tidegate.kinds.promotions.core.decide import Built, SchemasNeed, Stand, World, decide
-from tidegate.kinds.promotions.core.model import Artifact, Environment, Form, Held, Promotion
+from tidegate.kinds.promotions.core.decide import decide
+from tidegate.kinds.promotions.core.model import (
+    Artifact,
+    CommitForm,
+    Promotion,
+    PromotionEnvironment,
+    WrittenVersion,
+)
+from tidegate.kinds.promotions.core.world import (
+    ImageState,
+    PromotionWorld,
+    Relation,
+    SchemasNeed,
+)
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
@@ -24,42 +36,44 @@ def sha(number: int) -> str:
     return f"{number:02x}" * 20
 
 
-def stand(old: int, new: int) -> Stand:
+def stand(old: int, new: int) -> Relation:
     """How two commits of a line stand; nobody knows the last one of it."""
     if old == 6:
-        return Stand(Ancestry.UNKNOWN)
+        return Relation(Ancestry.UNKNOWN)
     if old == new:
-        return Stand(Ancestry.SAME)
-    return Stand(Ancestry.AHEAD if new > old else Ancestry.BEHIND, abs(new - old))
+        return Relation(Ancestry.SAME)
+    return Relation(Ancestry.AHEAD if new > old else Ancestry.BEHIND, abs(new - old))
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[World, dict[str, list[int]], int]:
+def worlds(draw: st.DrawFn) -> tuple[PromotionWorld, dict[str, list[int]], int]:
     """A pipeline with what stands where, and a version."""
     count = draw(st.integers(1, 5))
     names = [f"env-{number}" for number in range(count)]
-    held: list[Held] = []
-    environments: list[Environment] = []
+    held: list[WrittenVersion] = []
+    environments: list[PromotionEnvironment] = []
     at: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         after = tuple(draw(st.lists(st.sampled_from(names[:index]), unique=True)) if index else ())
-        environments.append(Environment(name=name, after=after))
+        environments.append(PromotionEnvironment(name=name, after=after))
         at[name] = draw(st.lists(LINE, min_size=1, max_size=3))
         for line, number in enumerate(at[name]):
-            form = draw(st.sampled_from(Form))
+            form = draw(st.sampled_from(CommitForm))
             value = sha(number)[: draw(st.sampled_from((7, 40)))]
-            held.append(Held(environment=name, file=name, line=line, value=value, form=form))
+            held.append(
+                WrittenVersion(environment=name, file=name, line=line, value=value, form=form)
+            )
     version = draw(st.integers(0, 5))
     stands = {each.value: stand(int(each.value[:2], 16), version) for each in held}
-    world = World(
+    world = PromotionWorld(
         promotion=Promotion(
             name="p", artifact=Artifact(), environments=tuple(environments), where="here"
         ),
-        held=tuple(held),
+        written=tuple(held),
         version=sha(version),
         to=tuple(draw(st.lists(st.sampled_from(names), unique=True))),
-        stands=stands,
-        built=draw(st.sampled_from(Built)),
+        relations=stands,
+        image_state=draw(st.sampled_from(ImageState)),
         backward=draw(st.booleans()),
         brakes=draw(st.sampled_from((Brakes(), HELD))),
         schemas=draw(st.sampled_from((None, *map(need, Ancestry)))),
@@ -77,12 +91,12 @@ HELD = Brakes(holds=(Hold(name="h", scope=EVERYTHING, why="w", owner="o"),))
 
 @given(worlds())
 def test_an_environment_is_moved_if_and_only_if_every_gate_passes(
-    drawn: tuple[World, dict[str, list[int]], int],
+    drawn: tuple[PromotionWorld, dict[str, list[int]], int],
 ) -> None:
     """What is acted on is what passes, in the order of the pipeline; and deciding is repeatable."""
     world, _, _ = drawn
     plan = decide(world, NOW)
-    asked = world.asked()
+    asked = world.targets()
     passing = [asked[o.target].name for o in plan.options if all_pass(o.verdicts)]
     assert [action.target for action in plan.actions] == passing
     assert len(plan.options) == len(asked)
@@ -91,7 +105,7 @@ def test_an_environment_is_moved_if_and_only_if_every_gate_passes(
 
 @given(worlds())
 def test_a_promotion_never_goes_back_unless_told(
-    drawn: tuple[World, dict[str, list[int]], int],
+    drawn: tuple[PromotionWorld, dict[str, list[int]], int],
 ) -> None:
     """Nothing that is moved holds a newer commit, or one that nobody knows."""
     world, at, version = drawn
@@ -103,7 +117,7 @@ def test_a_promotion_never_goes_back_unless_told(
 
 @given(worlds())
 def test_environments_keep_their_order(
-    drawn: tuple[World, dict[str, list[int]], int],
+    drawn: tuple[PromotionWorld, dict[str, list[int]], int],
 ) -> None:
     """Whoever goes first has the version already, or is moved in the same go."""
     world, at, version = drawn
@@ -117,25 +131,26 @@ def test_environments_keep_their_order(
 
 @given(worlds())
 def test_nothing_moves_in_a_hold_without_its_image_or_its_schemas(
-    drawn: tuple[World, dict[str, list[int]], int],
+    drawn: tuple[PromotionWorld, dict[str, list[int]], int],
 ) -> None:
     """Missing or unknown is never good, and a hold holds promotions too."""
     world, _, _ = drawn
     need = world.schemas
-    lacking = need is not None and need.stand not in (Ancestry.SAME, Ancestry.BEHIND)
-    if world.brakes is HELD or world.built in (Built.MISSING, Built.UNKNOWN) or lacking:
+    lacking = need is not None and need.ancestry not in (Ancestry.SAME, Ancestry.BEHIND)
+    unsure = world.image_state in (ImageState.MISSING, ImageState.UNKNOWN)
+    if world.brakes is HELD or unsure or lacking:
         assert not decide(world, NOW).actions
 
 
 @given(worlds())
 def test_what_is_there_is_done_and_nothing_else(
-    drawn: tuple[World, dict[str, list[int]], int],
+    drawn: tuple[PromotionWorld, dict[str, list[int]], int],
 ) -> None:
     """An environment is done just where every value is what would be written."""
     world, _, _ = drawn
     plan = decide(world, NOW)
-    for option, environment in zip(plan.options, world.asked(), strict=True):
+    for option, environment in zip(plan.options, world.targets(), strict=True):
         done = any(each.reason is ProgressReason.Done for each in option.verdicts)
-        assert done == all(held.has(world.version) for held in world.moving(environment.name))
+        assert done == all(held.has(world.version) for held in world.commits_in(environment.name))
         shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
         assert done <= bool(shut)

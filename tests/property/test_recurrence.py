@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.documents.recurrence import Series, expand, instant_of, parse_rule, wall_clock
+from tidegate.documents.recurrence import (
+    RecurringSeries,
+    expand,
+    instant_of,
+    parse_rule,
+    wall_clock,
+)
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 FIRST = datetime(2024, 1, 31, 22, 0)  # noqa: DTZ001
@@ -77,7 +83,7 @@ def test_a_rule_names_the_days_a_calendar_has(rule: dict[str, str]) -> None:
     text = ";".join(f"{name}={value}" for name, value in rule.items())
     begin = instant_of(FIRST.replace(tzinfo=UTC))
     end = Instant(begin + 2 * YEAR)
-    spans, _ = expand(Series(FIRST, timedelta(hours=2), UTC, text), begin, end)
+    spans, _ = expand(RecurringSeries(FIRST, timedelta(hours=2), UTC, text), begin, end)
     days = (FIRST + timedelta(days=i) for i in range(2 * 366))
     wanted = [instant_of(day.replace(tzinfo=UTC)) for day in days if happens(rule, day)]
     assert [span.start for span in spans] == wanted
@@ -95,7 +101,7 @@ def test_a_span_covers_whatever_the_clock_on_the_wall_shows(
     zone = ZoneInfo(name)
     start = start.replace(second=0, microsecond=0)
     begin = instant_of((start - timedelta(days=2)).replace(tzinfo=zone))
-    found, goes_on = expand(Series(start, length, zone), begin, Instant(begin + YEAR))
+    found, goes_on = expand(RecurringSeries(start, length, zone), begin, Instant(begin + YEAR))
     assert not goes_on
     (span,) = found
     moment = Instant(begin + quarters * 900 * SECOND)
@@ -113,7 +119,7 @@ def test_where_reading_begins_does_not_matter(
 ) -> None:
     """A later, shorter look sees the same spans in its stretch as one from the beginning."""
     text = ";".join(f"{name}={value}" for name, value in rule.items())
-    series = Series(FIRST, timedelta(hours=30), ZoneInfo(name), text)
+    series = RecurringSeries(FIRST, timedelta(hours=30), ZoneInfo(name), text)
     first = instant_of(FIRST.replace(tzinfo=UTC))
     day = 86400 * SECOND
     begin = Instant(first + after_days * day)
@@ -142,7 +148,7 @@ def test_where_reading_begins_does_not_matter(
 def test_rules_end_as_they_say(rule: str, starts: list[str], goes_on: bool) -> None:
     """COUNT, UNTIL, and rules that never come true."""
     begin = parse_instant("2024-01-01T00:00:00Z")
-    series = Series(FIRST, timedelta(hours=1), UTC, rule)
+    series = RecurringSeries(FIRST, timedelta(hours=1), UTC, rule)
     spans, more = expand(series, begin, Instant(begin + YEAR))
     assert [span.start for span in spans] == [parse_instant(each) for each in starts]
     assert more == goes_on
@@ -155,7 +161,7 @@ def test_rules_end_as_they_say(rule: str, starts: list[str], goes_on: bool) -> N
         ("BYDAY=MO", "FREQ is missing"),
         ("FREQ=HOURLY", 'FREQ cannot be "HOURLY"'),
         ("FREQ=DAILY;INTERVAL=0", 'INTERVAL cannot be "0"'),
-        ("FREQ=DAILY;FREQ=WEEKLY", "FREQ stands twice"),
+        ("FREQ=DAILY;FREQ=WEEKLY", "FREQ appears twice"),
         ("FREQ=DAILY;BYDAY=XX", 'BYDAY cannot be "XX"'),
         ("FREQ=DAILY;BYMONTH=13", 'BYMONTH cannot be "13"'),
         ("FREQ=DAILY;X=1", 'unknown part "X"'),
@@ -170,6 +176,6 @@ def test_a_wrong_rule_says_what_is_wrong(rule: str, wrong: str) -> None:
 @given(st.text(alphabet="FREQ=DAILYWK;MONTHBYSPUTC,0123456789+-", max_size=40))
 def test_any_text_is_a_rule_or_refused(text: str) -> None:
     """Nothing a rule may say makes it run away or crash."""
-    series = Series(FIRST, timedelta(hours=1), UTC, text)
+    series = RecurringSeries(FIRST, timedelta(hours=1), UTC, text)
     with suppress(ValueError):
         expand(series, Instant(0), parse_instant("2026-01-01T00:00:00Z"))

@@ -23,7 +23,7 @@ from tests.forge.world import JANE, US, User
 from tests.real import WANTED
 from tests.real.prometheus import free_port
 from tidegate.forge.client.gitea import GiteaForge
-from tidegate.forge.port import Status, StatusState
+from tidegate.forge.port import CheckStatus, StatusState
 
 ROOT = Path(__file__).parents[2]
 START_TIMEOUT_S = 60.0
@@ -168,11 +168,11 @@ class GiteaProject:
         found = self._server.ask(JANE, "GET", f"{self._path}/issues/{number}/comments")
         return [each["body"] for each in found]
 
-    async def statuses(self, sha: str) -> list[Status]:
+    async def statuses(self, sha: str) -> list[CheckStatus]:
         """The last word of each."""
         found = self._server.ask(JANE, "GET", f"{self._path}/commits/{sha}/status")
         return [
-            Status(
+            CheckStatus(
                 name=each["context"],
                 state=StatusState(each["status"]),
                 text=each["description"],

@@ -29,7 +29,7 @@ from tidegate.model.problem import Problems
 from tidegate.model.reason import Outcome, Reason
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.model.verdict import Verdict
-from tidegate.prometheus.client.source import Limits, PrometheusSource
+from tidegate.prometheus.client.source import PrometheusLimits, PrometheusSource
 from tidegate.prometheus.server import PrometheusServer
 
 pytestmark = pytest.mark.real
@@ -90,7 +90,7 @@ class Stage:
     def until(
         self, wanted: Reason, since: Instant, revision: str = "v2", **fields: Any
     ) -> list[Verdict]:
-        """Ask until the gate gives this reason; everything it said on the way."""
+        """ProbeQuestion until the gate gives this reason; everything it said on the way."""
         return asyncio.run(self._until(wanted, since, revision, fields))
 
     async def _until(
@@ -98,7 +98,7 @@ class Stage:
     ) -> list[Verdict]:
         brakes, probes = self.gate(**fields)
         pace = Pace(every=Duration(SECOND // 10), patience_s=5)
-        gatherer = Gatherer(PrometheusSource(limits=Limits(tries_max=1)), pace)
+        gatherer = Gatherer(PrometheusSource(limits=PrometheusLimits(tries_max=1)), pace)
         end = time.monotonic() + PATIENCE_S
         said: list[Verdict] = []
         try:
@@ -119,7 +119,7 @@ class Stage:
 
         async def ask() -> Evidence | str:
             _, probes = self.gate(**fields)
-            source = PrometheusSource(limits=Limits(tries_max=1))
+            source = PrometheusSource(limits=PrometheusLimits(tries_max=1))
             try:
                 return await source.gather(probes["canaries"], revision, since, now())
             except OutsideError as error:
@@ -130,7 +130,7 @@ class Stage:
         return asyncio.run(ask())
 
     def told(self, wanted: str, since: Instant, revision: str = "v2", **fields: Any) -> None:
-        """Ask until there is no evidence for this reason."""
+        """ProbeQuestion until there is no evidence for this reason."""
         end = time.monotonic() + PATIENCE_S
         told: Evidence | str = ""
         while time.monotonic() < end:

@@ -1,13 +1,19 @@
-"""A million generated states in CI, twenty thousand elsewhere, each held against every law."""
+"""Generated states, each held against every law: those chosen for what they add, and fresh ones."""
+
+from collections import Counter
 
 import pytest
 
 from tests.sim import IN_CI
-from tests.sim.states import run_states
+from tests.sim.chosen import chosen, said_by
+from tests.sim.states import check_seed, run_states
 
-STATES = 1_000_000 if IN_CI else 20_000
+# Fresh states beside the chosen ones; `make sim STATES=1000000` draws as many as one likes.
+STATES = 60_000 if IN_CI else 12_000
 # Enough for every worker to have something to do until the end.
-CHUNKS = 20
+CHUNKS = 12
+# The chosen ones say at least this many different things of targets; else choose again.
+SAID_MIN = 1_900
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -17,3 +23,18 @@ def test_every_generated_state_keeps_every_law(chunk: int) -> None:
     seen = run_states(chunk * size, size)
     assert seen["started"] > size // 4, "hardly anything starts: the states have become dull"
     assert seen["breached"], "nothing is breached: the states have become dull"
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_chosen_state_keeps_every_law(chunk: int) -> None:
+    """All that a decision was ever seen to say is held against every law, in full."""
+    seen: Counter[str] = Counter()
+    for seed in chosen()[chunk::CHUNKS]:
+        check_seed(seed, seen, whole=True)
+    assert seen["started"]
+
+
+def test_the_chosen_states_are_worth_it() -> None:
+    """Together they say nearly all that a million states say; else they are to be chosen again."""
+    said = {each for _, some in said_by(chosen()) for each in some}
+    assert len(said) >= SAID_MIN, "python -m tests.sim.chosen 1000000"

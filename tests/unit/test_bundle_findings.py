@@ -27,7 +27,7 @@ ERRORS = [
     ("yaml", spec("imageRef: 4.10"), 5, "4.10 reads as the number 4.1", "quote it"),
     ("yaml", spec("imageRef: 0302051"), 5, "0302051 is a number to some", "quote it"),
     ("yaml", spec("state: yes"), 5, "yes is true or false to some readers", "write true or false"),
-    ("yaml", integration("") + "name: b\n", 4, '"name" stands twice', "keep one"),
+    ("yaml", integration("") + "name: b\n", 4, '"name" appears twice', "keep one"),
     ("yaml", integration("\t- a: b\n"), 4, "found character", "spaces, not tabs"),
     ("yaml", entry("<<: {a: b}"), 6, "a merge key", "write the fields out"),
     ("yaml", entry("x: !!str y"), 6, "tag ", "drop it"),

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from tidegate.engine.plain_state import PlanMade
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.mutex import Mutex
 from tidegate.gates.scope import EVERYTHING
@@ -24,6 +25,19 @@ from tidegate.journal.facts import (
 )
 from tidegate.journal.selection import Wanted, matches
 from tidegate.kind_table import fact_tags
+from tidegate.kinds.promotions.core.decide import VersionChange
+from tidegate.kinds.promotions.core.journal.facts import (
+    EnvironmentVerdicts,
+    MergeRequestSeen,
+    Offered,
+    PromotionDecided,
+    PromotionRead,
+    PromotionRefused,
+    PromotionTask,
+    Verified,
+)
+from tidegate.kinds.promotions.core.model import CommitForm, WrittenVersion
+from tidegate.kinds.promotions.core.world import OfferState, RunningCheck
 from tidegate.kinds.rollouts.core.journal.facts import Decided, Declared, Observed, Stand, Task
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -56,6 +70,19 @@ PLAN = Decided(
     forgotten=("e",),
     recheck_at=LATER,
 )
+SHA = "a" * 40
+PROMOTED = PromotionDecided(
+    now=Instant(0),
+    mode=Mode.ACT,
+    version=SHA,
+    tasks=(PromotionTask("k", "jenkins,tekton", VersionChange(SHA, ("jenkins", "tekton"))),),
+    changed=(EnvironmentVerdicts("jenkins", (OPEN,)), EnvironmentVerdicts("manager", (SHUT,))),
+    recheck_at=LATER,
+)
+PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"} | {
+    "verified",
+    "promotionRefused",
+}
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
 STEP = UpgradeStep(kind=ChangeKind.APPLY, revision="4.16.4", doing=StepKind.UPGRADE)
@@ -129,6 +156,52 @@ LINES: list[tuple[Fact, str]] = [
         Imported(soak=SoakDoc(days=(("4.16.4", "w", 5),)), origin="state/", reason="moving"),
         "soak of 1 version from state/: moving",
     ),
+    (PlanMade(now=Instant(0), mode=Mode.ACT), "nothing to do"),
+    (
+        PromotionRead(
+            version="b" * 40,
+            written=(
+                WrittenVersion(
+                    environment="jenkins", file="d.yml", line=3, value=SHA, form=CommitForm.SAME
+                ),
+            ),
+        ),
+        "newest version bbbbbbb; written: jenkins aaaaaaa",
+    ),
+    (
+        PROMOTED,
+        (
+            "offer aaaaaaa to jenkins,tekton; verdicts changed of jenkins, manager; "
+            "look again at 1970-01-01T00:01:30Z"
+        ),
+    ),
+    (
+        Offered(
+            environments=("jenkins",), version=SHA, branch="tidegate/x", commit="c", reason="inc-1"
+        ),
+        "offered aaaaaaa to jenkins in branch tidegate/x: inc-1",
+    ),
+    (
+        MergeRequestSeen(branch="x", url="https://f/1", state=OfferState.MERGED, by="ada"),
+        "https://f/1 is merged by ada",
+    ),
+    (
+        Verified(
+            checks=(
+                RunningCheck(environment="jenkins", version=SHA, matches=True),
+                RunningCheck(
+                    environment="manager", version=SHA, matches=False, differing=("tf/a",)
+                ),
+            )
+        ),
+        "jenkins runs aaaaaaa, manager does not run aaaaaaa: tf/a",
+    ),
+    (
+        PromotionRefused(
+            environments=("jenkins",), version=SHA, by="forge", why="403", until=LATER
+        ),
+        "forge refused aaaaaaa to jenkins: 403; tried again at 1970-01-01T00:01:30Z",
+    ),
 ]
 
 
@@ -154,7 +227,7 @@ def test_every_fact_says_what_happened(fact: Fact, line: str) -> None:
         ("z", "", "every gate is open"),
     ],
 )
-def test_a_plan_says_of_a_target_or_a_gate_what_it_decided(
+def test_a_plan_of_a_rollout_says_of_a_target_or_a_gate_what_it_decided(
     target: str, gate: str, line: str
 ) -> None:
     """Whoever looks for one target is told of that one."""
@@ -171,21 +244,23 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
     "wanted, expected",
     [
         (Wanted(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
-         | {"bound", "told", "handled", "surveyed", "planned", "imported"}),
+         | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan"} | PROMOTIONS),
+        (Wanted(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
         (Wanted(target="a"), {"declared", "observed", "decided", "acted"}),
         (Wanted(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
         (Wanted(target="d-uuid"), {"surveyed", "planned"}),
         (Wanted(target="d"), {"observed", "decided"}),
         (Wanted(target="e"), {"observed", "decided"}),
         (Wanted(target="apply"), set()),
-        (Wanted(gate="mutex"), {"decided"}),
+        (Wanted(gate="mutex"), {"decided", "promotionDecided"}),
         (Wanted(gate="mutex", target="c"), {"decided"}),
         (Wanted(gate="mutex", target="a"), set()),
         (Wanted(gate="hold"), {"braked", "lifted"}),
         (Wanted(actor="nobody"), set()),
         (Wanted(since=LATER), set()),
         (Wanted(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
-         | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}),
+         | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}
+         | {"plan"} | PROMOTIONS),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_whom_it_speaks_of(wanted: Wanted, expected: set[str]) -> None:
@@ -201,3 +276,20 @@ def test_a_fact_of_the_future_is_found_by_its_columns_only() -> None:
     unknown = msgspec.structs.replace(entry, body=b'{"is":"dreamt","target":"a"}')
     assert matches(Wanted(actor="ada"), unknown)
     assert not matches(Wanted(target="a"), unknown)
+
+
+@pytest.mark.parametrize(
+    "target, gate, line",
+    [
+        ("manager", "", "mutex wait MutexHeld until 1970-01-01T00:01:30Z"),
+        ("jenkins", "order", "order pass FirstInOrder"),
+        ("", "mutex", "manager: mutex wait MutexHeld until 1970-01-01T00:01:30Z"),
+        ("tekton", "", "every gate is open"),
+    ],
+)
+def test_a_plan_of_a_promotion_says_of_an_environment_or_a_gate_what_it_decided(
+    target: str, gate: str, line: str
+) -> None:
+    """Environments are the targets of a promotion."""
+    assert PROMOTED.line_of(target, gate) == line
+    assert PROMOTED.names(target) == bool(target)

@@ -50,13 +50,13 @@ def test_a_remote_has_a_host_and_a_path(
     ],
 )
 def test_what_is_no_remote_is_refused_without_its_login(url: str) -> None:
-    with pytest.raises(UserError, match="is no address of a repository") as told:
+    with pytest.raises(UserError, match="is not an address of a repository") as told:
         remote_of(url)
     assert "s3cret" not in str(told.value)
 
 
 def test_a_login_is_dropped_from_what_is_shown() -> None:
-    """Also from what is no address anybody could use; the user of ssh is dropped with it."""
+    """Also from what is not an address anybody could use; the user of ssh is dropped with it."""
     assert without_login("https://me:s3@cret@host/a/b.git") == "https://host/a/b.git"
     assert without_login("ssh://git:s3cret@host:22/a/b@c") == "ssh://git@host:22/a/b@c"
     assert without_login("git@host:a/b.git") == "git@host:a/b.git"
@@ -150,13 +150,13 @@ def test_a_forge_is_told_from_its_remote(
     "url, kind, api, what",
     [
         ("https://git.example.com/a/b", "auto", "", "set forge to gitlab, github or gitea"),
-        ("https://github.com/a", "auto", "", "is no project of github; it is called owner/name"),
-        ("https://github.com/a/b/c", "auto", "", "is no project of github"),
-        ("git@host:a/b", "local", "", "a local forge is no ssh remote"),
+        ("https://github.com/a", "auto", "", "is not a project of github; write owner/name"),
+        ("https://github.com/a/b/c", "auto", "", "is not a project of github"),
+        ("git@host:a/b", "local", "", "a local forge is not a ssh remote"),
         ("/srv/b.git", "gitlab", "", "write forge: local, or set forgeUrl"),
-        ("git@host:a/b", "gitlab", "host", 'forgeUrl: "host" is no address'),
+        ("git@host:a/b", "gitlab", "host", 'forgeUrl: "host" is not an address'),
         ("git@host:a/b", "gitlab", "https://me:s3cret@host", "forgeUrl: a login in an address"),
-        ("git@host:a/b", "gitlab", "ftp://me:s3cret@host", "forgeUrl: .* is no address"),
+        ("git@host:a/b", "gitlab", "ftp://me:s3cret@host", "forgeUrl: .* is not an address"),
     ],
 )
 def test_what_cannot_be_told_names_the_setting(url: str, kind: str, api: str, what: str) -> None:

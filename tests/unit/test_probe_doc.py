@@ -64,8 +64,8 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         {"alerts": {"rules": []}, "server": "a", "url": "ftp://x"},
         {},
         [
-            "url: stands beside server; keep one of them",
-            'url: "ftp://x" is no address; write http://… or https://…, without credentials',
+            "url: cannot be combined with server; keep one of them",
+            'url: "ftp://x" is not an address; write http://… or https://…, without credentials',
             "alerts.rules: missing; name the alerting rules that watch",
         ],
     ),
@@ -82,7 +82,7 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (
         {"alerts": {"rules": ["A"], "match": "up == 1"}},
         {},
-        ['alerts.match: "up == 1" is no selector of labels; write {label="value"}'],
+        ['alerts.match: "up == 1" is not a selector of labels; write {label="value"}'],
     ),
 ]
 
@@ -98,8 +98,8 @@ def test_what_is_wrong_is_said(
 QUERIES: list[tuple[str, str]] = [
     ("", "is empty"),
     ('runs{v="$revision"}', "has a placeholder inside quotes"),
-    ("runs{v=~$revision}", "$revision stands where no label is compared"),
-    ("runs + $revision", "$revision stands where no label is compared"),
+    ("runs{v=~$revision}", "$revision is used where no label is compared"),
+    ("runs + $revision", "$revision is used where no label is compared"),
     ("runs{v=$revison}", '"$revison" is not known here; did you mean "$revision"?'),
     ('runs{v="x}', "is not closed"),
     ("runs # all", "is a comment"),
@@ -123,7 +123,7 @@ NUMBERS: list[tuple[dict[str, Any], str]] = [
     ({"runs": {**RUNS, "atLeast": 0}}, "runs.atLeast: 0 would take nothing for good"),
     ({"runs": {**RUNS, "atLeast": 2}}, "runs.atLeast: 2 of what by does not tell apart"),
     ({"runs": {**RUNS, "window": "0s"}}, "runs.window: 0 sees nothing"),
-    ({"runs": RUNS, "checks": {"good": "x"}}, "checks: stands beside runs"),
+    ({"runs": RUNS, "checks": {"good": "x"}}, "checks: cannot be combined with runs"),
     ({"runs": {**RUNS, "evry": "1m"}}, "runs.evry: unknown field"),
     ({"checks": {"good": "x", "every": "1.5s"}}, "checks.every: is not made of whole seconds"),
     ({"checks": {"every": "1m"}}, "checks.good: missing"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tidegate.kinds.promotions.core.model import FilePlace, Form, SaasPlace
-from tidegate.kinds.promotions.files.reading import ready_made
+from tidegate.kinds.promotions.core.model import CommitForm, FilePlace, SaasPlace
+from tidegate.kinds.promotions.files.declared import ready_made
 from tidegate.kinds.promotions.wire.promotion_doc import read_promotion
 from tidegate.model.problem import Problems
 
@@ -34,7 +34,7 @@ def test_a_whole_document_is_read() -> None:
         ("rest", ("stage",)),
     ]
     assert found.environments[1].places == (
-        SaasPlace(saas="a*", environment="*-prod", form=Form.FULL),
+        SaasPlace(saas="a*", environment="*-prod", form=CommitForm.FULL),
     )
     assert found.environments[2].places == (FilePlace(file="b.yml", at="x.y"),)
 

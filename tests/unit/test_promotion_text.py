@@ -4,21 +4,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.git.history import Commit
-from tidegate.kinds.promotions.core.authors import authors_of
-from tidegate.kinds.promotions.core.model import Form, Held, compare_link
-from tidegate.kinds.promotions.core.proposal import (
-    Facts,
-    branch,
+from tidegate.kinds.promotions.app.ports import ReachedShards
+from tidegate.kinds.promotions.app.proposal_text import (
+    ProposalFacts,
     commit_message,
     description,
-    plain,
+    key,
     title,
 )
-from tidegate.kinds.promotions.core.reach import Reached
+from tidegate.kinds.promotions.core.authors import authors_of
+from tidegate.kinds.promotions.core.model import CommitForm, WrittenVersion, compare_link
 from tidegate.model.time import Instant
+from tidegate.propose.branch_name import branch_part
 
 OLD, NEW = "a" * 40, "b" * 40
-HELD = Held(environment="jenkins", file="d.yml", line=3, value=OLD[:7], form=Form.SAME)
+HELD = WrittenVersion(
+    environment="jenkins", file="d.yml", line=3, value=OLD[:7], form=CommitForm.SAME
+)
 
 
 def commit(subject: str, author: str = "Ann", body: str = "", at: int = 0) -> Commit:
@@ -28,9 +30,9 @@ def commit(subject: str, author: str = "Ann", body: str = "", at: int = 0) -> Co
     return Commit(sha=name, author=author, email=mail, at=Instant(at), subject=subject, body=body)
 
 
-def facts(*commits: Commit, **more: object) -> Facts:
+def facts(*commits: Commit, **more: object) -> ProposalFacts:
     """A promotion of these."""
-    return Facts(
+    return ProposalFacts(
         name="reconcile",
         version=NEW,
         environments=("jenkins", "tekton"),
@@ -48,7 +50,7 @@ def test_all_of_it_is_told() -> None:
             mentions={"ann@example.com": "@ann"},
             links={OLD: compare_link("https://git.example.com/r.git", OLD, NEW)},
             reached=(
-                Reached(
+                ReachedShards(
                     environment="production",
                     shards=("tf/a", "tf/b"),
                     clusters=("one",),
@@ -64,7 +66,7 @@ def test_all_of_it_is_told() -> None:
 
 `inc-42`
 
-- **Look at this:** `odd`
+- **SurveyRequest at this:** `odd`
 
 | environment | file | now | then |
 | --- | --- | --- | --- |
@@ -75,7 +77,7 @@ def test_all_of_it_is_told() -> None:
 1 shard with an image of its own stays:
 - `tf/c` (`tf.yml:7`)
 
-2 commits by 2 people go out; nobody's word is waited for:
+2 commits by 2 people go out; their approval is not required:
 
 - @ann
   - `{commit("break", "Ben", at=2).sha[:7]}` `break`
@@ -90,14 +92,14 @@ def test_all_of_it_is_told() -> None:
 
 def test_a_newer_version_has_the_same_title_and_branch() -> None:
     assert title(facts()) == "promote reconcile to jenkins, tekton"
-    assert branch(facts()) == "tidegate/promote-reconcile-to-jenkins-tekton"
+    assert key(facts()) == "promote-reconcile-to-jenkins-tekton"
     assert commit_message(facts(reason="why")).endswith("\n\nwhy\n")
 
 
 @given(st.text())
 def test_a_branch_is_named_in_plain_letters(text: str) -> None:
-    assert set(plain(text)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-    assert not plain(text).startswith("-")
+    assert set(branch_part(text)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert not branch_part(text).startswith("-")
 
 
 def test_a_clone_on_a_disk_has_no_page_to_compare_on() -> None:

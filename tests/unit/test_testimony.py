@@ -19,7 +19,7 @@ from tidegate.documents.probe import AlertRules, Checks, Counters, PrometheusPro
 from tidegate.model.errors import OutsideError
 from tidegate.model.reason import Outcome
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.prometheus.questions import Ask, questions
+from tidegate.prometheus.questions import ProbeQuestion, questions
 from tidegate.prometheus.testimony import Answers, weigh
 
 EACH_SECOND = tuple(range(-20, 60))
@@ -29,9 +29,9 @@ def said(*runs: tuple[int, bool], now_s: int = 20, skew_s: int = 0, **more: Any)
     """What the gate says to one shard that has to have one clean run."""
     shard = Shard(runs, more.get("restarts", ()), more.get("scrapes", EACH_SECOND))
     bodies = {
-        Ask.CLOCK: clock(now_s, skew_s),
-        Ask.CLEAN: body(matrix(counted([shard], True, now_s, skew_s))),
-        Ask.FAILED: body(matrix(counted([shard], False, now_s, skew_s))),
+        ProbeQuestion.CLOCK: clock(now_s, skew_s),
+        ProbeQuestion.CLEAN: body(matrix(counted([shard], True, now_s, skew_s))),
+        ProbeQuestion.FAILED: body(matrix(counted([shard], False, now_s, skew_s))),
     }
     return outcome(PrometheusProbe(wanted=1, runs=Counters("a", "b")), bodies, now_s)[0]
 
@@ -95,9 +95,9 @@ def alerting(
         vector.append({"metric": metric, "value": [1, str(int(BEGIN + began + skew_s))]})
     rules = [{"name": "A", "health": "ok", "lastEvaluation": told_at(20)}]
     bodies = {
-        Ask.CLOCK: clock(20, skew_s),
-        Ask.ALERTS: body({"resultType": "vector", "result": vector}),
-        Ask.RULES: body({"groups": [{"rules": rules}]}),
+        ProbeQuestion.CLOCK: clock(20, skew_s),
+        ProbeQuestion.ALERTS: body({"resultType": "vector", "result": vector}),
+        ProbeQuestion.RULES: body({"groups": [{"rules": rules}]}),
     }
     probe = PrometheusProbe(alerts=AlertRules(("A",)))
     evidence = weigh(probe, "v2", since, Instant((BEGIN + 20) * SECOND), Answers(bodies))
@@ -132,7 +132,7 @@ BAD: list[tuple[bytes, str]] = [
     (body(matrix([({}, [(BEGIN + 1.0, "x")])])), '"x" is not a number'),
     (body(matrix([({}, [(BEGIN + 2.0, "1"), (BEGIN + 1.0, "1")])])), "out of order"),
     (body(matrix([({}, [(BEGIN + 50.0, "1")])])), "samples from the future"),
-    (body(matrix([({}, [(BEGIN + 1.0, "-1")])])), "-1 is no count and no check"),
+    (body(matrix([({}, [(BEGIN + 1.0, "-1")])])), "-1 is neither a count nor a check"),
     (body(matrix([({}, [(BEGIN + 1.0, "1")])])), "a series has no label shard: {}"),
     (
         body({"resultType": "matrix", "result": [{"metric": {}, "histograms": []}]}),
@@ -145,7 +145,11 @@ BAD: list[tuple[bytes, str]] = [
 def test_an_answer_that_is_none_says_why(answer: bytes, why: str) -> None:
     """The reason names what is wrong with the answer."""
     good = body(matrix([({"shard": "0"}, [(BEGIN + 1.0, "1")])]))
-    bodies = {Ask.CLOCK: clock(20, 0), Ask.CLEAN: answer, Ask.FAILED: good}
+    bodies = {
+        ProbeQuestion.CLOCK: clock(20, 0),
+        ProbeQuestion.CLEAN: answer,
+        ProbeQuestion.FAILED: good,
+    }
     probe = PrometheusProbe(wanted=1, runs=Counters("a", "b"), by=("shard",))
     with pytest.raises(OutsideError) as error:
         weigh(probe, "v2", SINCE, Instant((BEGIN + 20) * SECOND), Answers(bodies))
@@ -178,9 +182,9 @@ def test_checks_are_asked_for_on_a_grid() -> None:
     """The same moments whenever it is asked, and no more of them than count."""
     runs = Checks("good", Duration(60 * SECOND), Duration(300 * SECOND))
     probe = PrometheusProbe(wanted=3, runs=runs)
-    assert Ask.CHECKS not in questions(probe, "v2", SINCE, Instant(SINCE + 299 * SECOND))
+    assert ProbeQuestion.CHECKS not in questions(probe, "v2", SINCE, Instant(SINCE + 299 * SECOND))
     late = Instant(SINCE + 3601 * SECOND)
-    assert questions(probe, "v2", SINCE, late)[Ask.CHECKS].form == {
+    assert questions(probe, "v2", SINCE, late)[ProbeQuestion.CHECKS].form == {
         "query": "good",
         "start": "1800003420.000",
         "end": "1800003600.000",

@@ -74,7 +74,7 @@ def test_the_example_fits_the_simulated_fleet() -> None:
     [
         ({}, "environments: missing; write a list of {name, url}"),
         (document(url=None), "environments[0].url: missing; write https://api.openshift.com"),
-        (document(url="ocm"), 'environments[0].url: "ocm" is no address; write https://'),
+        (document(url="ocm"), 'environments[0].url: "ocm" is not an address; write https://'),
         (
             document({"environment": "a/b"}, name="a/b"),
             'environments[0].name: "a/b" is no name; write letters',

@@ -42,7 +42,7 @@ from tidegate.model.errors import UserError
 from tidegate.model.problem import nearest
 from tidegate.model.target import bare
 from tidegate.model.time import Instant, format_age, parse_instant
-from tidegate.settings.settings import Merged, Settings
+from tidegate.settings.settings import Merged
 from tidegate.wiring import clock
 
 # Environments of promotions are called so.
@@ -100,7 +100,9 @@ def why(
         else:
             _show_reading(_read(what, document, at), target, output, colour)
     elif what.startswith(ENVIRONMENT) and target is None:
-        _show_environment(settings, what.removeprefix(ENVIRONMENT), promotion, output)
+        from tidegate.kinds.promotions.cli.plan import show_gates
+
+        show_gates(settings, what.removeprefix(ENVIRONMENT), promotion, output)
     elif target is None and _shown_as_upgrade(asked, what, output):
         return
     else:
@@ -178,19 +180,6 @@ def _target_lines(one: Decision, name: str) -> list[str]:
         return target_tree(one.world, one.plan, position, one.now)
     view = one.view
     return view_tree(view, next(each for each in view.targets if each.name == name))
-
-
-def _show_environment(settings: Settings, name: str, promotion: str | None, output: str) -> None:
-    """What every gate says of the newest version in one environment."""
-    from tidegate.kinds.promotions.cli.plan import plan_promotion
-
-    planned = plan_promotion(settings, to=(name,), name=promotion)
-    if output != "table":
-        planned.show(output)
-        return
-    colour = wants_colour(settings.color)
-    for line in planned.tree():
-        say(line, colour)
 
 
 def _show_world(asked: WorldQuery, document: Document, target: str | None, output: str) -> None:

@@ -1,1 +1,1 @@
-"""Documents that cross a border: YAML read strictly, and the forms that kinds share."""
+"""Documents from outside: YAML read strictly, and the forms that kinds share."""

@@ -6,7 +6,7 @@ brakes:
     - name: year-end
       scope: {selector: {matchLabels: {env: prod}}}
       owner: ops
-      reason: nobody is in
+      reason: holidays
       from: 2026-12-20T18:00
       to: 2027-01-04T08:00
       timeZone: Europe/Berlin
@@ -82,10 +82,10 @@ def read_listed(
     for each in reader.children(field):
         name = each.text("name") or each.text(named)
         if not name:
-            if not each.has(named):  # otherwise it is no text, which was said already
+            if not each.has(named):  # otherwise it is not a text, which is reported already
                 each.problems.add(each.at(named), "missing", "give it a name")
         elif name in seen:
-            each.problems.add(each.at(named), f"{shown(name)} stands twice", "keep one of them")
+            each.problems.add(each.at(named), f"{shown(name)} appears twice", "keep one of them")
         seen.add(name or "")
         found.append(read(each))
         each.close()
@@ -103,7 +103,7 @@ class Common(TypedDict):
 
 
 def read_common(reader: Reader, scope: Scope | None = None) -> Common:
-    """What every brake has; who put it on and why are not optional."""
+    """What every brake has; owner and reason are required."""
     return {
         "name": reader.text("name") or "",
         "scope": read_scope(reader, default=scope),
@@ -123,7 +123,7 @@ def _said(reader: Reader, field: str, remedy: str) -> str:
 
 
 def read_named_hold(reader: Reader) -> Hold:
-    """A hold that stands by itself."""
+    """A hold in a document of its own."""
     if not reader.has("name"):
         reader.problems.add(reader.at("name"), "missing", "give it a name")
     hold = _hold(reader)
@@ -140,14 +140,14 @@ def _pin(reader: Reader) -> Pin:
 
 
 def _block(reader: Reader) -> Block:
-    """A block may go without a name of its own, and without a scope: this revision nowhere."""
+    """A block needs neither a name nor a scope: without them the revision is blocked everywhere."""
     common, revision = read_common(reader, EVERYTHING), reader.text("revision") or ""
     common["name"] = common["name"] or revision
     return Block(**common, revision=revision)
 
 
 def _expedite(reader: Reader) -> Expedite:
-    """An expedite says everything: of which version, whom, who, why, and until when."""
+    """An expedite; version, scope, owner, reason and end are all required."""
     common, version = read_common(reader), reader.text("version") or ""
     if not reader.has("expires"):
         reader.problems.add(reader.at("expires"), "missing", "say until when it is expedited")

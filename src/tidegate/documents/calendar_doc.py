@@ -1,6 +1,6 @@
 """When a freeze is on, as people write it: from–to, a rule, or a calendar file, in a time zone.
 
-Everything is worked out here into spans of UTC, from now up to a horizon; the rules know nothing of
+Everything is converted here to spans of UTC, from now up to a horizon; the rules know nothing of
 time zones, summer time or calendars.
 """
 
@@ -13,7 +13,7 @@ import msgspec
 
 from tidegate.documents.ics import read_calendar
 from tidegate.documents.reader import Reader
-from tidegate.documents.recurrence import Series, expand, parse_rule, readings, wall_clock
+from tidegate.documents.recurrence import RecurringSeries, expand, parse_rule, readings, wall_clock
 from tidegate.gates.freeze import Span, joined
 from tidegate.model.problem import nearest, shorten, shown
 from tidegate.model.time import SECOND, Duration, Instant, parse_instant
@@ -44,7 +44,7 @@ class Calendar(msgspec.Struct, frozen=True):
 
 
 def stretch_from(now: Instant, lasting: Duration | None = None) -> Stretch:
-    """From a moment on, and the horizon beyond whatever is to be lived through."""
+    """From a moment on to the horizon beyond the simulated time."""
     return Stretch(now, Instant(now + (lasting or 0) + HORIZON))
 
 
@@ -57,7 +57,7 @@ def read_calendar_of(reader: Reader, stretch: Stretch, files: Files | None) -> C
         return Calendar()
     if set(written) & {"ics", "icsFile"}:
         if len(written) > 1:
-            beside = f"{', '.join(written)} stand beside each other"
+            beside = f"{', '.join(written)} cannot be combined"
             reader.problems.add(reader.path, beside, "write from and to, or one calendar")
             return Calendar()
         return _expand(reader, written[0], _events(reader, written[0], zone, files), stretch)
@@ -78,7 +78,7 @@ def _rule_is_readable(reader: Reader) -> bool:
 _FIELDS = ("from", "to", "rrule", "ics", "icsFile")
 
 
-def _expand(reader: Reader, field: str, found: list[Series], stretch: Stretch) -> Calendar:
+def _expand(reader: Reader, field: str, found: list[RecurringSeries], stretch: Stretch) -> Calendar:
     spans: list[Span] = []
     goes_on = False
     for series in found:
@@ -108,7 +108,9 @@ def _zone(reader: Reader) -> tzinfo | None:
         return None
 
 
-def _events(reader: Reader, field: str, zone: tzinfo | None, files: Files | None) -> list[Series]:
+def _events(
+    reader: Reader, field: str, zone: tzinfo | None, files: Files | None
+) -> list[RecurringSeries]:
     text = reader.text("ics") if field == "ics" else _file(reader, files)
     if text is None:
         return []
@@ -135,8 +137,8 @@ def _file(reader: Reader, files: Files | None) -> str | None:
     return None
 
 
-def _repeated(reader: Reader, zone: tzinfo | None) -> list[Series]:
-    """A rule is of a wall clock: an offset is no time zone, Z is one."""
+def _repeated(reader: Reader, zone: tzinfo | None) -> list[RecurringSeries]:
+    """A rule needs a wall clock: an offset is not a time zone, Z is one."""
     times = {name: reader.raw(name) for name in ("from", "to")}
     offset = any(isinstance(time, str) and time[-1:] not in ("Z", "z") for time in times.values())
     if zone is None and offset:
@@ -150,7 +152,7 @@ def _repeated(reader: Reader, zone: tzinfo | None) -> list[Series]:
     if last <= first:
         reader.problems.add(reader.at("to"), "not after from", "write when the freeze ends")
         return []
-    return [Series(first, last - first, zone or UTC, rule)]
+    return [RecurringSeries(first, last - first, zone or UTC, rule)]
 
 
 def _once(reader: Reader, zone: tzinfo | None) -> tuple[Span, ...]:
@@ -164,7 +166,7 @@ def _once(reader: Reader, zone: tzinfo | None) -> tuple[Span, ...]:
 
 
 def _moments(reader: Reader, name: str, zone: tzinfo | None) -> tuple[Instant, ...]:
-    """A time with an offset is one instant; one on a wall clock may be two, or none at all."""
+    """A time with an offset is one instant; one on a wall clock may be two instants, or none."""
     value = reader.raw(name)
     if isinstance(value, str) and not _LOCAL.fullmatch(value):
         instant = reader.instant(name)

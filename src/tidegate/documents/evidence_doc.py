@@ -1,4 +1,4 @@
-"""What people and machines have said of a revision, as it is written: approvals and health.
+"""Approvals of a revision by people, and evidence of its health, as they are written.
 
 approvals:
   - name: change-board
@@ -15,7 +15,7 @@ health:
       seen: 2026-01-05T09:10:00Z
       revision: v2
       runs: [{at: 2026-01-05T09:05:00Z, clean: true}]
-    prometheus: {…}                     # who is asked for newer evidence: prometheus/probe.py
+    prometheus: {…}                     # the source of newer evidence: probe.py
 """
 
 from collections.abc import MutableMapping
@@ -27,15 +27,17 @@ from tidegate.gates.approval import ApprovalGate, Response
 from tidegate.gates.health import Alert, Evidence, HealthGate, Run
 from tidegate.model.time import Duration, Instant
 
-# Whom to ask for the evidence of which health gate.
+# The probe of each health gate, by its name.
 Probes = MutableMapping[str, PrometheusProbe]
 
 
 def read_approval(reader: Reader) -> ApprovalGate:
-    """An approval gate with what was said so far."""
+    """An approval gate with the responses so far."""
     quorum = reader.whole("quorum")
     if quorum == 0:
-        reader.problems.add(reader.at("quorum"), "0 asks nobody", "write 1 or more, or drop it")
+        reader.problems.add(
+            reader.at("quorum"), "0 requires no approval", "write 1 or more, or drop it"
+        )
     people = frozenset(reader.texts("people"))
     if people and quorum is not None and quorum > len(people):
         wrong = f"{quorum} of {len(people)} people"
@@ -52,7 +54,7 @@ def read_approval(reader: Reader) -> ApprovalGate:
 
 def _response(reader: Reader) -> Response:
     who, revision, at = reader.text("who"), reader.text("revision"), reader.instant("at")
-    _wanted(reader, "who", "say who said it")
+    _wanted(reader, "who", "name the person")
     _wanted(reader, "revision", "say which revision it is about")
     _wanted(reader, "at", INSTANT_REMEDY)
     response = Response(

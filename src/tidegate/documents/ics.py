@@ -1,21 +1,21 @@
-"""Calendar files (RFC 5545): every event is a stretch in which the freeze is on.
+"""Calendar files (RFC 5545): every event is a time in which the freeze is on.
 
-Repetitions, exceptions to them and moved ones count as calendars mean them; a cancelled event does
-not. A time without a zone, and a whole day, are of the zone the freeze names.
+Repetitions, exceptions to them and moved ones count as in any calendar; a cancelled event does not.
+A time without a zone, and a whole day, are in the zone that the freeze names.
 """
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
-from tidegate.documents.recurrence import Series
+from tidegate.documents.recurrence import RecurringSeries
 
-# A longer file is no calendar of freezes.
+# A longer file is not a calendar of freezes.
 LENGTH_MAX = 5_000_000
 EVENTS_MAX = 5_000
 
 
-def read_calendar(text: str, zone: tzinfo | None) -> list[Series]:
+def read_calendar(text: str, zone: tzinfo | None) -> list[RecurringSeries]:
     """The events of a calendar file; ValueError says what is wrong with it.
 
     `zone` is for times that name none; None: there must be no such time.
@@ -36,7 +36,7 @@ def read_calendar(text: str, zone: tzinfo | None) -> list[Series]:
 
 
 def _check(events: list[Any]) -> None:
-    """The library sets aside a line it cannot read; a freeze without one of its lines is none."""
+    """Raise for a line that the library skips: a freeze without one of its lines is wrong."""
     if not events:
         raise ValueError("no event in it")
     if len(events) > EVENTS_MAX:
@@ -47,7 +47,7 @@ def _check(events: list[Any]) -> None:
 
 
 def _moved(events: Iterable[Any], zone: tzinfo | None) -> dict[str, frozenset[datetime]]:
-    """Which repetitions of an event stand in events of their own, by the event's uid."""
+    """Repetitions of an event that are events of their own, by the uid of the event."""
     found: dict[str, set[datetime]] = {}
     for event in events:
         which = event.get("RECURRENCE-ID")
@@ -59,7 +59,7 @@ def _moved(events: Iterable[Any], zone: tzinfo | None) -> dict[str, frozenset[da
     return {uid: frozenset(moments) for uid, moments in found.items()}
 
 
-def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> Series:
+def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> RecurringSeries:
     start = _value(event, "DTSTART")
     if start is None:
         raise ValueError(f"{_called(event)} has no start")
@@ -68,7 +68,7 @@ def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> Seri
     if length <= timedelta(0):
         raise ValueError(f"{_called(event)} has no length; give it an end")
     if event.get("RECURRENCE-ID") is not None:
-        return Series(first, length, its_zone)
+        return RecurringSeries(first, length, its_zone)
     rules = _listed(event.get("RRULE"))
     if len(rules) > 1:
         raise ValueError(f"{_called(event)} has more than one RRULE; write the events apart")
@@ -77,7 +77,7 @@ def _series(event: Any, zone: tzinfo | None, moved: frozenset[datetime]) -> Seri
     dropped = frozenset(
         moment for one in _dates(event, "EXDATE") for moment in _exactly(one, first, its_zone)
     )
-    return Series(first, length, its_zone, rule, also, dropped | moved)
+    return RecurringSeries(first, length, its_zone, rule, also, dropped | moved)
 
 
 def _value(event: Any, name: str) -> date | None:
@@ -87,7 +87,7 @@ def _value(event: Any, name: str) -> date | None:
 
 
 def _length(event: Any, start: date, first: datetime, zone: tzinfo) -> timedelta:
-    """How long it lasts on the wall clock; a whole day where nothing else is said."""
+    """How long it lasts on the wall clock; a whole day by default."""
     end = _value(event, "DTEND")
     if end is not None:
         return _in_zone(end, zone) - first
@@ -113,11 +113,11 @@ def _in_zone(moment: object, zone: tzinfo) -> datetime:
         return moment.replace(tzinfo=None)
     if isinstance(moment, date):
         return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001
-    raise ValueError(f"{moment} is no time; periods are not read")
+    raise ValueError(f"{moment} is not a time; periods are not read")
 
 
 def _exactly(moment: object, first: datetime, zone: tzinfo) -> list[datetime]:
-    """The repetition an exception means; a whole day means the one that begins on it."""
+    """The repetition that an exception names; a whole day names the one that begins on it."""
     found = _in_zone(moment, zone)
     if isinstance(moment, datetime):
         return [found]

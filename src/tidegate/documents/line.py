@@ -1,4 +1,4 @@
-"""One JSON line as an object whose fields are decoded when somebody asks for them."""
+"""One JSON line as an object whose fields are decoded when they are read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ def fields_of(line: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parse_line(raw: bytes) -> dict[str, Any]:
-    """The fields of a line; UserError if it is no JSON object."""
+    """The fields of a line; UserError if it is not a JSON object."""
     try:
         return _decode(raw)
     except msgspec.ValidationError:

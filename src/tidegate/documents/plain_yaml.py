@@ -1,9 +1,9 @@
-"""The plain part of YAML, line by line: most files are nothing else, and are read far faster.
+"""The plain part of YAML, line by line: most files have nothing else, and are read far faster.
 
-Fields, lists, texts, numbers and block texts, each on lines of its own. What a value means is asked
-of the strict reader, once for each different text, so that there is one meaning; whatever is not
-plain, or not allowed, is declined, and the strict reader has to read the whole. Hence one law:
-**what is read here is what the strict reader reads**, and it has nothing to say against it.
+Fields, lists, texts, numbers and block texts, each on lines of its own. The strict reader decides
+the meaning of a value, once for each different text, so that there is one meaning; everything that
+is not plain, or not allowed, is declined, and the strict reader reads the whole. Hence one law:
+**what is read here is what the strict reader reads**, without an error.
 """
 
 import re
@@ -25,7 +25,7 @@ _SCALAR = re.compile(
     r"(?:--?[A-Za-z0-9]|[A-Za-z0-9/_$+~])[A-Za-z0-9_./@$+-]*(?:[ :][A-Za-z0-9_./@$+(*-]"
     r"[A-Za-z0-9_./@$+()*,;=-]*)*"
 )
-# A text in quotes without anything that stands for something else.
+# A text in quotes without escapes.
 _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 # What begins something that goes on over lines, or has a meaning only in its document.
 _REFUSED = ("|", ">", "&", "*", "!", "%", "@", "`", "---", "...", "- ", "? ", ": ")
@@ -35,7 +35,7 @@ _REF = intern("$ref")
 
 
 class DeclinedError(Exception):
-    """Not plain: the strict reader has to look."""
+    """Not plain: the strict reader has to read it."""
 
 
 class Plain(msgspec.Struct, frozen=True):
@@ -63,11 +63,11 @@ _Line = tuple[int, int, str | None, Any, bool]
 def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
     """The data of a text that is one plain document of fields; DeclinedError if it is not.
 
-    Whoever asks is told the line of every object and list, by path, `managed[0].spec`; of those in
-    a value on one line, only that of the value.
+    `lines_of` receives the line of every object and list, by path, `managed[0].spec`; of those in a
+    value on one line, only that of the value.
 
-    Equal values may be one object: nobody changes what was read. The levels that are open are kept
-    on a stack, the innermost in variables: this loop is where a cold start spends its time.
+    Equal values may be one object: what was read is never changed. Open levels are kept on a stack,
+    the innermost in variables: this loop is where a cold start spends its time.
     """
     if not text.replace("\n", " ").isprintable() or not text.endswith("\n"):
         raise DeclinedError
@@ -189,7 +189,7 @@ def _literal(lines: list[str], at: int, indent: int, ending: str) -> tuple[str, 
     return "\n".join(kept).rstrip("\n") + ending, at
 
 
-# What lines mean that were seen before; one that says nothing means None.
+# The meaning of lines that were read before; None for an empty one.
 _lines: dict[str, _Line | None] = {}
 _keys: set[str] = set()
 
@@ -201,7 +201,7 @@ def forget() -> None:
 
 
 def _line(line: str) -> _Line | None:
-    """What a line says by itself; remembered."""
+    """The meaning of a line by itself; cached."""
     body = line.lstrip(" ")
     indent = len(line) - len(body)
     found: _Line | None = None
@@ -253,7 +253,7 @@ def _note_key(key: str) -> None:
 
 
 def _value(written: str) -> Any:
-    """What is written behind a field or a hyphen means."""
+    """The value that is written behind a field or a hyphen."""
     if _SCALAR.fullmatch(written):
         known, wrong, _ = meaning(written)
         if wrong:

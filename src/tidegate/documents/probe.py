@@ -1,4 +1,4 @@
-"""The `prometheus` of a health gate: what to ask there, so that the answer is evidence.
+"""The `prometheus` of a health gate: what to request, so that the answer is evidence.
 
 prometheus:
   server: main                          # a server the worker knows; or url; or neither
@@ -10,8 +10,8 @@ prometheus:
   alerts:
     rules: [ReconcileFailing]
 
-Who may write a document may not send our credentials anywhere: they belong to the servers of the
-settings, and a `url` in a document is asked without any.
+The author of a document must not be able to send our credentials anywhere: they belong to the
+servers of the settings, and a `url` in a document is queried without any.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ WINDOW = Duration(6 * 3600 * SECOND)
 # As far back as Prometheus looks for a sample by default: the first checks must not see old ones.
 SETTLE = Duration(300 * SECOND)
 EVERY = Duration(60 * SECOND)
-# More is not a wish to be proven right but a misplaced number; and it bounds what is asked for.
+# A larger number is a mistake; the limit also bounds the size of requests.
 RUNS_MAX = 1000
 _URL_REMEDY = "write http://… or https://…, without credentials"
 
@@ -39,16 +39,16 @@ class Counters(msgspec.Struct, frozen=True):
 
     clean: str
     failed: str
-    # How far back runs are looked for.
+    # How far back runs are searched.
     window: Duration = WINDOW
 
 
 class Checks(msgspec.Struct, frozen=True):
-    """An expression that is 1 or 0, looked at every so often: each look is a run."""
+    """An expression that is 1 or 0, evaluated at intervals: each evaluation is a run."""
 
     good: str
     every: Duration = EVERY
-    # How long after the change the first look counts.
+    # How long after the change the first evaluation counts.
     after: Duration = SETTLE
 
 
@@ -61,29 +61,29 @@ class AlertRules(msgspec.Struct, frozen=True):
 
 
 class PrometheusProbe(msgspec.Struct, frozen=True, kw_only=True):
-    """What to ask a Prometheus for one health gate."""
+    """What to request from a Prometheus for one health gate."""
 
     # None: not by name.
     server: str | None = None
     # None: not by address; neither: the only server there is.
     url: str | None = None
-    # How many runs the gate asks for.
+    # How many runs the gate requires.
     wanted: int = 0
-    # None: runs are not asked for.
+    # None: runs are not requested.
     runs: Counters | Checks | None = None
-    # The labels that tell one thing that runs from another; none: all together are one.
+    # The labels that distinguish the things that run; none: all together are one.
     by: tuple[str, ...] = ()
     # With fewer things than this, some are missing.
     at_least: int = 1
-    # None: alerts are not asked for.
+    # None: alerts are not requested.
     alerts: AlertRules | None = None
 
 
 def read_probe(reader: Reader, clean_runs: int, no_new_alerts: bool) -> PrometheusProbe:
-    """A probe that asks for exactly what its gate wants to know."""
+    """A probe that requests exactly what its gate requires."""
     has_runs, has_checks = reader.has("runs"), reader.has("checks")
     if has_runs and has_checks:
-        reader.problems.add(reader.at("checks"), "stands beside runs", "keep one of them")
+        reader.problems.add(reader.at("checks"), "cannot be combined with runs", "keep one of them")
     _agree(reader, "runs" if has_runs else "checks", has_runs or has_checks, bool(clean_runs))
     _agree(reader, "alerts", reader.has("alerts"), no_new_alerts)
     if clean_runs > RUNS_MAX:
@@ -92,7 +92,7 @@ def read_probe(reader: Reader, clean_runs: int, no_new_alerts: bool) -> Promethe
     part = reader.child("runs" if has_runs else "checks")
     server, url = reader.text("server"), reader.text("url")
     if server is not None and url is not None:
-        reader.problems.add(reader.at("url"), "stands beside server", "keep one of them")
+        reader.problems.add(reader.at("url"), "cannot be combined with server", "keep one of them")
     probe = PrometheusProbe(
         server=server,
         url=_address(reader, url),
@@ -107,7 +107,7 @@ def read_probe(reader: Reader, clean_runs: int, no_new_alerts: bool) -> Promethe
     return probe
 
 
-# What wants a part, what to write if it is missing, and what if nobody wants it.
+# The field that requires a part, the remedy if it is missing, and if nothing requires it.
 _WANTED = {
     "runs": ("cleanRuns", "write runs or checks, or drop cleanRuns", "write cleanRuns: 3"),
     "checks": ("cleanRuns", "write runs or checks, or drop cleanRuns", "write cleanRuns: 3"),
@@ -116,7 +116,7 @@ _WANTED = {
 
 
 def _agree(reader: Reader, part: str, is_there: bool, is_wanted: bool) -> None:
-    """What is wanted and not asked for would never come; what is asked for counts."""
+    """What the gate requires is requested, and what is requested is required."""
     wish, missing, unwanted = _WANTED[part]
     if is_wanted and not is_there:
         reader.problems.add(reader.at(part), f"missing, and {wish} wants it", missing)
@@ -165,7 +165,7 @@ def _alerts(reader: Reader) -> AlertRules:
         _complain(reader, "match", complaints(match))
         labels = selector_labels(match)
         if labels is None or not match.strip().startswith("{"):
-            wrong = f"{shown(match)} is no selector of labels"
+            wrong = f"{shown(match)} is not a selector of labels"
             reader.problems.add(reader.at("match"), wrong, 'write {label="value"}')
         for label in sorted((labels or set()) & {"__name__", "alertname", "alertstate"}):
             reader.problems.add(reader.at("match"), f"asks for {label}", "name the rules in rules")
@@ -211,11 +211,11 @@ def url_trouble(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        return "is no address"
+        return "is not an address"
     if parts.username is not None or parts.password is not None:
         return "has credentials in it"
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        return f"{shown(url)} is no address"
+        return f"{shown(url)} is not an address"
     if parts.query or parts.fragment:
         return f"{shown(url)} has a query"
     return ""

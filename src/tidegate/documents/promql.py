@@ -1,6 +1,6 @@
 """PromQL as people write it in a probe: checked where it can be, and filled in so that it is safe.
 
-`$revision` stands for a whole quoted text, where a label is compared: `{version=$revision}`. It is
+`$revision` becomes a whole quoted text, where a label is compared: `{version=$revision}`. It is
 quoted here and nowhere else, so a revision called `"} or vector(1) #` is a name like any other.
 """
 
@@ -12,7 +12,7 @@ from tidegate.model.problem import nearest, shown
 REVISION = "$revision"
 _KNOWN = (REVISION,)
 
-# A text in quotes, a comment, a placeholder, anything else; last, a quote nobody closed.
+# A text in quotes, a comment, a placeholder, anything else; last, a quote that is not closed.
 _PIECE = re.compile(
     r"""(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`)"""
     r"""|(?P<comment>\#[^\n]*)|(?P<placeholder>\$\w*)|(?P<other>[^"'`#$]+)|(?P<open>.)""",
@@ -52,11 +52,11 @@ def _misplaced(placeholder: str, before: str) -> Iterator[tuple[str, str]]:
     if placeholder not in _KNOWN:
         yield f"{shown(placeholder)} is not known here", nearest(placeholder, _KNOWN) or "drop it"
     elif not _COMPARED.search(before):
-        yield f"{placeholder} stands where no label is compared", f"write label={placeholder}"
+        yield f"{placeholder} is used where no label is compared", f"write label={placeholder}"
 
 
 def selector_labels(query: str) -> set[str] | None:
-    """The labels a plain selector (`name{label="value"}`) asks for; None if it is no such."""
+    """The labels a plain selector (`name{label="value"}`) requires; None if it is not plain."""
     found = _SELECTOR.fullmatch(skeleton(query))
     if found is None or not (found["name"] or (found["matchers"] or "").strip()):
         return None
@@ -64,7 +64,7 @@ def selector_labels(query: str) -> set[str] | None:
 
 
 def matchers_of(query: str) -> str:
-    """What stands between the braces of a plain selector without a name."""
+    """The text between the braces of a plain selector without a name."""
     return query.strip().removeprefix("{").removesuffix("}").strip().rstrip(",")
 
 

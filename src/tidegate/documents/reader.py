@@ -1,8 +1,8 @@
 """Reads a document field by field, typing each value where it enters and collecting every problem.
 
-A reader stands on one object of a document and knows its path, so that each problem names its
-place, shows the value, and says what to write. Nothing raises: a field that cannot be used yields
-its default, and whoever asked looks at the problems once, at the end.
+A reader is at one object of a document and knows its path, so that each problem names its place,
+shows the value, and says what to write. Nothing raises: a field that cannot be used yields its
+default, and the caller checks the problems once, at the end.
 """
 
 import enum
@@ -53,7 +53,7 @@ class Reader:
         return self.undecoded(name) is not None
 
     def known(self) -> set[str]:
-        """The names of the fields somebody asked for so far."""
+        """The names of the fields that were read so far."""
         return self._asked
 
     def names(self) -> list[str]:
@@ -61,7 +61,7 @@ class Reader:
         return list(self._fields)
 
     def raw(self, name: str) -> Any:
-        """The field as it stands; None if absent."""
+        """The field as it is; None if absent."""
         value = self.undecoded(name)
         return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
 
@@ -227,7 +227,7 @@ class Reader:
         self.problems.add(f"{path}{where}", f"{shown(item)} is not {noun}", f"write {noun}")
 
     def close(self, *, fatal: bool = True) -> None:
-        """A field nobody asked for is a misspelt one: an error, or a warning if not fatal."""
+        """A field that was not read is misspelt: an error, or a warning if not fatal."""
         for name in sorted(self._fields.keys() - self._asked):
             hint = nearest(name, self._asked) or f"known here: {', '.join(sorted(self._asked))}"
             note = self.problems.add if fatal else self.problems.warn

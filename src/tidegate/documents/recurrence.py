@@ -1,7 +1,7 @@
 """Recurrence rules (RFC 5545) as concrete spans of time in UTC, up to a horizon.
 
-A rule is worked out on the wall clock of its time zone, and each of its times is then put on the
-one clock there is. Where the wall clock jumps, a span is taken as long as it can be read: it begins
+A rule is computed on the wall clock of its time zone, and each of its times is then converted to
+UTC. Where the wall clock jumps, a span is taken as long as it can be read: it begins
 at the earlier of two readings and ends at the later. Worked example, Europe/Berlin, "every Saturday
 22:00 to Sunday 02:30": on the night summer time begins there is no 02:30, and the span lasts until
 03:30 summer time; on the night it ends there are two, and the later one counts.
@@ -16,7 +16,7 @@ import msgspec
 from tidegate.gates.freeze import Span
 from tidegate.model.time import SECOND, Instant
 
-# More spans than this are a slip of the pen; the text says the bound.
+# More spans than this are a mistake; the message names the limit.
 OCCURRENCES_MAX = 20_000
 # The calendar repeats itself to the weekday after so many years.
 CYCLE_YEARS = 400
@@ -47,7 +47,7 @@ _PARTS = {
 _FORMS = {name: re.compile(form, re.ASCII) for name, form in _PARTS.items()}
 
 
-class Series(msgspec.Struct, frozen=True):
+class RecurringSeries(msgspec.Struct, frozen=True):
     """A span of wall-clock time and how it repeats."""
 
     first: datetime  # on the wall clock: without a time zone
@@ -59,12 +59,12 @@ class Series(msgspec.Struct, frozen=True):
     without: frozenset[datetime] = frozenset()
 
 
-def expand(series: Series, begin: Instant, end: Instant) -> tuple[list[Span], bool]:
+def expand(series: RecurringSeries, begin: Instant, end: Instant) -> tuple[list[Span], bool]:
     """The spans that lie in a stretch of time, and whether there are any behind it.
 
     ValueError says what is wrong with the rule.
     """
-    # A day more on either side, whatever the zone does.
+    # A day more on either side, for any offset of the zone.
     day = timedelta(days=1)
     first, last = wall_clock(begin, series.zone), wall_clock(end, series.zone) + day
     starts, goes_on = [*series.also], False
@@ -82,8 +82,8 @@ def expand(series: Series, begin: Instant, end: Instant) -> tuple[list[Span], bo
     return [span for span in spans if span.end > begin and span.start < end], goes_on or later
 
 
-def span_of(start: datetime, series: Series) -> Span:
-    """One repetition on the one clock there is."""
+def span_of(start: datetime, series: RecurringSeries) -> Span:
+    """One repetition in UTC."""
     return Span(
         min(readings(start, series.zone)), max(readings(start + series.length, series.zone))
     )
@@ -107,7 +107,7 @@ def wall_clock(instant: Instant, zone: tzinfo) -> datetime:
     return moment.astimezone(zone).replace(tzinfo=None)
 
 
-def _starts(series: Series, last: datetime) -> Iterator[datetime]:
+def _starts(series: RecurringSeries, last: datetime) -> Iterator[datetime]:
     """When the rule says it begins, in order.
 
     The library looks for the next time up to the year 9999, which takes long where there is none.
@@ -136,7 +136,7 @@ def parse_rule(text: str) -> dict[str, str]:
         if name not in _FORMS:
             raise ValueError(f'unknown part "{name}"')
         if name in parts:
-            raise ValueError(f"{name} stands twice")
+            raise ValueError(f"{name} appears twice")
         if not _FORMS[name].fullmatch(value):
             raise ValueError(f'{name} cannot be "{value}"')
         parts[name] = value

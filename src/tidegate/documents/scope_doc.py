@@ -1,4 +1,4 @@
-"""Whom a brake covers, as people write it.
+"""Which targets a brake covers, as people write it.
 
 scope: {everything: true}
 scope: {selector: {matchLabels: {region: eu}}, kinds: [policies]}
@@ -23,14 +23,14 @@ def read_scope(reader: Reader, *, default: Scope | None = None) -> Scope:
     scope = reader.child("scope")
     written = [name for name in _WHOM if scope.has(name)]
     if len(written) > 1:
-        beside = f"{' and '.join(written)} stand beside each other"
+        beside = f"{' and '.join(written)} cannot be combined"
         scope.problems.add(scope.path, beside, "write one of them")
     kinds = read_kinds(scope)
     targets = frozenset(scope.texts("targets")) if scope.has("targets") else None
     if not written and not scope.has("kinds"):
         scope.problems.add(scope.path, "covers nothing", _REMEDY)
     if targets is not None and not targets:
-        scope.problems.add(scope.at("targets"), "names nobody", "name targets, or drop it")
+        scope.problems.add(scope.at("targets"), "names no target", "name targets, or drop it")
     if scope.has("everything") and not scope.flag("everything"):
         scope.problems.add(scope.at("everything"), "is not true", "write true, or drop it")
     selector = None
@@ -51,7 +51,7 @@ def read_kinds(reader: Reader) -> frozenset[KindOfChange]:
 
 
 def read_kind(reader: Reader, field: str, word: str) -> KindOfChange | None:
-    """One kind of change by its word."""
+    """One kind of change by its name."""
     words = {kind.value: kind for kind in KindOfChange}
     if word not in words:
         remedy = nearest(word, words) or f"write one of {', '.join(words)}"

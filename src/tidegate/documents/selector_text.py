@@ -14,7 +14,7 @@ REMEDY = 'write it like "env=prod,region in (eu,us),!canary"'
 
 
 def parse_selector(text: str) -> dict[str, Any]:
-    """The `matchExpressions` a selector stands for; ValueError says which part is none."""
+    """The `matchExpressions` of a selector; ValueError names the part that is not one."""
     parts = _split(text)
     if not parts:
         raise ValueError(f"an empty selector; {REMEDY}")
@@ -22,7 +22,7 @@ def parse_selector(text: str) -> dict[str, Any]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no parentheses."""
+    """The parts between commas outside of parentheses."""
     parts, depth, start = [], 0, 0
     for at, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
@@ -47,4 +47,4 @@ def _requirement(part: str) -> dict[str, Any]:
     there = _THERE.fullmatch(part)
     if there:
         return {"key": there[2], "operator": "DoesNotExist" if there[1] else "Exists"}
-    raise ValueError(f'"{part}" is no requirement; {REMEDY}')
+    raise ValueError(f'"{part}" is not a requirement; {REMEDY}')

@@ -53,11 +53,11 @@ def read_mutex(reader: Reader) -> Mutex:
 
 
 def read_claim(reader: Reader) -> Claim:
-    """A place somebody has of a budget or a mutex."""
+    """A place of a budget or a mutex, and its holder."""
     name, target = reader.text("name"), reader.text("target")
     if reader.raw("name") is None or (name is not None and not name.startswith(_KINDS)):
         offer = 'write "mutex/NAME", "budget/NAME" or "budget/NAME/VALUE"'
-        reader.problems.add(reader.at("name"), f"{shown(name)} is no claim", offer)
+        reader.problems.add(reader.at("name"), f"{shown(name)} is not a claim", offer)
     if reader.raw("target") is None:
         reader.problems.add(reader.at("target"), "missing", "say which target it is for")
     claim = Claim(

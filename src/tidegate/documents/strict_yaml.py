@@ -52,8 +52,8 @@ class Trap(msgspec.Struct, frozen=True, kw_only=True):
     lenient: bool = False
 
 
-class Document:
-    """The data of one YAML document, and where in the file each part stands."""
+class YamlDocument:
+    """The data of one YAML document, and the position of each part in the file."""
 
     def __init__(self, name: str, data: Any, root: Node | None) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class Document:
         return f"{self.name}:{mark.line + 1}:{mark.column + 1}"
 
     def located(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """The same problems, each with the line of the file it stands on."""
+        """The same problems, each with its line in the file."""
         return tuple(
             Problem(
                 ": ".join(filter(None, (self.where(each.path), each.path))),
@@ -85,7 +85,7 @@ class Document:
         )
 
     def position(self, path: Sequence[str | int]) -> tuple[int, int]:
-        """Line and column of what stands at a path, or of its nearest parent; counted from 1."""
+        """Line and column of a path, or of its nearest parent; counted from 1."""
         node = self._root
         for step in path:
             if node is None:
@@ -133,7 +133,11 @@ class Document:
         return ()
 
 
-def read_yaml(name: str, text: str) -> Document:
+# The former name of YamlDocument, for modules that still import it.
+Document = YamlDocument
+
+
+def read_yaml(name: str, text: str) -> YamlDocument:
     """Read one document; UserError lists every problem with its line."""
     try:
         root = _Composer(text.removeprefix("\ufeff")).get_single_node()
@@ -151,18 +155,18 @@ def read_yaml(name: str, text: str) -> Document:
                 for trap in builder.traps
             )
         )
-    return Document(name, data, root)
+    return YamlDocument(name, data, root)
 
 
-def read_documents(name: str, text: str) -> list[tuple[Document, list[Trap]]]:
-    """Every document of a text with what is wrong in it; what is no YAML ends the list."""
-    found: list[tuple[Document, list[Trap]]] = []
+def read_documents(name: str, text: str) -> list[tuple[YamlDocument, list[Trap]]]:
+    """Every document of a text with its problems; a syntax error ends the list."""
+    found: list[tuple[YamlDocument, list[Trap]]] = []
     composer = _Composer(text.removeprefix("\ufeff"))
     try:
         while composer.check_node():
             builder, root = _Builder(), composer.get_node()
             data = builder.build(root, 0) if root is not None else None
-            found.append((Document(name, data, root), builder.traps))
+            found.append((YamlDocument(name, data, root), builder.traps))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = (
@@ -172,7 +176,7 @@ def read_documents(name: str, text: str) -> list[tuple[Document, list[Trap]]]:
         )
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         trap = Trap(line=line, column=column, message=problem.message, remedy=problem.remedy)
-        found.append((Document(name, None, None), [trap]))
+        found.append((YamlDocument(name, None, None), [trap]))
     return found
 
 
@@ -303,13 +307,13 @@ class _Builder:
         self._shared[id(node)] = found
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                self._wrong(key, "a key that is no text", "write a plain name")
+                self._wrong(key, "a key that is not a text", "write a plain name")
                 continue
             if key.value == "<<" and not key.style:
                 self._wrong(key, "a merge key", "write the fields out")
                 continue
             if key.value in found:
-                what = f"{shown(key.value)} stands twice"
+                what = f"{shown(key.value)} appears twice"
                 self._wrong(key, what, "keep one of them", lenient=False)
             found[key.value] = self.build(value, depth + 1)
         return found

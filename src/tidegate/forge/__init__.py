@@ -1,1 +1,1 @@
-"""Forges: port, clients, and where a merge request is."""
+"""Forges: the port, a client for each, and which forge a remote is at."""

@@ -1,10 +1,10 @@
-"""Which forge a remote is at, where that is asked, and as which project; told from the address.
+"""Which forge a remote is at, the address of its API and the project, from the remote's address.
 
     https://gitlab.example.com/group/name.git   gitlab, https://gitlab.example.com/api/v4
     git@github.com:owner/name.git               github, https://api.github.com
     /srv/git/name.git                           local, the repository itself
 
-An address we work out ourselves is https, but on this machine: nobody in between may read a token.
+A derived address is https, except on this machine: a token must not be readable on the way.
 """
 
 import enum
@@ -19,7 +19,7 @@ from tidegate.net.address import is_loopback
 
 
 class ForgeKind(enum.Enum):
-    """The forges there are."""
+    """The supported forges."""
 
     GITLAB = "gitlab"
     GITHUB = "github"
@@ -27,12 +27,12 @@ class ForgeKind(enum.Enum):
     LOCAL = "local"
 
 
-# Where a forge answers programs, below the address of its pages.
+# The path of the API, below the address of the pages.
 _BELOW = {ForgeKind.GITLAB: "/api/v4", ForgeKind.GITHUB: "/api/v3", ForgeKind.GITEA: "/api/v1"}
 _GITHUB, _GITHUB_API = "github.com", "https://api.github.com"
-# Hosts that only speak ssh, for networks that let nothing but port 443 out.
+# Hosts for ssh on port 443, for networks that block port 22.
 _PAGES_OF = {"ssh.github.com": _GITHUB, "altssh.gitlab.com": "gitlab.com"}
-# Parts of host names that tell a forge; Forgejo answers as Gitea does.
+# Parts of host names that identify a forge; Forgejo has the API of Gitea.
 _TOLD_BY = {
     "github": ForgeKind.GITHUB,
     "gitlab": ForgeKind.GITLAB,
@@ -40,7 +40,7 @@ _TOLD_BY = {
     "forgejo": ForgeKind.GITEA,
     "codeberg": ForgeKind.GITEA,
 }
-# Where a token is looked for if the settings name none, in this order.
+# Environment variables with a token, in order, if the settings name none.
 TOKEN_VARIABLES = {
     ForgeKind.GITLAB: ("GITLAB_TOKEN",),
     ForgeKind.GITHUB: ("GITHUB_TOKEN", "GH_TOKEN"),
@@ -53,18 +53,18 @@ class ForgePlace(msgspec.Struct, frozen=True):
     """A project on a forge."""
 
     kind: ForgeKind
-    # Where programs ask, without a slash at the end; of a local one: its path.
+    # The address of the API, without a slash at the end; of a local one: its path.
     api: str
     # As the forge calls it: `group/sub/name`; empty for a local one.
     project: str
 
 
 def forge_place(remote: Remote, kind: str = "auto", api: str = "") -> ForgePlace:
-    """The forge of a remote; UserError names the setting that says what cannot be told."""
+    """The forge of a remote; UserError names the setting to write where it is not clear."""
     found = _kind(remote) if kind == "auto" else ForgeKind(kind)
     if found is ForgeKind.LOCAL:
         if not remote.is_local:
-            raise _wrong(f"a local forge is no {remote.scheme} remote", "name another forge")
+            raise _wrong(f"a local forge is not a {remote.scheme} remote", "name another forge")
         return ForgePlace(found, remote.path, "")
     if remote.is_local and not api:
         remedy = "write forge: local, or set forgeUrl"
@@ -80,7 +80,7 @@ def _kind(remote: Remote) -> ForgeKind:
         if part in remote.host:
             return kind
     raise _wrong(
-        f"{shown(remote.host)} does not tell which forge it is",
+        f"{shown(remote.host)} does not say which forge it is",
         "set forge to gitlab, github or gitea (for Forgejo too)",
     )
 
@@ -98,11 +98,11 @@ def _worked_out(kind: ForgeKind, remote: Remote) -> str:
 
 
 def _given(kind: ForgeKind, api: str) -> str:
-    """An address from the settings: that of its pages will do."""
+    """An address from the settings: that of the API or of the pages."""
     parts = urlsplit(api)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
         remedy = "write https://gitlab.example.com"
-        problem = Problem("forgeUrl", f"{shown(without_login(api))} is no address", remedy)
+        problem = Problem("forgeUrl", f"{shown(without_login(api))} is not an address", remedy)
         raise UserError((problem,))
     if "@" in parts.netloc:
         problem = Problem("forgeUrl", "a login in an address can be read", "set forgeToken")
@@ -115,7 +115,7 @@ def _given(kind: ForgeKind, api: str) -> str:
 
 
 def _project(api: str, kind: ForgeKind, remote: Remote) -> str:
-    """The path of the remote, without the folder a forge may live below."""
+    """The path of the remote, without the folder that a forge may be served below."""
     folder = urlsplit(api).path.removesuffix(_BELOW[kind]).strip("/")
     project = remote.path.strip("/").removesuffix(".git")
     if folder and project.startswith(f"{folder}/"):
@@ -123,7 +123,7 @@ def _project(api: str, kind: ForgeKind, remote: Remote) -> str:
     parts = project.count("/")
     if parts < 1 or (parts > 1 and kind is not ForgeKind.GITLAB):
         wanted = "group/name" if kind is ForgeKind.GITLAB else "owner/name"
-        raise _wrong(f"{shown(project)} is no project of {kind.value}", f"it is called {wanted}")
+        raise _wrong(f"{shown(project)} is not a project of {kind.value}", f"write {wanted}")
     return project
 
 

@@ -1,7 +1,7 @@
-"""A forge as Tidegate sees it: where changes are offered as merge requests, and talked about.
+"""The port of a forge: merge requests, comments and check results of one project.
 
-What is asked may take long, or fail with OutsideError. Whoever asks again after a lost answer does
-not make a second of anything.
+A call may take long, or fail with OutsideError. A call that is repeated after a lost answer creates
+nothing twice.
 """
 
 import enum
@@ -10,9 +10,11 @@ from typing import Protocol
 
 import msgspec
 
+from tidegate.model.document import Part
+
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A merge request to be."""
+    """A merge request to open."""
 
     title: str
     description: str
@@ -22,15 +24,15 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequestState(enum.Enum):
-    """What became of a merge request."""
+    """The state of a merge request."""
 
     OPEN = "open"
     MERGED = "merged"
     CLOSED = "closed"
 
 
-class MergeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A merge request that is there."""
+class MergeRequest(Part, frozen=True, kw_only=True):
+    """An existing merge request."""
 
     number: int
     url: str
@@ -40,14 +42,14 @@ class MergeRequest(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     state: RequestState
     labels: tuple[str, ...] = ()
-    # What its branch is at; empty: the forge does not say.
+    # The newest commit of its branch; empty: the forge does not say.
     head: str = ""
-    # The commit that brought it in; empty: it is not merged, or the forge does not say.
+    # The commit it was merged as; empty: it is not merged, or the forge does not say.
     merged_as: str = ""
 
 
 class StatusState(enum.Enum):
-    """How a check of a commit stands."""
+    """The result of a check of a commit."""
 
     PENDING = "pending"
     SUCCESS = "success"
@@ -55,8 +57,8 @@ class StatusState(enum.Enum):
     ERROR = "error"
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check says of a commit."""
+class CheckStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one check of a commit, with a text."""
 
     name: str  # `tidegate/check`
     state: StatusState
@@ -65,48 +67,48 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forge(Protocol):
-    """The project on a forge that a repository is."""
+    """One project on a forge."""
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
         """The merge requests of a branch, of a title, or of both, the newest first.
 
-        Only those from branches of the repository itself: another's branch is not ours to change.
+        Only those from branches of the repository itself: branches of forks are not ours to change.
         """
         ...
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
-        """The merged request that brought a commit in; None: there is none, or nobody knows."""
+        """The merged request that contains a commit; None: there is none, or it is not known."""
         ...
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open a merge request; one that is open between the same branches gets these words."""
+        """Open a merge request; one that is open between the same branches is updated instead."""
         ...
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Give an open one another title, description and these labels besides those it has."""
+        """Change the title, description and target of an open one, and add labels."""
         ...
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something on a merge request; what was said under the same key is replaced.
+        """Comment on a merge request; an earlier comment with the same key is replaced.
 
-        The key is kept in the comment, unseen by readers. Comments of others are never touched.
+        The key is kept in the comment, hidden from readers. Comments of others are never changed.
         """
         ...
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on a merge request, and take others off."""
+        """Add labels to a merge request, and remove others."""
         ...
 
-    async def status(self, sha: str, status: Status) -> None:
-        """Say how a check of a commit stands."""
+    async def status(self, sha: str, status: CheckStatus) -> None:
+        """Set the result of a check of a commit."""
         ...
 
     async def mention(self, name: str, email: str) -> str:
-        """How to address somebody in a description: `@jdoe`; their name if nobody knows them."""
+        """How to mention a person in a description: `@jdoe`; the name if no account is found."""
         ...
 
     async def close(self) -> None:
-        """Let go of whatever it holds open."""
+        """Close the connections."""
         ...

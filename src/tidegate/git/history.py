@@ -1,4 +1,4 @@
-"""The history of a repository as far as it matters here: commits, and how two of them stand."""
+"""The history of a repository as values: commits, and how two of them relate."""
 
 import enum
 
@@ -6,9 +6,12 @@ import msgspec
 
 from tidegate.model.time import Instant
 
+# Digits of a commit's short name, and the least of its full name.
+SHORT, FULL = 7, 40
+
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """One commit, and whose work it is."""
+    """One commit and its author."""
 
     sha: str
     author: str
@@ -21,7 +24,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ancestry(enum.Enum):
-    """How one commit stands to another."""
+    """How one commit relates to another."""
 
     SAME = "same"
     AHEAD = "ahead"  # the new one descends from the old one

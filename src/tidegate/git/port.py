@@ -1,7 +1,7 @@
-"""A Git repository as Tidegate sees it: revisions, who changed what, and a way to offer a change.
+"""The port of a Git repository: revisions, authors of changes, and a way to offer a change.
 
-Whoever is asked answers in the calling thread. What is asked may fail with OutsideError; what names
-nothing there is a UserError. Nothing here touches anybody's working tree or index.
+Calls block the calling thread. A call may fail with OutsideError; a name that does not exist is a
+UserError. Nothing here changes a working tree or an index.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,14 +13,14 @@ __all__ = ["Ancestry", "Commit", "Contents", "Repository"]
 
 
 class Contents(Protocol):
-    """What commits have in them."""
+    """The files of commits."""
 
     def files(self, commit: str) -> Mapping[str, str]:
         """The identity of every regular file, by its path from the root, in order."""
         ...
 
     def read(self, commit: str, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The bytes of some files, in the order asked for."""
+        """The bytes of some files, in the given order."""
         ...
 
     def holding(self, commit: str, *texts: str, under: str = "") -> tuple[str, ...]:
@@ -31,16 +31,16 @@ class Contents(Protocol):
 
 
 class Repository(Contents, Protocol):
-    """One repository: somebody's clone, or a mirror that is kept of another one."""
+    """One repository: a user's clone, or a mirror of a remote."""
 
     @property
     def url(self) -> str:
-        """Where it is pushed to and fetched from, without any credentials; empty: nowhere."""
+        """The address it is pushed to and fetched from, without credentials; empty: no remote."""
         ...
 
     @property
     def user(self) -> str:
-        """The address of whoever commits here, as git knows it; empty: nobody is named."""
+        """The email address of the committer, as git knows it; empty: none is set."""
         ...
 
     @property
@@ -49,7 +49,7 @@ class Repository(Contents, Protocol):
         ...
 
     def fetch(self) -> None:
-        """Learn what its remote has now; nothing to do where there is no remote."""
+        """Fetch from the remote; does nothing where there is no remote."""
         ...
 
     def branch(self) -> str:
@@ -64,11 +64,11 @@ class Repository(Contents, Protocol):
         ...
 
     def resolve(self, revision: str) -> str:
-        """The full name of a commit, from a branch, a tag, or whatever else Git reads as one."""
+        """The full name of a commit, from a branch, a tag, or any other revision of Git."""
         ...
 
     def ancestry(self, old: str, new: str) -> Ancestry:
-        """How the new commit stands to the old one."""
+        """How the new commit relates to the old one."""
         ...
 
     def show(self, commit: str) -> Commit:
@@ -80,38 +80,39 @@ class Repository(Contents, Protocol):
         ...
 
     def reverted(self, commit: str, onto: str) -> Mapping[str, bytes | None]:
-        """The files that undo a commit on top of another; UserError if what came after is in the
-        way. Of a merge, what it brought in is undone. None takes a file away.
+        """The files that undo a commit on top of another; UserError if later changes conflict.
+
+        Of a merge, the merged commits are undone. None deletes a file.
         """
         ...
 
     def last_change(self, commit: str, path: str, line: int) -> Commit:
-        """Who wrote a line of a file, counted from 1, as it stands in a commit."""
+        """The commit that last changed a line of a file, counted from 1, as of a commit."""
         ...
 
     def commit(
         self, branch: str, parent: str, files: Mapping[str, bytes | None], message: str
     ) -> str:
-        """Make a branch here of one commit on a parent, in the name of git's user; its name.
+        """Create a branch here with one commit on a parent, by the user of git; its name.
 
-        None takes a file away. The same content, parent, message and user make the same commit as
-        long as `branch` already has it: it is found, not made again.
+        None deletes a file. The same content, parent, message and user make the same commit as
+        long as `branch` already has it: it is found, not created again.
         """
         ...
 
     def here(self, branch: str) -> str:
-        """The commit a branch has here, whatever the remote has; empty: there is none."""
+        """The commit of a local branch; empty: there is none."""
         ...
 
     def push(self, branch: str, commit: str, expected: str) -> None:
         """Put a branch of the remote at a commit if it is still at `expected`; empty: not there.
 
-        StaleError if it has something else: somebody pushed meanwhile, and is never overwritten.
+        StaleError if it has another commit: a push of others is never overwritten.
         """
         ...
 
     def pushed(self, branch: str) -> str:
-        """The commit the remote has a branch at just now, asked anew; empty: it has no such.
+        """The commit of a branch at the remote, read now; empty: it has no such branch.
 
         That commit can be read here from then on.
         """

@@ -19,7 +19,7 @@ from tidegate.model.problem import Problem, shown
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SCHEMES = frozenset(("http", "https", "ssh", "git"))
 _SCP = re.compile(r"(?:[^@/:]*@)?(?P<host>[^@/:\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<path>(?!:).+)$")
-# Who stands before the `@`; a password with a `/` in it is one all the same, a port is none.
+# The login before the `@`; a password may contain a `/`, a port is not a password.
 LOGIN = re.compile(
     r"([a-z][a-z0-9+.-]*://)([^/\s'\"]*|(?!\[)[^/\s'\":]*:(?!\d+/)[^\s'\"]*?)@", re.IGNORECASE
 )
@@ -61,7 +61,7 @@ def is_path(url: str) -> bool:
 
 
 def without_login(text: str) -> str:
-    """Addresses as anybody may read them, in any text; who comes with a key may be named."""
+    """A text with the logins of its addresses removed; the user name of ssh may stay."""
     return LOGIN.sub(_without, text)
 
 
@@ -95,5 +95,5 @@ def _project(path: str) -> str:
 
 def _no_remote(url: str) -> UserError:
     remedy = "write https://host/group/name.git, git@host:group/name.git or a path"
-    message = f"{shown(without_login(url))} is no address of a repository"
+    message = f"{shown(without_login(url))} is not an address of a repository"
     return UserError((Problem("remote", message, remedy),))

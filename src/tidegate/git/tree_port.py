@@ -1,7 +1,7 @@
 """A tree of files as it was at one moment: which there are, what each is, and their bytes.
 
-A file's identity is the one Git gives to its content, whoever keeps it, so that what was worked out
-of a file once is found again wherever the file stands.
+The identity of a file is the hash that Git gives to its content, in any kind of tree, so that a
+cached result of a file is found again at any path.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ class Tree(Protocol):
 
     @property
     def prefix(self) -> str:
-        """What stands before a path to make it one that people can open; may be empty."""
+        """The prefix that makes a path one that people can open; may be empty."""
         ...
 
     def files(self) -> Mapping[str, str]:
@@ -25,7 +25,7 @@ class Tree(Protocol):
         ...
 
     def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The bytes of some of the files, in the order asked for."""
+        """The bytes of some files, in the given order."""
         ...
 
 

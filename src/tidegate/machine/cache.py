@@ -1,11 +1,11 @@
-"""What was worked out before and can be worked out again: losing it costs time and nothing else."""
+"""The port of a cache: results that can be computed again; losing them costs only time."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 
 class Cache(Protocol):
-    """Bytes by key. It may forget anything at any time, and never gives back what was not put."""
+    """Bytes by key. It may forget anything at any time, and never returns what was not put."""
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """What is known of these keys."""

@@ -1,4 +1,4 @@
-"""Where time comes from: the machine's clock, or a virtual one."""
+"""The port of the clock: the machine's, or a virtual one."""
 
 from typing import Protocol
 
@@ -6,8 +6,8 @@ from tidegate.model.time import Instant
 
 
 class Clock(Protocol):
-    """Says what time it is."""
+    """Returns the current time."""
 
     def now(self) -> Instant:
-        """The moment a round is decided at; asked once a round."""
+        """The current moment; a round reads it once."""
         ...

@@ -1,7 +1,7 @@
 """A cache in one SQLite file: several processes may use it, and a broken one is thrown away.
 
 Every value carries a checksum of itself and its key: what a disk or a person changed is not given
-back. Whatever goes wrong, the caller is told nothing and works without it.
+back. Errors are not reported: the caller then works without a cache.
 """
 
 import os
@@ -84,7 +84,7 @@ class FileCache:
         return database
 
     def _give_up(self, error: Exception) -> None:
-        """A file that is no database is in the way; one that is busy is not."""
+        """A file that is not a database is replaced; one that is busy is not."""
         broken = isinstance(error, sqlite3.DatabaseError)
         if broken and not isinstance(error, sqlite3.OperationalError):
             with suppress(OSError):
@@ -103,7 +103,7 @@ class NoCache:
 
 
 def _columns(database: sqlite3.Connection) -> set[str]:
-    """The columns of the table there is; none: there is no table."""
+    """The columns of the table; none: there is no table."""
     return {name for _, name, *_ in database.execute("pragma table_info(entry)")}
 
 

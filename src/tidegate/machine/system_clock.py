@@ -1,4 +1,4 @@
-"""The wall clock. No other module reads it; everybody else is told what time it is."""
+"""The wall clock. No other module reads it; all others receive the time as a value."""
 
 import time
 

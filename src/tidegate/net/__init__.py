@@ -1,1 +1,1 @@
-"""What clients share that speak HTTP."""
+"""HTTP: what all clients share."""

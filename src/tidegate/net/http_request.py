@@ -1,6 +1,6 @@
 """What questions over HTTP share: which failures pass, how often it is tried, how much is read.
 
-A try that fails with PassingError may do better in a moment; whoever asks turns the last of them
+A try that fails with PassingError may succeed in a moment; the caller turns the last of them
 into an OutsideError in its own words.
 """
 
@@ -27,7 +27,7 @@ class PassingError(Exception):
 
 
 class Patience(Protocol):
-    """How long anybody waits for an answer."""
+    """Limits on tries and waiting time."""
 
     @property
     def tries_max(self) -> int:
@@ -58,7 +58,7 @@ def tries(patience: Patience) -> AsyncIterator[Any]:
 
 @contextmanager
 def passing(timeout_s: float) -> Iterator[None]:
-    """Whatever keeps one try from an answer passes."""
+    """Turn every failure of one try to get an answer into PassingError."""
     try:
         yield
     except TimeoutError:
@@ -69,12 +69,12 @@ def passing(timeout_s: float) -> Iterator[None]:
 
 
 def plain_session() -> aiohttp.ClientSession:
-    """A session of ours; nothing we ask sets a cookie worth keeping."""
+    """A client session without cookies."""
     return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), raise_for_status=False)
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy this machine has for an address; a netrc file is nobody's to heed here."""
+    """The proxy of this machine for an address; credentials in a netrc file are not used."""
     parts = urlsplit(url)
     if is_loopback(parts.netloc) or urllib.request.proxy_bypass(parts.hostname or ""):
         return None
@@ -82,7 +82,7 @@ def proxy_for(url: str) -> str | None:
 
 
 async def bounded(response: aiohttp.ClientResponse, most: int, remedy: str = "") -> bytes:
-    """The body of an answer; OutsideError if there is more of it than anybody waits for."""
+    """The body of an answer; OutsideError if it is longer than the limit."""
     body = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK):
         body += chunk

@@ -1,7 +1,7 @@
 """One request in JSON to a service that knows us by a token, and what follows from how it ends.
 
-What may be asked twice is asked again when its answer is lost. What may not (a POST that makes
-something) is a LostError then, and whoever asked looks whether it is there before it asks again.
+An idempotent request is repeated when its answer is lost. Any other (a POST that creates something)
+is a LostError then, and the caller searches for the result before it repeats the request.
 """
 
 import asyncio
@@ -19,15 +19,19 @@ T = TypeVar("T")
 
 
 class LostError(Exception):
-    """Nobody knows whether what was asked for was done."""
+    """It is unknown whether the request was carried out."""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What was said."""
+class JsonAnswer(msgspec.Struct, frozen=True):
+    """Status, headers and body of an answer."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+# The former name of JsonAnswer, for modules that still import it.
+Answer = JsonAnswer
 
 
 class Bounds(Patience, Protocol):
@@ -52,7 +56,7 @@ async def sent(
     headers: Mapping[str, str],
     bounds: Bounds,
     proxy: str | None,
-) -> Answer:
+) -> JsonAnswer:
     """One request; the headers may hold a token."""
     headers = {"User-Agent": "tidegate", "Accept": "application/json", **headers}
     data = None
@@ -70,15 +74,15 @@ async def sent(
         timeout=aiohttp.ClientTimeout(total=bounds.timeout_s),
     ) as response:
         read = await bounded(response, bounds.bytes_max)
-        return Answer(response.status, response.headers, read)
+        return JsonAnswer(response.status, response.headers, read)
 
 
 async def delivered(
-    sending: Awaitable[Answer], asked: str, bounds: Bounds, *, again: bool
-) -> Answer:
-    """An answer, whatever it says; PassingError or LostError if there is none.
+    sending: Awaitable[JsonAnswer], asked: str, bounds: Bounds, *, again: bool
+) -> JsonAnswer:
+    """An answer with any status; PassingError or LostError if there is none.
 
-    `again`: doing it twice is doing it once. Who could not even be reached has done nothing.
+    `again`: the request is idempotent. A server that was not reached has done nothing.
     """
     try:
         with passing(bounds.timeout_s):
@@ -89,7 +93,7 @@ async def delivered(
         raise LostError(f"{asked} {error}") from None
 
 
-def settled(answer: Answer, asked: str, *, again: bool) -> Answer:
+def settled(answer: JsonAnswer, asked: str, *, again: bool) -> JsonAnswer:
     """The same answer if it is one to go by; PassingError or LostError if it may pass."""
     if answer.status not in PASSING:
         return answer
@@ -104,7 +108,7 @@ async def once(
     patience: Patience,
     host: str,
 ) -> T:
-    """What a request makes, made once: after a lost answer it is looked for first."""
+    """Create a resource once: after a lost answer it is searched for first."""
     why = ""
     for i in range(patience.tries_max):
         if i:

@@ -1,4 +1,4 @@
-"""Trying again, without a word: whoever retries says itself what came of it.
+"""Retries without log lines: the caller reports the result itself.
 
 By itself stamina logs every try to stdout, with errors that may hold an address, which may be a
 secret; and stdout is for data.

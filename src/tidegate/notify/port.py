@@ -1,4 +1,4 @@
-"""Whoever tells people: a chat, a pager, a mail."""
+"""The port for notices to people: a chat, a pager, mail."""
 
 from typing import Protocol
 
@@ -6,8 +6,8 @@ from tidegate.explain.notice import Notice
 
 
 class Notifier(Protocol):
-    """Tells people one thing at a time."""
+    """Sends one notice at a time."""
 
     async def send(self, notice: Notice) -> None:
-        """Tell it, trying again within reason; OutsideError if nobody took it."""
+        """Send a notice, with a few retries; OutsideError if it was not accepted."""
         ...

@@ -1,7 +1,7 @@
-"""Tells people through a webhook that takes `{"text": …}`, as Slack's and many others do.
+"""Sends notices to a webhook that takes `{"text": …}`, as Slack's and many others do.
 
-The address is a secret: it appears in no error. What fails for now (no connection, a time-out, 429,
-5xx) is tried again with growing, jittered pauses; what fails for good is not.
+The address is a secret: it appears in no error. A temporary failure (no connection, a time-out,
+429, 5xx) is retried with growing, jittered pauses; a permanent one is not.
 """
 
 import string
@@ -13,7 +13,7 @@ from tidegate.explain.notice import Notice, words
 from tidegate.model.errors import OutsideError
 from tidegate.net.retry import retry_context
 
-# Tries of one notice, and the pauses between them; then it rests until a later round.
+# Tries of one notice, and the pauses between them; then a later round sends it.
 ATTEMPTS_MAX = 5
 PAUSE_FIRST_S = 0.5
 PAUSE_MAX_S = 20.0
@@ -40,7 +40,7 @@ class Webhook:
         self._pause_first_s = pause_first_s
 
     async def send(self, notice: Notice) -> None:
-        """Post a notice; OutsideError if it was not taken."""
+        """Post a notice; OutsideError if it was not accepted."""
         body = msgspec.json.encode({"text": text_of(self._template, notice)})
         try:
             async for attempt in retry_context(

@@ -1,1 +1,1 @@
-"""Prometheus as a witness: what is asked, what it may answer, and what that proves. Pure."""
+"""Evidence from Prometheus: requests, answers, and what follows from them."""

@@ -1,7 +1,7 @@
-"""What a Prometheus says, typed where it enters; whatever it is not sure of is a doubt.
+"""Answers of a Prometheus, typed where they enter; everything uncertain is a doubt.
 
-A number that is none (NaN, ±Inf) is a sample that is missing. A warning means that part of the
-answer may be missing too. An answer of another shape than the question calls for is no answer.
+A value that is not a number (NaN, ±Inf) counts as a missing sample. A warning means that a part of
+the answer may be missing. An answer of another shape than the request calls for is an error.
 """
 
 import math
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class AnswerError(OutsideError):
-    """An answer from which nothing follows."""
+    """An answer that is not evidence."""
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):
@@ -30,22 +30,26 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     value: float
 
 
-class Series(msgspec.Struct, frozen=True):
+class MetricSeries(msgspec.Struct, frozen=True):
     """The samples of one set of labels, oldest first; what is not a number is left out."""
 
     labels: dict[str, str]
     samples: tuple[Sample, ...]
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """The series of an answer, and what it warns of."""
+class QueryResult(msgspec.Struct, frozen=True):
+    """The series of an answer, and its warnings."""
 
-    series: tuple[Series, ...] = ()
+    series: tuple[MetricSeries, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-class Rule(msgspec.Struct, frozen=True):
-    """An alerting rule, how it is, and when it was last asked."""
+# The former name of QueryResult, for modules that still import it.
+Reading = QueryResult
+
+
+class AlertingRule(msgspec.Struct, frozen=True):
+    """An alerting rule, its health, and when it was last evaluated."""
 
     name: str
     health: str = ""
@@ -97,7 +101,7 @@ class _Groups(msgspec.Struct):
 
 
 def refusal(body: bytes) -> str:
-    """Why a Prometheus says it will not answer; empty if it does not say."""
+    """The reason that a Prometheus gives for an error; empty if there is none."""
     try:
         answer = msgspec.json.decode(body, type=_Answer)
     except msgspec.DecodeError:
@@ -106,30 +110,32 @@ def refusal(body: bytes) -> str:
 
 
 def read_clock(body: bytes) -> Instant:
-    """What time it is there: the answer to `time()`."""
+    """The clock of the server: the answer to `time()`."""
     _, (seconds, text) = _result(body, "scalar", tuple[float, str])
     return _sample((seconds, text)).at
 
 
-def read_now(body: bytes) -> Reading:
+def read_now(body: bytes) -> QueryResult:
     """An answer about one moment."""
     warnings, found = _result(body, "vector", list[_One])
-    series = tuple(Series(one.metric, _samples([one.value])) for one in found)
-    return Reading(series, warnings)
+    series = tuple(MetricSeries(one.metric, _samples([one.value])) for one in found)
+    return QueryResult(series, warnings)
 
 
-def read_past(body: bytes) -> Reading:
+def read_past(body: bytes) -> QueryResult:
     """An answer about a stretch of time."""
     warnings, found = _result(body, "matrix", list[_Many])
-    return Reading(tuple(Series(many.metric, _samples(many.values)) for many in found), warnings)
+    return QueryResult(
+        tuple(MetricSeries(many.metric, _samples(many.values)) for many in found), warnings
+    )
 
 
-def read_rules(body: bytes) -> tuple[list[Rule], tuple[str, ...]]:
+def read_rules(body: bytes) -> tuple[list[AlertingRule], tuple[str, ...]]:
     """The alerting rules it has, and its warnings."""
     warnings, raw = _data(body)
     found = _decode(raw, _Groups)
     return [
-        Rule(rule.name, rule.health, _evaluated_at(rule.lastEvaluation), rule.lastError)
+        AlertingRule(rule.name, rule.health, _evaluated_at(rule.lastEvaluation), rule.lastError)
         for group in found.groups
         for rule in group.rules
         if rule.type == "alerting"
@@ -139,8 +145,8 @@ def read_rules(body: bytes) -> tuple[list[Rule], tuple[str, ...]]:
 def _data(body: bytes) -> tuple[tuple[str, ...], msgspec.Raw]:
     answer = _decode(msgspec.Raw(body), _Answer)
     if answer.status != "success":
-        told = shorten(f"{answer.errorType}: {answer.error}") if answer.error else answer.status
-        raise AnswerError(f"it refuses: {told}")
+        reason = shorten(f"{answer.errorType}: {answer.error}") if answer.error else answer.status
+        raise AnswerError(f"it refuses: {reason}")
     return tuple(answer.warnings), answer.data
 
 

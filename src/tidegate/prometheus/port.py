@@ -1,4 +1,4 @@
-"""Where evidence of health comes from: somebody who can be asked about a revision."""
+"""The port for evidence of health: a system that measures a revision."""
 
 from typing import Protocol
 
@@ -6,12 +6,12 @@ from tidegate.documents.probe import PrometheusProbe
 from tidegate.gates.health import Evidence
 from tidegate.model.time import Instant
 
-# What to ask, and whom. One kind so far.
+# What to request, and from which server. One kind so far.
 Probe = PrometheusProbe
 
 
 class EvidenceSource(Protocol):
-    """Somebody's measurements. A call may take long."""
+    """A system with measurements. A call may take long."""
 
     async def gather(
         self, probe: Probe, revision: str | None, since: Instant, now: Instant
@@ -23,5 +23,5 @@ class EvidenceSource(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of whatever it holds open."""
+        """Close the connections."""
         ...

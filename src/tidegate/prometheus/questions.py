@@ -1,8 +1,8 @@
-"""What a probe asks its Prometheus: a handful of questions, each for one thing.
+"""The requests of a probe to its Prometheus: a handful, each for one thing.
 
-Counters are asked for sample by sample, with the times they were scraped at: an expression looked
-at in steps would carry a sample from before the change past it. The clock is asked for too, since
-`since` is a moment of our clock and a sample one of theirs.
+Counters are read sample by sample, with the times of their scrapes: an expression evaluated in
+steps would carry a sample from before the change past it. The clock is read too, since `since` is a
+moment of our clock and the time of a sample one of theirs.
 """
 
 import enum
@@ -14,12 +14,12 @@ from tidegate.documents.promql import any_of, asks_for_revision, filled
 from tidegate.model.time import MILLISECOND, SECOND, Duration, Instant
 from tidegate.prometheus.answer import AnswerError
 
-# Samples from before the change tell what counters stood at; no sensible scrape is rarer.
+# Samples from before the change give the initial values of counters; no sensible scrape is rarer.
 LEAD = Duration(300 * SECOND)
 
 
-class Ask(enum.Enum):
-    """Which question."""
+class ProbeQuestion(enum.Enum):
+    """What is requested."""
 
     CLOCK = "clock"
     CLEAN = "clean"
@@ -29,7 +29,7 @@ class Ask(enum.Enum):
     RULES = "rules"
 
 
-class Question(msgspec.Struct, frozen=True):
+class PrometheusRequest(msgspec.Struct, frozen=True):
     """A path below the server's address, and the form sent there."""
 
     path: str
@@ -40,61 +40,63 @@ class Question(msgspec.Struct, frozen=True):
 
 def questions(
     probe: PrometheusProbe, revision: str | None, since: Instant, now: Instant
-) -> dict[Ask, Question]:
-    """Everything to ask at a moment about a change that began at another."""
-    asked = {Ask.CLOCK: _query("time()")}
+) -> dict[ProbeQuestion, PrometheusRequest]:
+    """All requests at a moment about a change that began at another."""
+    asked = {ProbeQuestion.CLOCK: _query("time()")}
     match probe.runs:
         case Counters():
             start = counters_start(probe.runs, since, now)
-            asked[Ask.CLEAN] = _samples(probe.runs.clean, revision, start, now)
-            asked[Ask.FAILED] = _samples(probe.runs.failed, revision, start, now)
+            asked[ProbeQuestion.CLEAN] = _samples(probe.runs.clean, revision, start, now)
+            asked[ProbeQuestion.FAILED] = _samples(probe.runs.failed, revision, start, now)
         case Checks():
             steps = check_steps(probe.runs, probe.wanted, since, now)
             if steps:
-                asked[Ask.CHECKS] = _steps(probe.runs, revision, steps)
+                asked[ProbeQuestion.CHECKS] = _steps(probe.runs, revision, steps)
         case None:
             pass
     if probe.alerts is not None:
-        asked[Ask.ALERTS] = _query(_alerts(probe.alerts, revision))
-        asked[Ask.RULES] = Question("api/v1/rules", {"type": "alert"}, posts=False)
+        asked[ProbeQuestion.ALERTS] = _query(_alerts(probe.alerts, revision))
+        asked[ProbeQuestion.RULES] = PrometheusRequest(
+            "api/v1/rules", {"type": "alert"}, posts=False
+        )
     return asked
 
 
 def counters_start(counters: Counters, since: Instant, now: Instant) -> Instant:
-    """From when on samples are asked for: a while before the change, but not for ever."""
+    """The start of the samples to read: a while before the change, but bounded."""
     return Instant(max(since - LEAD, now - max(counters.window, LEAD)))
 
 
 def check_steps(checks: Checks, wanted: int, since: Instant, now: Instant) -> range:
-    """The moments of the last looks, one more than are wanted; the same whenever they are asked."""
+    """The moments of the last checks, one more than wanted; on a fixed grid."""
     every = checks.every
     first = -(-(since + checks.after) // every) * every
     last = now // every * every
     return range(max(first, last - wanted * every), last + 1, every)
 
 
-def _query(query: str) -> Question:
-    return Question("api/v1/query", {"query": query})
+def _query(query: str) -> PrometheusRequest:
+    return PrometheusRequest("api/v1/query", {"query": query})
 
 
-def _samples(query: str, revision: str | None, start: Instant, now: Instant) -> Question:
+def _samples(query: str, revision: str | None, start: Instant, now: Instant) -> PrometheusRequest:
     length = -(-(now - start) // MILLISECOND)
     text = f"{_filled(query, revision).strip()}[{length}ms]"
-    return Question("api/v1/query", {"query": text, "time": _seconds(now)})
+    return PrometheusRequest("api/v1/query", {"query": text, "time": _seconds(now)})
 
 
-def _steps(checks: Checks, revision: str | None, steps: range) -> Question:
+def _steps(checks: Checks, revision: str | None, steps: range) -> PrometheusRequest:
     form = {
         "query": _filled(checks.good, revision),
         "start": _seconds(steps[0]),
         "end": _seconds(steps[-1]),
         "step": _seconds(checks.every),
     }
-    return Question("api/v1/query_range", form)
+    return PrometheusRequest("api/v1/query_range", form)
 
 
 def _alerts(alerts: AlertRules, revision: str | None) -> str:
-    """Who fires and since when in one question: between two, an alert could begin."""
+    """Which alerts fire and since when, in one request: between two, one could begin."""
     both = '__name__=~"ALERTS|ALERTS_FOR_STATE"'
     match = f",{_filled(alerts.match, revision)}" if alerts.match else ""
     return f"{{{both},alertname=~{any_of(alerts.rules)}{match}}}"
@@ -109,6 +111,6 @@ def _filled(query: str, revision: str | None) -> str:
 
 
 def _seconds(moment: int) -> str:
-    """Seconds with three digits, rounded down: nothing later than the moment is asked for."""
+    """Seconds with three digits, rounded down: nothing later than the moment is requested."""
     whole, below = divmod(moment // MILLISECOND, 1000)
     return f"{whole}.{below:03d}"

@@ -4,7 +4,7 @@ servers:
   - {name: main, url: https://prometheus.example.com, tokenFile: /run/secrets/prometheus-token}
   - {name: lab, url: http://localhost:9090}
 
-Credentials are never written down, only where they are: in a file, or in an environment variable.
+Settings hold no credentials, only where they are: in a file, or in an environment variable.
 """
 
 import msgspec
@@ -23,7 +23,7 @@ class Secret(msgspec.Struct, frozen=True):
 
 
 class PrometheusServer(msgspec.Struct, frozen=True, kw_only=True):
-    """One server, and how it knows us."""
+    """One server, and our credentials for it."""
 
     name: str
     url: str
@@ -51,7 +51,9 @@ def read_server(reader: Reader) -> PrometheusServer:
         missing = "passwordFile" if password is None else "username"
         reader.problems.add(reader.at(missing), "missing", "basic authentication needs both")
     if token is not None and username is not None:
-        reader.problems.add(reader.at("username"), "stands beside a token", "keep one of them")
+        reader.problems.add(
+            reader.at("username"), "cannot be combined with a token", "keep one of them"
+        )
     server = PrometheusServer(
         name=reader.text("name") or "",
         url=url,

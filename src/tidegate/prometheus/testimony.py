@@ -1,11 +1,11 @@
-"""From answers to evidence: what is there is weighed, what is missing is a doubt, never good.
+"""From answers to evidence: what is missing is a doubt, and never counts as good.
 
 Each thing that runs (`by`) has its own row of runs; the j-th last run of all of them together is
-clean if everybody has one and each was clean, failed if one failed. So three clean runs wanted of
+clean if all have one and each was clean, failed if one failed. So three clean runs wanted of
 two shards, ✗✓✓✓ and ✓✓: two clean so far. A clean run must lie wholly behind the change, a failed
-one need only reach behind it; and so with the clocks, which differ by up to what was measured.
+one need only reach behind it; the measured difference of the clocks is allowed for.
 
-With a doubt left only what is bad is told; if nothing is, there is no evidence.
+With a doubt left only failures are reported; without a failure there is no evidence.
 """
 
 import math
@@ -20,31 +20,31 @@ from tidegate.model.problem import shorten, shown
 from tidegate.model.time import SECOND, Duration, Instant, format_age, format_duration
 from tidegate.prometheus.answer import (
     AnswerError,
-    Reading,
-    Series,
+    MetricSeries,
+    QueryResult,
     read_clock,
     read_now,
     read_past,
     read_rules,
 )
-from tidegate.prometheus.questions import LEAD, Ask, check_steps, counters_start
+from tidegate.prometheus.questions import LEAD, ProbeQuestion, check_steps, counters_start
 
-# A clock further off than this is to be mended, not allowed for.
+# A larger difference of clocks is an error to fix, and not allowed for.
 SKEW_MAX = Duration(60 * SECOND)
 
 Thing = tuple[str, ...]
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """What was answered, and how long after `now` the clock was asked and had answered."""
+    """The answers, and how long after `now` the clock was requested and answered."""
 
-    bodies: Mapping[Ask, bytes]
+    bodies: Mapping[ProbeQuestion, bytes]
     asked_after: Duration = Duration(0)
     answered_after: Duration = Duration(0)
 
 
 class _Frame(msgspec.Struct, frozen=True):
-    """The times everything is held against."""
+    """The times that everything is compared with."""
 
     since: Instant
     now: Instant
@@ -96,7 +96,7 @@ def weigh(
 
 
 def _frame(since: Instant, now: Instant, answers: Answers) -> _Frame:
-    theirs = read_clock(_body(answers.bodies, Ask.CLOCK))
+    theirs = read_clock(_body(answers.bodies, ProbeQuestion.CLOCK))
     ahead = theirs - (now + answers.asked_after)
     behind = now + answers.answered_after - theirs
     if -behind > SKEW_MAX:
@@ -106,7 +106,7 @@ def _frame(since: Instant, now: Instant, answers: Answers) -> _Frame:
     return _Frame(since, now, Duration(max(0, ahead)), Duration(max(0, behind)))
 
 
-def _body(bodies: Mapping[Ask, bytes], ask: Ask) -> bytes:
+def _body(bodies: Mapping[ProbeQuestion, bytes], ask: ProbeQuestion) -> bytes:
     if ask not in bodies:
         raise AnswerError(f"it did not answer about {ask.value}")
     return bodies[ask]
@@ -117,7 +117,10 @@ def _between(low: Instant, at: Instant, high: Instant) -> Instant:
 
 
 def _runs(
-    probe: PrometheusProbe, asked: Counters | Checks, frame: _Frame, bodies: Mapping[Ask, bytes]
+    probe: PrometheusProbe,
+    asked: Counters | Checks,
+    frame: _Frame,
+    bodies: Mapping[ProbeQuestion, bytes],
 ) -> _Found:
     doubts: list[str] = []
     match asked:
@@ -135,7 +138,7 @@ def _runs(
 
 
 def _together(rows: Sequence[list[Run]], wanted: int) -> tuple[Run, ...]:
-    """The last runs of everybody as one row."""
+    """The last runs of all things as one row."""
     newest = [sorted(row, key=lambda run: (run.at, not run.clean), reverse=True) for row in rows]
     found: list[Run] = []
     for j in range(wanted):
@@ -150,14 +153,14 @@ def _count(
     probe: PrometheusProbe,
     counters: Counters,
     frame: _Frame,
-    bodies: Mapping[Ask, bytes],
+    bodies: Mapping[ProbeQuestion, bytes],
     doubts: list[str],
 ) -> dict[Thing, _Row]:
     """A row for everything that has a counter with a sample since the change."""
-    sides: list[dict[Thing, list[Series]]] = []
-    for ask in (Ask.CLEAN, Ask.FAILED):
+    sides: list[dict[Thing, list[MetricSeries]]] = []
+    for ask in (ProbeQuestion.CLEAN, ProbeQuestion.FAILED):
         reading = read_past(_body(bodies, ask))
-        _heed(reading, frame, doubts)
+        _check_samples(reading, frame, doubts)
         sides.append(_things(probe.by, _alive(reading.series, frame.since)))
     clean, failed = sides
     known_from = Instant(counters_start(counters, frame.since, frame.now) + LEAD)
@@ -177,7 +180,7 @@ def _count(
     return rows
 
 
-def _clean_runs(series: Series, frame: _Frame, most: int) -> list[Run]:
+def _clean_runs(series: MetricSeries, frame: _Frame, most: int) -> list[Run]:
     """What a counter surely grew by behind the change; after a reset it begins anew."""
     begin = frame.since + frame.ahead
     return [
@@ -188,7 +191,7 @@ def _clean_runs(series: Series, frame: _Frame, most: int) -> list[Run]:
     ]
 
 
-def _failed_runs(series: Series, frame: _Frame, known_from: Instant, most: int) -> list[Run]:
+def _failed_runs(series: MetricSeries, frame: _Frame, known_from: Instant, most: int) -> list[Run]:
     """What a counter may have grown by behind the change; a new counter began at 0."""
     begin = frame.since - frame.behind
     first = series.samples[0]
@@ -207,16 +210,16 @@ def _check(
     probe: PrometheusProbe,
     checks: Checks,
     frame: _Frame,
-    bodies: Mapping[Ask, bytes],
+    bodies: Mapping[ProbeQuestion, bytes],
     doubts: list[str],
 ) -> dict[Thing, _Row]:
-    """A row for everything looked at; a look without an answer ends the row before it."""
+    """A row for everything checked; a check without an answer ends the row before it."""
     steps = check_steps(checks, probe.wanted, frame.since, frame.now)
     if not steps:
         doubts.append(f"the first check is {format_duration(checks.after)} after the change")
         return {}
-    reading = read_past(_body(bodies, Ask.CHECKS))
-    _heed(reading, frame, doubts)
+    reading = read_past(_body(bodies, ProbeQuestion.CHECKS))
+    _check_samples(reading, frame, doubts)
     begin = frame.since + checks.after + frame.ahead
     rows: dict[Thing, _Row] = {}
     for thing, series in _things(probe.by, _alive(reading.series, frame.since)).items():
@@ -235,13 +238,13 @@ def _check(
     return rows
 
 
-def _alive(series: Iterable[Series], since: Instant) -> list[Series]:
+def _alive(series: Iterable[MetricSeries], since: Instant) -> list[MetricSeries]:
     """A series that ended before the change says nothing of it."""
     return [each for each in series if each.samples and each.samples[-1].at >= since]
 
 
-def _things(by: tuple[str, ...], series: Iterable[Series]) -> dict[Thing, list[Series]]:
-    found: dict[Thing, list[Series]] = {}
+def _things(by: tuple[str, ...], series: Iterable[MetricSeries]) -> dict[Thing, list[MetricSeries]]:
+    found: dict[Thing, list[MetricSeries]] = {}
     for each in series:
         missing = [label for label in by if not each.labels.get(label)]
         if missing:
@@ -255,22 +258,22 @@ def _of(by: tuple[str, ...], thing: Thing) -> str:
     return f" of {shorten(pairs)}" if pairs else ""
 
 
-def _heed(reading: Reading, frame: _Frame, doubts: list[str]) -> None:
-    """Warnings are doubts; a sample from the future or below 0 spoils the answer."""
+def _check_samples(reading: QueryResult, frame: _Frame, doubts: list[str]) -> None:
+    """Warnings are doubts; a sample from the future or below 0 makes the answer invalid."""
     doubts += [f"it warns: {shorten(warning)}" for warning in reading.warnings]
     for series in reading.series:
         for sample in series.samples:
             if sample.at > frame.now:
                 raise AnswerError("it answers with samples from the future")
             if sample.value < 0:
-                raise AnswerError(f"{sample.value:g} is no count and no check")
+                raise AnswerError(f"{sample.value:g} is neither a count nor a check")
 
 
-def _alerts(asked: AlertRules, frame: _Frame, bodies: Mapping[Ask, bytes]) -> _Found:
-    """Who fires; that nobody does counts only if the rules that would say so are well."""
+def _alerts(asked: AlertRules, frame: _Frame, bodies: Mapping[ProbeQuestion, bytes]) -> _Found:
+    """The firing alerts; that none fires counts only if the rules are healthy."""
     doubts: list[str] = []
-    reading = read_now(_body(bodies, Ask.ALERTS))
-    rules, warnings = read_rules(_body(bodies, Ask.RULES))
+    reading = read_now(_body(bodies, ProbeQuestion.ALERTS))
+    rules, warnings = read_rules(_body(bodies, ProbeQuestion.RULES))
     doubts += [f"it warns: {shorten(text)}" for text in (*reading.warnings, *warnings)]
     seen_at = frame.now
     for name in asked.rules:
@@ -286,9 +289,9 @@ def _alerts(asked: AlertRules, frame: _Frame, bodies: Mapping[Ask, bytes]) -> _F
     return _Found(doubts, seen_at, alerts=_firing(reading.series, frame))
 
 
-def _firing(series: Iterable[Series], frame: _Frame) -> tuple[Alert, ...]:
+def _firing(series: Iterable[MetricSeries], frame: _Frame) -> tuple[Alert, ...]:
     began: dict[tuple[tuple[str, str], ...], Instant] = {}
-    firing: list[Series] = []
+    firing: list[MetricSeries] = []
     for each in series:
         if each.labels.get("__name__") == "ALERTS_FOR_STATE":
             for sample in each.samples:
@@ -303,11 +306,11 @@ def _firing(series: Iterable[Series], frame: _Frame) -> tuple[Alert, ...]:
 
 
 def _latest(seconds: float, frame: _Frame) -> Instant:
-    """The latest moment an alert may have begun at: whole seconds are told, rounded down."""
+    """The latest moment at which an alert may have begun: Prometheus rounds down to seconds."""
     return Instant((math.floor(seconds) + 1) * SECOND - 1 + frame.behind)
 
 
-def _who(series: Series) -> tuple[tuple[str, str], ...]:
-    """The labels of an alert without those that tell which metric this is."""
+def _who(series: MetricSeries) -> tuple[tuple[str, str], ...]:
+    """The labels of an alert without those that name the metric."""
     rest = ((k, v) for k, v in series.labels.items() if k not in ("__name__", "alertstate"))
     return tuple(sorted(rest))

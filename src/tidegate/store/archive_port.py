@@ -1,6 +1,6 @@
 """What its keeper does with a journal: find, verify, copy and move it. The engine needs none of it.
 
-An archive is a store that can also be looked after. Pieces are what it is made of when it is moved:
+An archive is a store that can also be maintained. Pieces are what it is made of when it is moved:
 a chain, its entries, the next chain, and in the end the claims.
 """
 
@@ -13,7 +13,7 @@ from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import Wanted
 from tidegate.store.port import Store
 
-# Told how much of a long work is done.
+# Called with how much of a long task is done.
 Tell = Callable[[int], None]
 
 
@@ -33,7 +33,7 @@ class Archive(Store, Protocol):
         ...
 
     def dump(self) -> Generator[Piece, None, None]:
-        """The whole journal as it is at one moment; to be closed by whoever does not finish it."""
+        """The whole journal at one moment; a caller that does not read all of it closes it."""
         ...
 
     def adopt(self, pieces: Iterable[Piece]) -> None:

@@ -1,4 +1,4 @@
-"""Where the journal is kept: append-only chains, a lease for each, and the claims they share.
+"""The port of the journal: append-only chains, a lease for each, and the claims they share.
 
 One unit of work is one call; every implementation keeps the same contract (tests/contract).
 """
@@ -29,8 +29,8 @@ class Lease(msgspec.Struct, frozen=True):
     until: Instant
 
 
-class Claim(msgspec.Struct, frozen=True):
-    """One place taken of something several rollouts share, by a task."""
+class TakenPlace(msgspec.Struct, frozen=True):
+    """One place of something that several partitions share, taken by a task."""
 
     name: str  # mutex/db, budget/eu
     place: int  # 0 for a mutex; 0 … N-1 for a budget of N
@@ -39,10 +39,14 @@ class Claim(msgspec.Struct, frozen=True):
     at: Instant
 
 
-class LostClaimError(StaleError):
-    """Somebody else has what was claimed: `held` are their claims, for a verdict to name."""
+# The former name of TakenPlace, for modules that still import it.
+Claim = TakenPlace
 
-    def __init__(self, held: tuple[Claim, ...]) -> None:
+
+class LostClaimError(StaleError):
+    """Another task has what was claimed: `held` are its claims, for a verdict to name."""
+
+    def __init__(self, held: tuple[TakenPlace, ...]) -> None:
         self.held = held
         taken = (f"{c.name}: place {c.place} is held by {c.partition} ({c.key})" for c in held)
         super().__init__("; ".join(taken))
@@ -60,7 +64,7 @@ class Append(msgspec.Struct, frozen=True):
 
 
 class Store(Protocol):
-    """A journal. StaleError wherever the caller's picture of it is out of date."""
+    """A journal. StaleError wherever the caller acts on an outdated state of it."""
 
     def append(
         self,
@@ -69,14 +73,14 @@ class Store(Protocol):
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Write facts behind the chain's end, all or none.
 
         `after`: only if the chain ends there. `token`: only if no newer lease was given out.
         `frees`: keys whose claims end. `claims`: taken after that in the same transaction, all or
-        none; LostClaimError if one is somebody else's.
+        none; LostClaimError if another task has one.
         """
         ...
 
@@ -97,7 +101,7 @@ class Store(Protocol):
         ...
 
     def heads(self) -> dict[str, int]:
-        """The number of the last entry of every partition: cheap enough to ask twice a second."""
+        """The number of the last entry of every partition: cheap enough to read twice a second."""
         ...
 
     def partitions(self) -> list[str]:
@@ -113,19 +117,19 @@ class Store(Protocol):
         ...
 
     def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease; None if somebody else holds it."""
+        """Take or renew a lease; None if another holder has it."""
         ...
 
     def release(self, lease: Lease) -> None:
         """Give a lease back; the token stays used."""
         ...
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[TakenPlace]:
         """All claims there are."""
         ...
 
     def close(self) -> None:
-        """Let go of whatever it holds open."""
+        """Close the connections."""
         ...
 
     def compact(

@@ -10,9 +10,15 @@ from tidegate.telemetry.log import Record
 class KindTelemetry:
     """Lines of rounds, and metrics of the kind's own; by default there are none."""
 
-    def line(self, result: RoundResult) -> str:  # noqa: ARG002
+    def line(self, result: RoundResult) -> str:
         """A round on one line, for `run`; empty: nothing is new."""
-        return ""
+        record = result.record
+        if record is None or not result.is_new or not record.is_news:
+            return ""
+        counts = result.count()
+        tasks = ", ".join(task.name for task in record.tasks) or "nothing"
+        waits = sum(counts.waits.values())
+        return f"{result.partition}: {counts.summary}: {result.mode.value} {tasks}; {waits} wait"
 
     def records(self, result: RoundResult) -> Iterator[Record]:  # noqa: ARG002
         """The log lines of a round: one for every target whose decision changed."""

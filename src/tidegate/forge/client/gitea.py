@@ -5,11 +5,11 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from tidegate.forge.client.asking import Access, Asking, Limits
-from tidegate.forge.client.marking import is_marked, marked
+from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.people import called, told_by_address
-from tidegate.forge.client.vendor import Anything, Said, between, meant, say
-from tidegate.forge.port import MergeRequest, Proposal, RequestState, Status
+from tidegate.forge.client.session import ForgeAccess, ForgeLimits, ForgeSession
+from tidegate.forge.client.vendor import Anything, OwnComment, between, matching, say
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shown
 
@@ -17,9 +17,9 @@ REMEDY = (
     "check forgeToken (or GITEA_TOKEN): it needs write:repository, write:issue and read:user, "
     "and its user Write on the repository"
 )
-# Of those that ended, how many are looked through for the end of a branch.
+# At most so many closed requests are searched for the head of a branch.
 LOOKED_MAX = 500
-# Of a label that is made because somebody wants it put on something.
+# The colour of a label that is created because a request needs it.
 _COLOR = "#8c8c8c"
 
 
@@ -68,10 +68,12 @@ class _Found(msgspec.Struct):
 class GiteaForge:
     """The pull requests of a repository."""
 
-    def __init__(self, api: str, project: str, token: str, limits: Limits | None = None) -> None:
+    def __init__(
+        self, api: str, project: str, token: str, limits: ForgeLimits | None = None
+    ) -> None:
         headers = {"Authorization": f"token {token}"} if token else {}
-        access = Access(api, headers, REMEDY, size="limit")
-        self._asking = Asking(access, token, limits or Limits(page=50))
+        access = ForgeAccess(api, headers, REMEDY, size="limit")
+        self._http = ForgeSession(access, token, limits or ForgeLimits(page=50))
         owner, _, name = project.partition("/")
         self._owner = owner
         self._repo = f"/repos/{quote(owner, safe='')}/{quote(name, safe='')}"
@@ -80,14 +82,14 @@ class GiteaForge:
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Go through all of a state, for it cannot be asked more precisely."""
+        """Read all of a state: the API has no narrower filter."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
-        return await meant(self._all(asked), source, title, state)
+        return await matching(self._all(asked), source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
-        """The request that was merged as a commit, or of the last ones, whose branch ended so."""
+        """The request merged as this commit, or a recent one whose branch ended with it."""
         path = f"{self._repo}/commits/{quote(sha, safe='')}/pull"
-        found = await self._asking.get(path, _Request)
+        found = await self._http.get(path, _Request)
         if found is not None:
             return _seen(found)
         looked = 0
@@ -100,7 +102,7 @@ class GiteaForge:
         return None
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
+        """Open one; one that is open between the same branches is updated instead."""
         path = f"{self._repo}/pulls"
         ids = await self._ids(proposal.labels)
         body = {
@@ -112,23 +114,23 @@ class GiteaForge:
         }
 
         async def make() -> MergeRequest:
-            answer = await self._asking.ask("POST", path, body=body, again=False)
+            answer = await self._http.ask("POST", path, body=body, again=False)
             if answer.status == 409 and (known := await between(self, proposal)) is not None:
                 return await self.update(known.number, proposal)
             asked = f"POST {path} for the branch {proposal.source}"
-            return _seen(self._asking.read(answer, _Request, asked))
+            return _seen(self._http.read(answer, _Request, asked))
 
-        return await self._asking.once(make, lambda: between(self, proposal))
+        return await self._http.once(make, lambda: between(self, proposal))
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         body = {
             "title": proposal.title,
             "body": proposal.description,
             "base": proposal.target,
         }
         path = f"{self._repo}/pulls/{number}"
-        changed = _seen(await self._asking.send("PATCH", path, body, _Request))
+        changed = _seen(await self._http.send("PATCH", path, body, _Request))
         missing = tuple(label for label in proposal.labels if label not in changed.labels)
         if not missing:
             return changed
@@ -136,38 +138,38 @@ class GiteaForge:
         return msgspec.structs.replace(changed, labels=(*changed.labels, *missing))
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something in one comment."""
+        """Write one comment for a key."""
         path = f"{self._repo}/issues/{number}/comments"
 
-        async def ours() -> list[Said]:
-            me = await self._asking.me()
-            found = await self._asking.get(path, list[_Comment])
+        async def ours() -> list[OwnComment]:
+            me = await self._http.me()
+            found = await self._http.get(path, list[_Comment])
             return [
-                Said(each.id, each.body)
+                OwnComment(each.id, each.body)
                 for each in found or ()
                 if each.user is not None and each.user.id == me and is_marked(each.body, key)
             ]
 
         change = ("PATCH", f"{self._repo}/issues/comments")
-        await say(self._asking, ours, marked(key, text), path, change)
+        await say(self._http, ours, marked(key, text), path, change)
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off; one that is not there is made."""
+        """Add labels, and remove others; a missing label is created."""
         path = f"{self._repo}/issues/{number}/labels"
         if add:
             ids = await self._ids(add)
             body = {"labels": [ids[name] for name in add]}
-            await self._asking.send("POST", path, body, list[_Label])
+            await self._http.send("POST", path, body, list[_Label])
         if remove:
-            on_it = await self._asking.get(path, list[_Label])
+            on_it = await self._http.get(path, list[_Label])
             for label in on_it or ():
                 if label.name in remove:
-                    answer = await self._asking.ask("DELETE", f"{path}/{label.id}")
+                    answer = await self._http.ask("DELETE", f"{path}/{label.id}")
                     if answer.status not in (204, 404, 422):
-                        raise self._asking.refused(answer, f"DELETE {path}/{label.id}")
+                        raise self._http.refused(answer, f"DELETE {path}/{label.id}")
 
-    async def status(self, sha: str, status: Status) -> None:
-        """Say how a check of a commit stands; the last word of each check counts."""
+    async def status(self, sha: str, status: CheckStatus) -> None:
+        """Set the result of a check of a commit; the last one of each check counts."""
         body = {
             "state": status.state.value,
             "context": status.name,
@@ -175,19 +177,19 @@ class GiteaForge:
             "target_url": status.url,
         }
         path = f"{self._repo}/statuses/{quote(sha, safe='')}"
-        answer = await self._asking.ask("POST", path, body=body)
+        answer = await self._http.ask("POST", path, body=body)
         if answer.status == 404:
             raise OutsideError(f"{self._host}: no commit {shown(sha)} in {self._repo}; {REMEDY}")
-        self._asking.read(answer, Anything, f"POST {path}")
+        self._http.read(answer, Anything, f"POST {path}")
 
     async def mention(self, name: str, email: str) -> str:
-        """Whoever has this address, or the only one with this name."""
+        """The account with this address, or the only one with this name."""
         if account := told_by_address(email, self._host):
             return f"@{account}"
         for asked, field in ((email, "email"), (name, "full_name")):
             if not asked:
                 continue
-            found = await self._asking.get("/users/search", _Found, {"q": asked, "limit": 50})
+            found = await self._http.get("/users/search", _Found, {"q": asked, "limit": 50})
             known = [
                 user.login
                 for user in (found.data if found is not None else None) or ()
@@ -199,16 +201,16 @@ class GiteaForge:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._asking.close()
+        await self._http.close()
 
     async def _all(self, state: str) -> AsyncIterator[MergeRequest]:
         """All of a state that come from a branch of the repository itself."""
-        async for each in self._asking.pages(f"{self._repo}/pulls", _Request, {"state": state}):
+        async for each in self._http.pages(f"{self._repo}/pulls", _Request, {"state": state}):
             if each.head.repo_id == each.base.repo_id:
                 yield _seen(each)
 
     async def _ids(self, names: Sequence[str]) -> dict[str, int]:
-        """The numbers of labels, of the repository or of whose it is; what is missing is made."""
+        """The ids of labels of the repository or its organisation; missing ones are created."""
         if not names:
             return {}
         found = await self._known()
@@ -219,23 +221,23 @@ class GiteaForge:
 
             async def make(name: str = name) -> int:
                 body = {"name": name, "color": _COLOR}
-                return (await self._asking.send("POST", path, body, _Label, again=False)).id
+                return (await self._http.send("POST", path, body, _Label, again=False)).id
 
             async def find(name: str = name) -> int | None:
                 return (await self._known()).get(name)
 
-            found[name] = await self._asking.once(make, find)
+            found[name] = await self._http.once(make, find)
         return found
 
     async def _known(self) -> dict[str, int]:
         found: dict[str, int] = {}
-        # Only organisations have labels for all their repositories, and not everybody sees them.
+        # Only organisations have labels for all repositories, and not every token may read them.
         of_all = f"/orgs/{quote(self._owner, safe='')}/labels"
-        answer = await self._asking.ask("GET", of_all, {"limit": 50})
+        answer = await self._http.ask("GET", of_all, {"limit": 50})
         if answer.status not in (403, 404):
-            for label in self._asking.read(answer, list[_Label], f"GET {of_all}"):
+            for label in self._http.read(answer, list[_Label], f"GET {of_all}"):
                 found[label.name] = label.id
-        async for label in self._asking.pages(f"{self._repo}/labels", _Label, {}):
+        async for label in self._http.pages(f"{self._repo}/labels", _Label, {}):
             found[label.name] = label.id
         return found
 

@@ -5,11 +5,11 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from tidegate.forge.client.asking import Access, Asking, Limits, shortened
-from tidegate.forge.client.marking import is_marked, marked
+from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.people import called, told_by_address
-from tidegate.forge.client.vendor import Anything, Said, between, meant, say
-from tidegate.forge.port import MergeRequest, Proposal, RequestState, Status
+from tidegate.forge.client.session import ForgeAccess, ForgeLimits, ForgeSession, shortened
+from tidegate.forge.client.vendor import Anything, OwnComment, between, matching, say
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState
 
 REMEDY = (
     "check forgeToken (or GITHUB_TOKEN, GH_TOKEN): it needs to write pull requests, issues and "
@@ -28,7 +28,7 @@ class _Label(msgspec.Struct):
 class _Branch(msgspec.Struct):
     ref: str
     sha: str
-    # `owner:branch`, whoever's copy of the repository it is in.
+    # `owner:branch`; the owner is that of a fork where the branch is in one.
     label: str | None = None
 
 
@@ -68,41 +68,42 @@ class _Found(msgspec.Struct):
 class GithubForge:
     """The pull requests of a repository."""
 
-    def __init__(self, api: str, project: str, token: str, limits: Limits | None = None) -> None:
+    def __init__(
+        self, api: str, project: str, token: str, limits: ForgeLimits | None = None
+    ) -> None:
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        self._asking = Asking(Access(api, headers, REMEDY), token, limits or Limits())
+        self._http = ForgeSession(ForgeAccess(api, headers, REMEDY), token, limits or ForgeLimits())
         self._owner, _, name = project.partition("/")
         self._repo = f"/repos/{quote(self._owner, safe='')}/{quote(name, safe='')}"
         self._host = (urlsplit(api).hostname or "").removeprefix("api.")
-        # 0: somebody without a name, as a program that is installed there is.
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Ask by branch, or go through all of a state, and keep those that are meant."""
+        """Search by branch, or read all of a state, and keep exact matches."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
         query = {"state": asked, "sort": "created", "direction": "desc"}
         if source:
             query["head"] = f"{self._owner}:{source}"
-        pages = self._asking.pages(f"{self._repo}/pulls", _Request, query)
+        pages = self._http.pages(f"{self._repo}/pulls", _Request, query)
         own = (_seen(each) async for each in pages if _owner(each.head) == _owner(each.base))
-        return await meant(own, source, title, state)
+        return await matching(own, source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The first merged request that has a commit."""
         path = f"{self._repo}/commits/{quote(sha, safe='')}/pulls"
-        answer = await self._asking.ask("GET", path, {"per_page": 100})
+        answer = await self._http.ask("GET", path, {"per_page": 100})
         if answer.status in (404, 409, _UNFIT):
             return None
-        found = self._asking.read(answer, list[_Request], f"GET {path}")
+        found = self._http.read(answer, list[_Request], f"GET {path}")
         merged = [each for each in found if each.merged_at]
         merged.sort(key=lambda each: (each.merged_at or "", each.number))
         return _seen(merged[0]) if merged else None
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
+        """Open one; one that is open between the same branches is updated instead."""
         path = f"{self._repo}/pulls"
         body = {
             "title": proposal.title,
@@ -112,55 +113,55 @@ class GithubForge:
         }
 
         async def make() -> MergeRequest:
-            answer = await self._asking.ask("POST", path, body=body, again=False)
+            answer = await self._http.ask("POST", path, body=body, again=False)
             if answer.status == _UNFIT and (known := await between(self, proposal)) is not None:
                 return await self.update(known.number, proposal)
             asked = f"POST {path} for the branch {proposal.source}"
-            return _seen(self._asking.read(answer, _Request, asked))
+            return _seen(self._http.read(answer, _Request, asked))
 
-        made = await self._asking.once(make, lambda: between(self, proposal))
+        made = await self._http.once(make, lambda: between(self, proposal))
         return await self._labelled(made, proposal.labels)
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         body = {
             "title": proposal.title,
             "body": proposal.description,
             "base": proposal.target,
         }
         path = f"{self._repo}/pulls/{number}"
-        changed = _seen(await self._asking.send("PATCH", path, body, _Request))
+        changed = _seen(await self._http.send("PATCH", path, body, _Request))
         return await self._labelled(changed, proposal.labels)
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something in one comment."""
+        """Write one comment for a key."""
         path = f"{self._repo}/issues/{number}/comments"
 
-        async def ours() -> list[Said]:
-            # A program that is installed may not ask who it is.
-            me = await self._asking.me(untold=(403, 404))
+        async def ours() -> list[OwnComment]:
+            # An installed app may not read its own account.
+            me = await self._http.me(unknown=(403, 404))
             return [
-                Said(each.id, each.body or "")
-                async for each in self._asking.pages(path, _Comment, {})
+                OwnComment(each.id, each.body or "")
+                async for each in self._http.pages(path, _Comment, {})
                 if _by(each.user, me) and is_marked(each.body or "", key)
             ]
 
         change = ("PATCH", f"{self._repo}/issues/comments")
-        await say(self._asking, ours, marked(key, text), path, change)
+        await say(self._http, ours, marked(key, text), path, change)
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off."""
+        """Add labels, and remove others."""
         path = f"{self._repo}/issues/{number}/labels"
         if add:
-            await self._asking.send("POST", path, {"labels": list(add)}, list[_Label])
+            await self._http.send("POST", path, {"labels": list(add)}, list[_Label])
         for name in remove:
             one = f"{path}/{quote(name, safe='')}"
-            answer = await self._asking.ask("DELETE", one)
+            answer = await self._http.ask("DELETE", one)
             if answer.status != 404:
-                self._asking.read(answer, list[_Label], f"DELETE {one}")
+                self._http.read(answer, list[_Label], f"DELETE {one}")
 
-    async def status(self, sha: str, status: Status) -> None:
-        """Say how a check of a commit stands; the last word of each check counts."""
+    async def status(self, sha: str, status: CheckStatus) -> None:
+        """Set the result of a check of a commit; the last one of each check counts."""
         body = {
             "state": status.state.value,
             "context": status.name,
@@ -169,31 +170,31 @@ class GithubForge:
         if status.url:
             body["target_url"] = status.url
         path = f"{self._repo}/statuses/{quote(sha, safe='')}"
-        await self._asking.send("POST", path, body, Anything)
+        await self._http.send("POST", path, body, Anything)
 
     async def mention(self, name: str, email: str) -> str:
-        """Whoever has this address: told by it, by their commits here, or by what they show.
+        """The account with this address: by the address itself, by commits here, by its profile.
 
-        Names are no help: everybody in the world has an account there.
+        Names are not searched for: there are too many accounts with the same name.
         """
         if account := told_by_address(email, self._host):
             return f"@{account}"
         if not email or any(character in email for character in ' "'):
             return called(name, email)
         path = f"{self._repo}/commits"
-        answer = await self._asking.ask("GET", path, {"author": email, "per_page": 1})
+        answer = await self._http.ask("GET", path, {"author": email, "per_page": 1})
         if answer.status == 200:
-            for commit in self._asking.read(answer, list[_Commit], f"GET {path}"):
+            for commit in self._http.read(answer, list[_Commit], f"GET {path}"):
                 if isinstance(commit.author, _User):
                     return f"@{commit.author.login}"
-        found = await self._asking.get("/search/users", _Found, {"q": f"{email} in:email"})
+        found = await self._http.get("/search/users", _Found, {"q": f"{email} in:email"})
         if found is not None and len(found.items) == 1:
             return f"@{found.items[0].login}"
         return called(name, email)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._asking.close()
+        await self._http.close()
 
     async def _labelled(self, request: MergeRequest, labels: Sequence[str]) -> MergeRequest:
         missing = [label for label in labels if label not in request.labels]
@@ -204,7 +205,7 @@ class GithubForge:
 
 
 def _by(user: _User | None, me: int) -> bool:
-    """Whether somebody is us; whoever cannot tell who it is has comments of programs only."""
+    """Whether an account is ours; an app that does not know its own id matches any bot."""
     if user is None:
         return False
     return user.id == me if me else user.type == "Bot"

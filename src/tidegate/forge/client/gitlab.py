@@ -5,11 +5,11 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from tidegate.forge.client.asking import Access, Asking, Limits, shortened
-from tidegate.forge.client.marking import is_marked, marked
+from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.people import called, told_by_address
-from tidegate.forge.client.vendor import Anything, Said, between, meant, say
-from tidegate.forge.port import MergeRequest, Proposal, RequestState, Status, StatusState
+from tidegate.forge.client.session import ForgeAccess, ForgeLimits, ForgeSession, shortened
+from tidegate.forge.client.vendor import Anything, OwnComment, between, matching, say
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState, StatusState
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shown
 
@@ -64,40 +64,42 @@ class _Note(msgspec.Struct):
 class GitlabForge:
     """The merge requests of a project."""
 
-    def __init__(self, api: str, project: str, token: str, limits: Limits | None = None) -> None:
+    def __init__(
+        self, api: str, project: str, token: str, limits: ForgeLimits | None = None
+    ) -> None:
         headers = {"PRIVATE-TOKEN": token} if token else {}
-        self._asking = Asking(Access(api, headers, REMEDY), token, limits or Limits())
+        self._http = ForgeSession(ForgeAccess(api, headers, REMEDY), token, limits or ForgeLimits())
         self._project = f"/projects/{quote(project, safe='')}"
         self._host = urlsplit(api).hostname or ""
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Ask by branch, or for titles with these words, and keep those that are meant."""
+        """Search by branch or by words of the title, and keep exact matches."""
         query = {"state": _STATES[state], "order_by": "created_at", "sort": "desc", "scope": "all"}
         if source:
             query["source_branch"] = source
         elif title:
             query |= {"search": title, "in": "title"}
-        pages = self._asking.pages(self._requests(), _Request, query)
+        pages = self._http.pages(self._requests(), _Request, query)
         own = (
             _seen(each) async for each in pages if each.source_project_id == each.target_project_id
         )
-        return await meant(own, source, title, state)
+        return await matching(own, source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The first merged request that has a commit."""
         path = f"{self._project}/repository/commits/{quote(sha, safe='')}/merge_requests"
-        found = await self._asking.get(path, list[_Request], {"per_page": 100})
+        found = await self._http.get(path, list[_Request], {"per_page": 100})
         merged = [each for each in found or () if each.state == "merged"]
         merged.sort(key=lambda each: (each.merged_at or "~", each.iid))
         return _seen(merged[0]) if merged else None
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
-        # GitLab would take a branch that nobody pushed.
+        """Open one; one that is open between the same branches is updated instead."""
+        # GitLab would accept a branch that was never pushed.
         branch = f"{self._project}/repository/branches/{quote(proposal.source, safe='')}"
-        if await self._asking.get(branch, Anything) is None:
+        if await self._http.get(branch, Anything) is None:
             raise OutsideError(
                 f"{self._host}: no branch {shown(proposal.source)}; push it first, or {REMEDY}"
             )
@@ -110,47 +112,47 @@ class GitlabForge:
         }
 
         async def make() -> MergeRequest:
-            answer = await self._asking.ask("POST", self._requests(), body=body, again=False)
+            answer = await self._http.ask("POST", self._requests(), body=body, again=False)
             if answer.status == 409 and (known := await between(self, proposal)) is not None:
                 return await self.update(known.number, proposal)
-            return _seen(self._asking.read(answer, _Request, f"POST {self._requests()}"))
+            return _seen(self._http.read(answer, _Request, f"POST {self._requests()}"))
 
-        return await self._asking.once(make, lambda: between(self, proposal))
+        return await self._http.once(make, lambda: between(self, proposal))
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         body = {
             "title": proposal.title,
             "description": proposal.description,
             "target_branch": proposal.target,
             "add_labels": ",".join(proposal.labels),
         }
-        return _seen(await self._asking.send("PUT", self._requests(number), body, _Request))
+        return _seen(await self._http.send("PUT", self._requests(number), body, _Request))
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something in one note."""
+        """Write one note for a key."""
         path = f"{self._requests(number)}/notes"
 
-        async def ours() -> list[Said]:
-            me = await self._asking.me()
+        async def ours() -> list[OwnComment]:
+            me = await self._http.me()
             query = {"sort": "asc", "order_by": "created_at"}
             return [
-                Said(note.id, note.body)
-                async for note in self._asking.pages(path, _Note, query)
+                OwnComment(note.id, note.body)
+                async for note in self._http.pages(path, _Note, query)
                 if not note.system and note.author.id == me and is_marked(note.body, key)
             ]
 
-        await say(self._asking, ours, marked(key, text), path, ("PUT", path))
+        await say(self._http, ours, marked(key, text), path, ("PUT", path))
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off."""
+        """Add labels, and remove others."""
         if not add and not remove:
             return
         body = {"add_labels": ",".join(add), "remove_labels": ",".join(remove)}
-        await self._asking.send("PUT", self._requests(number), body, _Request)
+        await self._http.send("PUT", self._requests(number), body, _Request)
 
-    async def status(self, sha: str, status: Status) -> None:
-        """Say how a check of a commit stands."""
+    async def status(self, sha: str, status: CheckStatus) -> None:
+        """Set the result of a check of a commit."""
         path = f"{self._project}/statuses/{quote(sha, safe='')}"
         body = {
             "state": _STATUSES[status.state],
@@ -159,23 +161,23 @@ class GitlabForge:
         }
         if status.url:
             body["target_url"] = status.url
-        answer = await self._asking.ask("POST", path, body=body)
+        answer = await self._http.ask("POST", path, body=body)
         waits = status.state is StatusState.PENDING and b"Cannot transition status" in answer.body
         if answer.status == 400 and waits:
-            return  # it stands so already
-        self._asking.read(answer, Anything, f"POST {path}")
+            return  # it is pending already
+        self._http.read(answer, Anything, f"POST {path}")
 
     async def mention(self, name: str, email: str) -> str:
-        """Whoever has this address, or of the project's members the one with this name."""
+        """The account with this address, or the only member of the project with this name."""
         if account := told_by_address(email, self._host):
             return f"@{account}"
         if email:
-            found = await self._asking.get("/users", list[_User], {"search": email})
+            found = await self._http.get("/users", list[_User], {"search": email})
             if found is not None and len(found) == 1:
                 return f"@{found[0].username}"
         if name:
             path = f"{self._project}/members/all"
-            members = self._asking.pages(path, _User, {"query": name})
+            members = self._http.pages(path, _User, {"query": name})
             of_name = {each.username async for each in members if each.name == name}
             if len(of_name) == 1:
                 return f"@{of_name.pop()}"
@@ -183,7 +185,7 @@ class GitlabForge:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._asking.close()
+        await self._http.close()
 
     def _requests(self, number: int | None = None) -> str:
         return f"{self._project}/merge_requests" + (f"/{number}" if number is not None else "")

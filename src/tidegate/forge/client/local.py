@@ -1,8 +1,8 @@
-"""A forge inside a bare repository, without a server: for demos, tests, and who has nothing else.
+"""A forge inside a bare repository, without a server: for demos, tests and small sites.
 
-Merge requests, what is said on them and what checks say are kept in the repository itself
-(`local_state.py`); what is offered is `refs/merge-requests/N/head`, as on GitLab. Any number of
-processes may use it at once. There are no accounts: whoever may write there may do anything.
+Merge requests, comments and check results are kept in the repository itself (`local_state.py`); the
+offered commit is `refs/merge-requests/N/head`, as on GitLab. Any number of processes may use it at
+once. There are no accounts: every user who may write to the repository may do anything.
 """
 
 import asyncio
@@ -11,21 +11,21 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tidegate.forge.client.comment_mark import is_marked, mark, marked
 from tidegate.forge.client.local_state import (
-    Keeping,
-    Kept,
-    KeptStatus,
-    State,
+    LocalForgeState,
+    LocalForgeStore,
+    StoredRequest,
+    StoredStatus,
     request_file,
     status_file,
 )
-from tidegate.forge.client.marking import is_marked, mark, marked
 from tidegate.forge.client.people import called
-from tidegate.forge.port import MergeRequest, Proposal, RequestState, Status
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, shown
 
-# Whoever lost to others this often in a row is told so.
+# After so many conflicts with other writers in a row, we give up.
 TRIES_MAX = 50
 
 
@@ -33,56 +33,56 @@ class LocalForge:
     """The merge requests of one repository on this machine."""
 
     def __init__(self, folder: Path) -> None:
-        self._keeping = Keeping(folder)
+        self._store = LocalForgeStore(folder)
         self._folder = folder
 
     async def find(
         self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
     ) -> tuple[MergeRequest, ...]:
-        """Look through all of them."""
+        """Search all of them."""
         return await asyncio.to_thread(self._find, source, title, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
-        """The merged request whose branch had a commit that its target had not, or that it made."""
+        """The merged request that added a commit to its target, or was merged as it."""
         return await asyncio.to_thread(self._of_commit, sha)
 
     async def open(self, proposal: Proposal) -> MergeRequest:
-        """Open one; where one is open between the same branches, that is given these words."""
+        """Open one; one that is open between the same branches is updated instead."""
         return await asyncio.to_thread(self._open, proposal)
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
-        """Change the words of one, and its target; its labels stay."""
+        """Change title, description and target of one; its labels stay."""
         found = await asyncio.to_thread(
             self._change, number, f"update {number}", lambda kept: _worded(kept, proposal)
         )
         return self._seen(found)
 
     async def comment(self, number: int, key: str, text: str) -> None:
-        """Say something, in the place of what was said under the same key."""
-        mark(key)  # refuses what is no key
+        """Comment, in place of the earlier comment with the same key."""
+        mark(key)  # raises UserError if it is not a key
         await asyncio.to_thread(
             self._change, number, f"comment on {number}", lambda kept: _commented(kept, key, text)
         )
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
-        """Put labels on one, and take others off."""
+        """Add labels, and remove others."""
 
-        def labelled(kept: Kept) -> Kept:
+        def labelled(kept: StoredRequest) -> StoredRequest:
             left = tuple(label for label in kept.labels if label not in remove)
             return replace(kept, labels=_joined(left, add))
 
         await asyncio.to_thread(self._change, number, f"label {number}", labelled)
 
-    async def status(self, sha: str, status: Status) -> None:
-        """Say how a check of a commit stands; the last word of each check counts."""
+    async def status(self, sha: str, status: CheckStatus) -> None:
+        """Set the result of a check of a commit; the last one of each check counts."""
         await asyncio.to_thread(self._status, sha, status)
 
     async def mention(self, name: str, email: str) -> str:
-        """Their name, for nobody has an account."""
+        """The name: there are no accounts."""
         return called(name, email)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing is held open."""
 
     async def merge(self, number: int) -> MergeRequest:
         """Merge one as a forge would, with a merge commit; OutsideError if it conflicts."""
@@ -91,7 +91,7 @@ class LocalForge:
     async def decline(self, number: int) -> MergeRequest:
         """Close one without merging it."""
 
-        def declined(kept: Kept) -> Kept:
+        def declined(kept: StoredRequest) -> StoredRequest:
             if kept.state is not RequestState.OPEN:
                 raise _not_open(kept)
             return replace(kept, state=RequestState.CLOSED, head=self._head(kept))
@@ -100,18 +100,18 @@ class LocalForge:
             await asyncio.to_thread(self._change, number, f"close {number}", declined)
         )
 
-    async def statuses(self, sha: str) -> tuple[Status, ...]:
-        """What checks said of a commit."""
-        state = await asyncio.to_thread(self._keeping.read)
-        kept = await asyncio.to_thread(self._keeping.statuses, state, sha)
+    async def statuses(self, sha: str) -> tuple[CheckStatus, ...]:
+        """The results of checks of a commit."""
+        state = await asyncio.to_thread(self._store.read)
+        kept = await asyncio.to_thread(self._store.statuses, state, sha)
         return tuple(
-            Status(name=name, state=each.state, text=each.text, url=each.url)
+            CheckStatus(name=name, state=each.state, text=each.text, url=each.url)
             for name, each in kept.items()
         )
 
     async def comments(self, number: int) -> tuple[str, ...]:
-        """What was said on a merge request, in order."""
-        state = await asyncio.to_thread(self._keeping.read)
+        """The comments of a merge request, in order."""
+        state = await asyncio.to_thread(self._store.read)
         return tuple(text for _, text in self._kept(state, number).comments)
 
     def _find(
@@ -119,7 +119,7 @@ class LocalForge:
     ) -> tuple[MergeRequest, ...]:
         found = [
             kept
-            for kept in self._keeping.read().requests.values()
+            for kept in self._store.read().requests.values()
             if (not source or kept.source == source)
             and (not title or kept.title == title)
             and (state is None or kept.state is state)
@@ -128,7 +128,7 @@ class LocalForge:
         return tuple(map(self._seen, found))
 
     def _of_commit(self, sha: str) -> MergeRequest | None:
-        keeping = self._keeping
+        keeping = self._store
         for kept in keeping.read().requests.values():
             if kept.state is not RequestState.MERGED:
                 continue
@@ -139,28 +139,28 @@ class LocalForge:
 
     def _open(self, proposal: Proposal) -> MergeRequest:
         for branch in (proposal.source, proposal.target):
-            if not self._keeping.tip(f"refs/heads/{branch}"):
+            if not self._store.tip(f"refs/heads/{branch}"):
                 raise OutsideError(f"{self._folder}: no branch {shown(branch)}; push it first")
 
-        def opened(state: State) -> Kept:
+        def opened(state: LocalForgeState) -> StoredRequest:
             for kept in state.requests.values():
                 between = (kept.source, kept.target) == (proposal.source, proposal.target)
                 if between and kept.state is RequestState.OPEN:
                     return _worded(kept, proposal)
-            return Kept(
+            return StoredRequest(
                 number=max(state.requests, default=0) + 1,
                 title=proposal.title,
                 description=proposal.description,
                 source=proposal.source,
                 target=proposal.target,
                 labels=_joined((), proposal.labels),
-                onto=self._keeping.tip(f"refs/heads/{proposal.target}"),
+                onto=self._store.tip(f"refs/heads/{proposal.target}"),
             )
 
         return self._seen(self._settle(f"open {proposal.source}", opened))
 
-    def _merge(self, number: int) -> Kept:
-        keeping = self._keeping
+    def _merge(self, number: int) -> StoredRequest:
+        keeping = self._store
         if keeping.git.line("rev-parse", "--is-bare-repository") != "true":
             raise OutsideError(f"{self._folder} is not bare: merge in its working tree")
         for _ in range(TRIES_MAX):
@@ -176,9 +176,9 @@ class LocalForge:
                 return merged
         raise self._too_busy()
 
-    def _merged(self, kept: Kept, head: str, onto: str) -> str:
-        """A commit of two branches; what is in already makes none."""
-        keeping = self._keeping
+    def _merged(self, kept: StoredRequest, head: str, onto: str) -> str:
+        """The merge commit of two branches; the target itself if it has the commits already."""
+        keeping = self._store
         if not head or not onto:
             raise OutsideError(f"{self._folder}: a branch of {kept.number} is gone")
         if keeping.holds(head, onto):
@@ -195,51 +195,55 @@ class LocalForge:
         parents = ("-p", onto, "-p", head)
         return keeping.made("commit-tree", tree, *parents, given=message.encode())
 
-    def _status(self, sha: str, status: Status) -> None:
-        commit = self._keeping.tip(sha)
+    def _status(self, sha: str, status: CheckStatus) -> None:
+        commit = self._store.tip(sha)
         if not commit:
             raise OutsideError(f"{self._folder}: no commit {shown(sha)}; push it first")
-        told = KeptStatus(status.state, status.text, status.url)
+        stored = StoredStatus(status.state, status.text, status.url)
         for _ in range(TRIES_MAX):
-            state = self._keeping.read()
-            known = self._keeping.statuses(state, commit)
-            if known.get(status.name) == told:
+            state = self._store.read()
+            known = self._store.statuses(state, commit)
+            if known.get(status.name) == stored:
                 return
-            all_of = {**known, status.name: told}
+            all_of = {**known, status.name: stored}
             why = f"{status.name} of {commit[:12]} is {status.state.value}"
-            if self._keeping.write(state, status_file(commit), all_of, why):
+            if self._store.write(state, status_file(commit), all_of, why):
                 return
         raise self._too_busy()
 
-    def _change(self, number: int, why: str, change: Callable[[Kept], Kept]) -> Kept:
+    def _change(
+        self, number: int, why: str, change: Callable[[StoredRequest], StoredRequest]
+    ) -> StoredRequest:
         return self._settle(why, lambda state: change(self._kept(state, number)))
 
-    def _settle(self, why: str, work_out: Callable[[State], Kept]) -> Kept:
-        """Write a merge request as it follows from the state, which stands still meanwhile."""
+    def _settle(
+        self, why: str, work_out: Callable[[LocalForgeState], StoredRequest]
+    ) -> StoredRequest:
+        """Write a merge request computed from the state; again if the state changed meanwhile."""
         for _ in range(TRIES_MAX):
-            state = self._keeping.read()
+            state = self._store.read()
             kept = work_out(state)
             head = self._head(kept)
             moves = [f"update refs/merge-requests/{kept.number}/head {head}"] if head else []
             if state.requests.get(kept.number) == kept:
                 return kept
-            if self._keeping.write(state, request_file(kept.number), kept, why, moves):
+            if self._store.write(state, request_file(kept.number), kept, why, moves):
                 return kept
         raise self._too_busy()
 
-    def _kept(self, state: State, number: int) -> Kept:
+    def _kept(self, state: LocalForgeState, number: int) -> StoredRequest:
         if number not in state.requests:
             problem = Problem(str(self._folder), f"no merge request {number}", "find it first")
             raise UserError((problem,))
         return state.requests[number]
 
-    def _head(self, kept: Kept) -> str:
-        """What its branch is at; of one that is not open, what it was."""
+    def _head(self, kept: StoredRequest) -> str:
+        """The newest commit of its branch; of one that is not open, the last one."""
         if kept.state is not RequestState.OPEN:
             return kept.head
-        return self._keeping.tip(f"refs/heads/{kept.source}")
+        return self._store.tip(f"refs/heads/{kept.source}")
 
-    def _seen(self, kept: Kept) -> MergeRequest:
+    def _seen(self, kept: StoredRequest) -> MergeRequest:
         return MergeRequest(
             number=kept.number,
             url=f"{self._folder.absolute().as_uri()}#{kept.number}",
@@ -257,7 +261,7 @@ class LocalForge:
         return OutsideError(f"{self._folder}: others wrote {TRIES_MAX} times meanwhile; try again")
 
 
-def _worded(kept: Kept, proposal: Proposal) -> Kept:
+def _worded(kept: StoredRequest, proposal: Proposal) -> StoredRequest:
     if kept.state is not RequestState.OPEN:
         raise _not_open(kept)
     return replace(
@@ -269,7 +273,7 @@ def _worded(kept: Kept, proposal: Proposal) -> Kept:
     )
 
 
-def _commented(kept: Kept, key: str, text: str) -> Kept:
+def _commented(kept: StoredRequest, key: str, text: str) -> StoredRequest:
     said = (key, marked(key, text))
     comments = list(kept.comments)
     for i, (_, body) in enumerate(comments):
@@ -283,5 +287,5 @@ def _joined(labels: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*labels, *more)))
 
 
-def _not_open(kept: Kept) -> OutsideError:
+def _not_open(kept: StoredRequest) -> OutsideError:
     return OutsideError(f"merge request {kept.number} is {kept.state.value}, not open")

@@ -1,8 +1,9 @@
-"""What a local forge remembers, kept in a repository under one ref that only moves if it is where
-it was read: whoever was second reads again, and nothing anybody wrote is lost.
+"""The state of a local forge, kept in its repository under one ref.
 
-`refs/tidegate/forge` is a line of commits, one a change, with a file for every merge request and
-for every commit that has statuses: `git log -p refs/tidegate/forge` tells what was done.
+The ref moves only if it is where it was read: the second of two writers reads again, so that no
+change is lost. `refs/tidegate/forge` is a line of commits, one for each change, with a file for
+every merge request and for every commit with check results: `git log -p refs/tidegate/forge` shows
+the history.
 """
 
 import re
@@ -23,8 +24,8 @@ T = TypeVar("T")
 _REQUEST = re.compile(r"request-([0-9]+)\.json")
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A merge request as it is kept."""
+class StoredRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A merge request as stored."""
 
     number: int
     title: str
@@ -33,34 +34,34 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     state: RequestState = RequestState.OPEN
     labels: tuple[str, ...] = ()
-    # Whatever was said, in order: by which key, and what.
+    # Comments in order: key and text.
     comments: tuple[tuple[str, str], ...] = ()
-    # Once it is merged or closed: what its branch was at, and what it was merged as.
+    # Once it is merged or closed: the last commit of its branch, and the commit it was merged as.
     head: str = ""
-    # What its target was at when it was opened; once it is merged, right before.
+    # The commit of its target when it was opened; once it is merged, right before that.
     onto: str = ""
     merged_as: str = ""
 
 
-class KeptStatus(msgspec.Struct, frozen=True):
-    """What a check said of a commit."""
+class StoredStatus(msgspec.Struct, frozen=True):
+    """The result of a check of a commit, as stored."""
 
     state: StatusState
     text: str
     url: str = ""
 
 
-class State(msgspec.Struct, frozen=True):
-    """Everything, as of one commit."""
+class LocalForgeState(msgspec.Struct, frozen=True):
+    """The whole state at one commit."""
 
-    # Empty: nothing was ever kept.
+    # Empty: nothing was stored yet.
     commit: str
     # The identity of each file, by its name.
     files: Mapping[str, str]
-    requests: Mapping[int, Kept]
+    requests: Mapping[int, StoredRequest]
 
 
-class Keeping:
+class LocalForgeStore:
     """The state of a local forge in its repository, through git."""
 
     def __init__(self, folder: Path) -> None:
@@ -69,7 +70,7 @@ class Keeping:
 
     @property
     def git(self) -> Git:
-        """git in the repository, and in no other that surrounds it."""
+        """git in this repository, and not in one that contains its folder."""
         if self._opened is None:
             git = Git(self.folder, _WHO)
             found = git.run("rev-parse", "--absolute-git-dir") if self.folder.is_dir() else None
@@ -77,58 +78,58 @@ class Keeping:
             inner = self.folder / ".git"
             if not home or not (inner.is_file() or Path(home) in _places(self.folder, inner)):
                 remedy = "see where the remote is (`git remote -v`)"
-                raise OutsideError(f"{self.folder} is no repository; {remedy}")
+                raise OutsideError(f"{self.folder} is not a repository; {remedy}")
             self._opened = git
         return self._opened
 
-    def read(self) -> State:
+    def read(self) -> LocalForgeState:
         """Everything as it is now."""
         commit = self.tip(REF)
         if not commit:
-            return State("", {}, {})
+            return LocalForgeState("", {}, {})
         files: dict[str, str] = {}
         for entry in decoded(self.git.ask("ls-tree", "-z", commit)).split("\0")[:-1]:
             about, _, name = entry.partition("\t")
             files[name] = about.split()[2]
         wanted = [(name, blob) for name, blob in files.items() if _REQUEST.fullmatch(name)]
-        kept = [_decoded(text, Kept, name) for name, text in self.git.contents(wanted)]
-        return State(commit, files, {each.number: self._arrived(each) for each in kept})
+        kept = [_decoded(text, StoredRequest, name) for name, text in self.git.contents(wanted)]
+        return LocalForgeState(commit, files, {each.number: self._arrived(each) for each in kept})
 
-    def _arrived(self, kept: Kept) -> Kept:
-        """Whoever merges with git alone tells no forge: what is in the target is merged."""
+    def _arrived(self, kept: StoredRequest) -> StoredRequest:
+        """A request whose commits are in the target counts as merged, even if only git did it."""
         if kept.state is not RequestState.OPEN:
             return kept
-        # What was offered, and not what somebody has put on the branch since.
+        # The offered commit, and not commits that were pushed to the branch later.
         offered = self.tip(f"refs/merge-requests/{kept.number}/head")
         head = offered or self.tip(f"refs/heads/{kept.source}")
         target = self.tip(f"refs/heads/{kept.target}")
         if not (head and target and self.holds(head, target)):
             return kept
-        # Who offered nothing new has nothing that could be merged.
+        # A request without new commits cannot be merged.
         if kept.onto and self.holds(head, kept.onto):
             return kept
         way = ("rev-list", "--first-parent", "--ancestry-path", "--reverse", f"{head}..{target}")
-        # Merged by moving the target to it, there is no commit of the merge.
+        # A fast-forward has no merge commit.
         merged_as = next(iter(self.git.line(*way).splitlines()), head)
         onto = self.tip(f"{merged_as}^1")
         return msgspec.structs.replace(
             kept, state=RequestState.MERGED, head=head, onto=onto, merged_as=merged_as
         )
 
-    def statuses(self, state: State, sha: str) -> dict[str, KeptStatus]:
-        """What checks said of a commit, by their names."""
+    def statuses(self, state: LocalForgeState, sha: str) -> dict[str, StoredStatus]:
+        """The results of checks of a commit, by the name of the check."""
         name = status_file(sha)
         if name not in state.files:
             return {}
         text = self.git.ask("cat-file", "blob", state.files[name])
-        return _decoded(text, dict[str, KeptStatus], name)
+        return _decoded(text, dict[str, StoredStatus], name)
 
     def write(
-        self, state: State, name: str, value: object, why: str, moves: Iterable[str] = ()
+        self, state: LocalForgeState, name: str, value: object, why: str, moves: Iterable[str] = ()
     ) -> bool:
-        """Put one file beside the others of a state, and move refs with it, all or nothing.
+        """Write one file of a state, and move refs with it, all or nothing.
 
-        False: somebody wrote meanwhile, and nothing was done. A move is a line of `update-ref`.
+        False: another writer was faster, and nothing was done. A move is a line of `update-ref`.
         """
         pretty = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
         files = {**state.files, name: self.made("hash-object", "-w", "--stdin", given=pretty)}
@@ -139,7 +140,7 @@ class Keeping:
         return self._move([f"update {REF} {commit} {state.commit or NOTHING}", *moves])
 
     def made(self, *arguments: str, given: bytes) -> str:
-        """The name of an object that git makes."""
+        """The name of an object that git creates."""
         return decoded(self.git.ask(*arguments, given=given)).strip()
 
     def tip(self, ref: str) -> str:
@@ -148,11 +149,11 @@ class Keeping:
         return self.git.line("rev-parse", *asked)
 
     def holds(self, old: str, new: str) -> bool:
-        """Whether a commit is another one, or came before it; not so for one that is not there."""
+        """Whether a commit is an ancestor of another, or the same; False if it does not exist."""
         return self.git.run("merge-base", "--is-ancestor", old, new).returncode == 0
 
     def _move(self, lines: Iterable[str]) -> bool:
-        """Move refs together; False: one of them was not where it should have been."""
+        """Move refs together; False: one of them was not where it was read."""
         given = "".join(f"{line}\n" for line in lines).encode()
         done = self.git.run("update-ref", "--stdin", given=given)
         if done.returncode == 0:

@@ -1,28 +1,28 @@
-"""What forges over HTTP have in common: which merge requests are meant, and one comment a key."""
+"""What forges over HTTP share: a filter of merge requests, and one comment for each key."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
-from tidegate.forge.client.asking import Asking
+from tidegate.forge.client.session import ForgeSession
 from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState
 
 
-class Said(msgspec.Struct, frozen=True):
-    """A comment of ours."""
+class OwnComment(msgspec.Struct, frozen=True):
+    """One of our own comments."""
 
     id: int
     body: str
 
 
 class Anything(msgspec.Struct, frozen=True):
-    """An answer of which nothing is needed."""
+    """An answer whose content is not needed."""
 
 
-async def meant(
+async def matching(
     found: AsyncIterator[MergeRequest], source: str, title: str, state: RequestState | None
 ) -> tuple[MergeRequest, ...]:
-    """Of all that a forge answered, what was asked for, the newest first."""
+    """The merge requests with this branch, title and state, the newest first."""
     kept = [
         each
         async for each in found
@@ -34,28 +34,28 @@ async def meant(
 
 
 async def between(forge: Forge, proposal: Proposal) -> MergeRequest | None:
-    """The one that is open between the branches of a proposal."""
+    """The open merge request between the branches of a proposal."""
     found = await forge.find(source=proposal.source)
     return next((each for each in found if each.target == proposal.target), None)
 
 
 async def say(
-    asking: Asking,
-    ours: Callable[[], Awaitable[list[Said]]],
+    asking: ForgeSession,
+    ours: Callable[[], Awaitable[list[OwnComment]]],
     body: str,
     path: str,
     change: tuple[str, str],
 ) -> None:
-    """Say something in one comment, in the place of what we said before.
+    """Write one comment, in place of our earlier one.
 
-    `path` is where comments are made; `change` is how one is changed, and where, without its
-    number. Should there be several of ours, after answers that came too late, the others go.
+    `path` is where comments are created; `change` is the method and the path, without the number,
+    to change one. Duplicates of ours, left by late answers, are deleted.
     """
 
-    async def make() -> Said:
-        return await asking.send("POST", path, {"body": body}, Said, again=False)
+    async def make() -> OwnComment:
+        return await asking.send("POST", path, {"body": body}, OwnComment, again=False)
 
-    async def find() -> Said | None:
+    async def find() -> OwnComment | None:
         return next(iter(await ours()), None)
 
     said = await ours()
@@ -64,7 +64,7 @@ async def say(
         return
     method, one = change
     if said[0].body != body:
-        await asking.send(method, f"{one}/{said[0].id}", {"body": body}, Said)
+        await asking.send(method, f"{one}/{said[0].id}", {"body": body}, OwnComment)
     for more in said[1:]:
         gone = await asking.ask("DELETE", f"{one}/{more.id}")
         if gone.status not in (200, 204, 404):

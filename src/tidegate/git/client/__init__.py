@@ -1,1 +1,1 @@
-"""Git repositories through the `git` command: a clone that somebody has, or a mirror of ours."""
+"""Git repositories through the `git` command: a user's clone, or our mirror."""

@@ -6,14 +6,14 @@ from tidegate.git.remote_url import LOGIN, remote_of, without_login
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
 
-# A word shorter than this opens nothing, and stands in many a sentence.
+# A shorter text is not a password, and would match ordinary words.
 _WORD_MIN = 4
 
 
 def cleaned(text: str, *addresses: str) -> str:
-    """A text to be shown: no address in it has credentials, and none of those known stands alone.
+    """A text to be shown, without the credentials of its addresses and without known ones.
 
-    The second is for whoever takes an address apart in what they say.
+    The second is for programs that print the parts of an address separately.
     """
     for address in addresses:
         for secret in _secrets(address):
@@ -39,5 +39,5 @@ def checked(address: str) -> str:
     relative = remote.is_local and not remote.path.startswith("/")
     if relative or address.startswith("-"):
         remedy = "write https://…, git@HOST:PATH, or a path from the root"
-        raise UserError((Problem("repository", f"{shown(address)} is no address", remedy),))
+        raise UserError((Problem("repository", f"{shown(address)} is not an address", remedy),))
     return address

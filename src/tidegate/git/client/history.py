@@ -1,4 +1,4 @@
-"""Commits as Git tells of them: who wrote what, by the names that people go by now."""
+"""Commits as `git log` prints them, with authors by their current names (mailmap)."""
 
 from collections.abc import Iterator
 
@@ -27,12 +27,12 @@ def one(git: Git, commit: str, names: str) -> Commit:
 def _commits(git: Git, names: str, *which: str) -> tuple[Commit, ...]:
     """People's names are those of the commit's `.mailmap`: a bare repository has no such file."""
     form = f"--format=tformat:{'%x00'.join(_FIELDS)}"
-    told = git.ask("-c", f"mailmap.blob={names}:.mailmap", "log", *_PLAIN, form, *which)
-    return tuple(_read(told))
+    output = git.ask("-c", f"mailmap.blob={names}:.mailmap", "log", *_PLAIN, form, *which)
+    return tuple(_read(output))
 
 
-def _read(told: bytes) -> Iterator[Commit]:
-    fields = told.decode(errors="replace").split("\0")
+def _read(output: bytes) -> Iterator[Commit]:
+    fields = output.decode(errors="replace").split("\0")
     for at in range(0, len(fields) - len(_FIELDS) + 1, len(_FIELDS)):
         sha, author, email, seconds, subject, body = fields[at : at + len(_FIELDS)]
         yield Commit(

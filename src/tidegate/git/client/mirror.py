@@ -53,7 +53,7 @@ def open_mirror(url: str, folder: Path) -> Mirror:
 
 
 def _make(place: Path, address: str, settings: dict[str, str], hidden: str) -> None:
-    """Make it whole or not at all: what a crash leaves is another folder, and in nobody's way."""
+    """Create it completely or not at all: a crash leaves only a temporary folder."""
     made = Path(tempfile.mkdtemp(dir=place.parent, prefix=f"{place.name}."))
     try:
         git = Git(made, settings)

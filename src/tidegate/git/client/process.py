@@ -1,7 +1,7 @@
-"""The `git` command: asked without prompts, in one language, within a time.
+"""The `git` command: without prompts, in one language, with a time limit.
 
-Which repository is meant is said by a folder and never by the environment: a hook of one repository
-may ask about another. What git says when it fails is shown without any credentials.
+The repository is named by a folder and never by the environment: a hook of one repository may read
+another. Errors of git are shown without any credentials.
 """
 
 import os
@@ -20,12 +20,12 @@ from tidegate.model.problem import shorten
 READ_S = 60
 # The first fetch of a large repository takes minutes.
 NETWORK_S = 900
-# Asked for at once: few enough that all questions fit into a pipe, whoever is slow to read.
+# Requests in one batch: few enough to fit into a pipe, however slow the reader.
 BATCH = 500
-# What is shown of what git says: where it gives up, it says why last.
+# At most so much of an error of git is shown; the cause is in its last lines.
 LINES_SHOWN = 4
 
-# What is said of a folder that is in no repository.
+# The message for a folder that is in no repository.
 OUTSIDE = "not in a Git repository"
 
 _ELSEWHERE = (
@@ -66,23 +66,23 @@ class Git:
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def ask(self, *arguments: str, given: bytes = b"", timeout_s: float = READ_S) -> bytes:
-        """What one command says; OutsideError if it fails."""
+        """The output of one command; OutsideError if it fails."""
         done = self.run(*arguments, given=given, timeout_s=timeout_s)
         if done.returncode:
             raise OutsideError(f"git {_verb(arguments)}: {self.said(done)}")
         return done.stdout
 
     def line(self, *arguments: str) -> str:
-        """What a command says on its one line; empty if it fails."""
+        """The one line that a command prints; empty if it fails."""
         done = self.run(*arguments)
         return "" if done.returncode else decoded(done.stdout).strip()
 
     def said(self, done: subprocess.CompletedProcess[bytes]) -> str:
         """Why a command failed, on one line."""
         lines = [line.strip() for line in decoded(done.stderr).splitlines() if line.strip()]
-        told = [line for line in lines if not line.startswith("hint:")] or lines
-        ended = f"it ended with {done.returncode} and said nothing"
-        return self.shown("; ".join(told[-LINES_SHOWN:])) or ended
+        kept = [line for line in lines if not line.startswith("hint:")] or lines
+        ended = f"it ended with {done.returncode} and no message"
+        return self.shown("; ".join(kept[-LINES_SHOWN:])) or ended
 
     def outside(self, done: subprocess.CompletedProcess[bytes]) -> bool:
         """Whether a command failed because its folder is in no repository."""
@@ -93,7 +93,7 @@ class Git:
         return cleaned(said, *self.hidden)
 
     def contents(self, blobs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
-        """The bytes of blobs by what they are called, in the order asked for, by one process."""
+        """The bytes of blobs with their names, in the given order, by one process."""
         waiting = iter(blobs)
         with self._started(("cat-file", "--batch"), subprocess.DEVNULL) as process:
             asking, answers = process.stdin, process.stdout
@@ -120,7 +120,7 @@ class Git:
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 env=self._environment(),
-                # Without a terminal nobody below can ask anything, and all end together.
+                # Without a terminal no child process can prompt, and all end together.
                 start_new_session=True,
             )
         except FileNotFoundError:
@@ -144,12 +144,12 @@ class Git:
 
 
 def decoded(said: bytes) -> str:
-    """What git says as text; a path that is none comes back as the bytes it was."""
+    """Output of git as text; a path that is not UTF-8 keeps its bytes."""
     return said.decode(errors="surrogateescape")
 
 
 def _verb(arguments: tuple[str, ...]) -> str:
-    """What git was asked to do, after any settings."""
+    """The git command, after any settings."""
     at = 0
     while arguments[at] == "-c":
         at += 2

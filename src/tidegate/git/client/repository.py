@@ -1,4 +1,4 @@
-"""A repository through `git`: a clone that somebody has, or a bare mirror that is ours.
+"""A repository through `git`: a user's clone, or our bare mirror.
 
 A clone is read as it is and never deepened: where its history is cut off, ancestry is unknown and
 lists of commits are refused. Content that a partial clone left at its remote is fetched at once
@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 
 from tidegate.git.client import history
-from tidegate.git.client.committing import commit_files
-from tidegate.git.client.listing import Entry, listing
+from tidegate.git.client.commit_writer import commit_files
 from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
-from tidegate.git.client.reverting import undoing
+from tidegate.git.client.revert import undoing
+from tidegate.git.client.tree_entries import TreeEntry, listing
 from tidegate.git.port import Ancestry, Commit
 from tidegate.git.remote_url import is_path, without_login
 from tidegate.model.errors import OutsideError, StaleError, UserError
@@ -33,11 +33,11 @@ class GitRepository:
         self._prefix = prefix
         # Empty: there is none.
         self._remote = remote
-        # A mirror's names are those of its remote; a clone's are first of all somebody's own.
+        # In a mirror, names are those of the remote; in a clone, the user's own come first.
         self._ours = ours
-        self._listings: dict[str, dict[str, Entry]] = {}
+        self._listings: dict[str, dict[str, TreeEntry]] = {}
         self._address = git.line("remote", "get-url", remote) if remote else ""
-        # Whoever pushes elsewhere is asked there what it has.
+        # A remote with another push address is read at that address.
         elsewhere = git.line("config", f"remote.{remote}.pushurl") if remote else ""
         self._asked = elsewhere or remote
         git.hidden |= {self._address, elsewhere} - {""}
@@ -60,13 +60,13 @@ class GitRepository:
         return self._prefix
 
     def fetch(self) -> None:
-        """Fetch what the settings of the remote say; somebody's own branches stay as they are."""
+        """Fetch what the settings of the remote name; local branches do not change."""
         if self._remote:
             more = ("--prune",) if self._ours else ()
             self._fetch(*more, self._remote)
 
     def branch(self) -> str:
-        """What the remote's HEAD leads to, as known here or asked for; here without a remote."""
+        """The branch of the remote's HEAD, known or read; the local one without a remote."""
         if self._remote:
             tracked = f"refs/remotes/{self._remote}/"
             known = self._git.line("symbolic-ref", "--quiet", f"{tracked}HEAD")
@@ -108,7 +108,7 @@ class GitRepository:
         return {path: each.blob for path, each in self._listed(commit).items() if each.regular}
 
     def read(self, commit: str, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Contents by one process; whatever is missing is fetched before it starts."""
+        """Contents by one process; missing objects are fetched before it starts."""
         files = self.files(commit)
         wanted = list(paths)
         if missing := next((path for path in wanted if path not in files), None):
@@ -131,7 +131,7 @@ class GitRepository:
         return tuple(sorted(each for each in names if each in regular))
 
     def ancestry(self, old: str, new: str) -> Ancestry:
-        """What the commit graph says; in a shallow clone only what it can know."""
+        """The relation in the commit graph; in a shallow clone only what it contains."""
         if not (self._name(old) and self._name(new)):
             return Ancestry.UNKNOWN
         if old == new:
@@ -142,18 +142,18 @@ class GitRepository:
         return Ancestry.UNKNOWN if self._shallow else Ancestry.APART
 
     def show(self, commit: str) -> Commit:
-        """What `git log` says of it."""
+        """The commit as `git log` prints it."""
         return history.one(self._git, commit, commit)
 
     def between(self, old: str, new: str) -> tuple[Commit, ...]:
-        """`old..new`; refused where history is cut off, since it would be wrong and look right."""
+        """`old..new`; an error in a shallow clone, where the result would be incomplete."""
         if self._shallow and self.ancestry(old, new) is not Ancestry.SAME:
             remedy = "run `git fetch --unshallow` in it"
             raise _wrong(str(self._git.folder), "a shallow clone, whose history is cut off", remedy)
         return history.between(self._git, old, new)
 
     def last_change(self, commit: str, path: str, line: int) -> Commit:
-        """What `git blame` says of one line; a shallow clone blames where it is cut off."""
+        """The commit of one line by `git blame`; a shallow clone stops at its oldest commit."""
         place = f"{line},{line}"
         there = path in self._listed(commit)
         done = self._git.run("blame", "--porcelain", "-L", place, commit, "--", path)
@@ -165,7 +165,7 @@ class GitRepository:
     def commit(
         self, branch: str, parent: str, files: Mapping[str, bytes | None], message: str
     ) -> str:
-        """Through fast-import, into a branch that nobody works on."""
+        """Commit through fast-import, to a branch that is not checked out."""
         self._check_branch(branch)
         entries, now = self._listed(parent), self.here(branch)
         return commit_files(self._git, branch, (parent, entries), files, message, now)
@@ -189,20 +189,24 @@ class GitRepository:
         )
         if not done.returncode:
             return
-        # Why it was refused is told in many words; what is there now is told in one.
+        # The reasons for a refused push vary; the commit that the remote has is one fact.
         if (now := self.pushed(branch)) == commit:
             return
         if now != expected:
             at = f"is at {now[:10]}" if now else "is gone"
-            raise StaleError(f"{branch} at {self.url} {at}: somebody pushed meanwhile; look again")
+            raise StaleError(
+                f"{branch} at {self.url} {at}: another push was faster; run this again"
+            )
         raise OutsideError(f"git push: {self._git.said(done)}")
 
     def pushed(self, branch: str) -> str:
-        """Ask the remote, and fetch that commit if it is not here."""
+        """Read the branch at the remote, and fetch its commit if it is not here."""
         ref = f"refs/heads/{branch}"
         self._check_remote()
-        told = decoded(self._git.ask("ls-remote", self._asked, ref, timeout_s=NETWORK_S))
-        found = next((line.split("\t")[0] for line in told.splitlines() if line.endswith(ref)), "")
+        output = decoded(self._git.ask("ls-remote", self._asked, ref, timeout_s=NETWORK_S))
+        found = next(
+            (line.split("\t")[0] for line in output.splitlines() if line.endswith(ref)), ""
+        )
         if found and not self._name(found):
             self._fetch(self._asked, ref)
         return found
@@ -241,8 +245,8 @@ class GitRepository:
         asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return self._git.line("rev-parse", *asked)
 
-    def _listed(self, commit: str) -> dict[str, Entry]:
-        """The listing of a commit, kept for the next who asks: a commit never changes."""
+    def _listed(self, commit: str) -> dict[str, TreeEntry]:
+        """The files of a commit, cached: a commit never changes."""
         if commit in self._listings:
             return self._listings[commit]
         found = None if commit.startswith("-") else listing(self._git, commit)
@@ -266,8 +270,8 @@ class GitRepository:
         if not self._partial:
             return
         walk = ("rev-list", "--objects", "--no-walk", "--missing=print", commit)
-        told = decoded(self._git.ask(*walk)).splitlines()
-        missing = [line[1:] for line in told if line.startswith("?")]
+        output = decoded(self._git.ask(*walk)).splitlines()
+        missing = [line[1:] for line in output if line.startswith("?")]
         wanted = [each for each in missing if blobs is None or each in blobs]
         if wanted:
             given = "".join(f"{each}\n" for each in wanted)
@@ -289,7 +293,7 @@ def open_repository(folder: Path) -> GitRepository:
 
 
 def _remote_of(git: Git) -> str:
-    # One that nothing is fetched from into names of its own, as in a bare clone, tells us nothing.
+    # A remote without remote-tracking branches, as in a bare clone, cannot be used.
     every = git.line("remote").splitlines()
     remotes = [each for each in every if git.line("config", f"remote.{each}.fetch")]
     head = git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
@@ -302,15 +306,15 @@ def _remote_of(git: Git) -> str:
 
 def default_branch(git: Git, address: str) -> tuple[str, str]:
     """The branch that a remote's HEAD leads to, and its commit; empty if the remote has none."""
-    told = decoded(git.ask("ls-remote", "--symref", address, "HEAD", timeout_s=NETWORK_S))
-    lines = [line.split("\t")[0] for line in told.splitlines() if line.endswith("\tHEAD")]
+    output = decoded(git.ask("ls-remote", "--symref", address, "HEAD", timeout_s=NETWORK_S))
+    lines = [line.split("\t")[0] for line in output.splitlines() if line.endswith("\tHEAD")]
     ref = next((line[5:] for line in lines if line.startswith("ref: ")), "")
     commit = next((line for line in lines if not line.startswith("ref: ")), "")
     return ref.removeprefix("refs/heads/"), commit
 
 
 def _offered(name: str, known: Iterable[str]) -> str:
-    """What may have been meant; of many not all are listed."""
+    """Similar names; of many, only the first are listed."""
     every = list(known)
     return nearest_or_all(name, every) if len(every) < 50 else "name one that is there"
 

@@ -1,1 +1,1 @@
-"""A Prometheus, asked over HTTP."""
+"""Prometheus over HTTP."""

@@ -1,4 +1,4 @@
-"""Credentials, fetched from where the settings say at the moment they are needed; never shown."""
+"""Credentials, read from where the settings say when they are needed; never shown."""
 
 import base64
 import os
@@ -12,7 +12,7 @@ SECRET_BYTES_MAX = 64 * 1024
 
 
 def headers(server: PrometheusServer) -> dict[str, str]:
-    """The headers by which a server knows us; OutsideError if the secret is not there."""
+    """The headers that authenticate us; OutsideError if the secret is not found."""
     if server.token is not None:
         return {"Authorization": f"Bearer {_secret(server.token, 'token')}"}
     if server.username is not None and server.password is not None:

@@ -1,7 +1,7 @@
-"""Asks Prometheus servers for evidence: all questions of a probe at once, each server by itself.
+"""Queries Prometheus servers for evidence: all requests of a probe at once, each server by itself.
 
-What is asked and what follows from the answers is decided in `wire/prometheus`; here is only the
-way there and back, and everything about it is bounded: calls at once, tries, time, size.
+`questions.py` and `testimony.py` decide what is requested and what follows from the answers; this
+module only transports them, within limits: concurrent calls, tries, time, size.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from tidegate.net.http_request import (
     plain_session,
     tries,
 )
-from tidegate.prometheus.answer import Reading, read_now, refusal
+from tidegate.prometheus.answer import QueryResult, read_now, refusal
 from tidegate.prometheus.client.secrets import headers
-from tidegate.prometheus.questions import Ask, Question, questions
+from tidegate.prometheus.questions import ProbeQuestion, PrometheusRequest, questions
 from tidegate.prometheus.server import PrometheusServer
 from tidegate.prometheus.testimony import Answers, weigh
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """How hard one server may be pressed, and how long anybody waits for it."""
+class PrometheusLimits(msgspec.Struct, frozen=True):
+    """Limits on concurrency, tries, time and size of requests to one server."""
 
     concurrency_max: int = 4
     # One try of one question.
@@ -42,7 +42,7 @@ class Limits(msgspec.Struct, frozen=True):
     # All tries of one question.
     total_s: float = 20.0
     tries_max: int = 3
-    # The first pause between two tries, made longer and less regular by chance.
+    # The first pause between two tries; later ones grow, with jitter.
     pause_s: float = 0.2
     # 25 shards with two counters, scraped every 15 s for 6 h, are 1.3 MB.
     bytes_max: int = 32 * 1024 * 1024
@@ -52,20 +52,20 @@ class PrometheusSource:
     """Evidence from Prometheus servers, by name or by address."""
 
     def __init__(
-        self, servers: Iterable[PrometheusServer] = (), limits: Limits | None = None
+        self, servers: Iterable[PrometheusServer] = (), limits: PrometheusLimits | None = None
     ) -> None:
         self._servers: Mapping[str, PrometheusServer] = MappingProxyType(
             {server.name: server for server in servers}
         )
-        self._limits = limits or Limits()
+        self._limits = limits or PrometheusLimits()
         self._session: aiohttp.ClientSession | None = None
-        # By address: a server that is slow keeps nobody from asking another.
+        # By address: a slow server does not delay requests to another.
         self._slots: dict[str, asyncio.Semaphore] = {}
 
     async def gather(
         self, probe: PrometheusProbe, revision: str | None, since: Instant, now: Instant
     ) -> Evidence:
-        """What a server has seen of a revision; OutsideError names the server and what it said."""
+        """The evidence of a server on a revision; OutsideError names the server and its error."""
         begun = monotonic_ns()
         server = self._server(probe)
         try:
@@ -78,12 +78,12 @@ class PrometheusSource:
         except OutsideError as error:
             raise OutsideError(f"{server.name}: {error}") from None
 
-    async def look(self, name: str | None, query: str) -> Reading:
-        """What a query has for an answer now; OutsideError names the server and what it said."""
+    async def look(self, name: str | None, query: str) -> QueryResult:
+        """The current result of a query; OutsideError names the server and its error."""
         server = self._named(name)
         try:
             head, tls = await asyncio.to_thread(_credentials, server)
-            question = Question("api/v1/query", {"query": query})
+            question = PrometheusRequest("api/v1/query", {"query": query})
             return read_now(await self._ask(server, question, head, tls))
         except OutsideError as error:
             raise OutsideError(f"{server.name}: {error}") from None
@@ -95,7 +95,7 @@ class PrometheusSource:
             self._session = None
 
     def _server(self, probe: PrometheusProbe) -> PrometheusServer:
-        """Who is meant; a bare address is asked without credentials, whoever else is there."""
+        """The server of a probe; a bare address is queried without credentials."""
         if probe.url is not None:
             return PrometheusServer(name=probe.url, url=probe.url)
         return self._named(probe.server)
@@ -115,12 +115,12 @@ class PrometheusSource:
     async def _ask_all(
         self,
         server: PrometheusServer,
-        asked: Mapping[Ask, Question],
+        asked: Mapping[ProbeQuestion, PrometheusRequest],
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
-    ) -> dict[Ask, bytes]:
-        """All answers, or the first reason why there are not all."""
-        tasks: dict[Ask, asyncio.Task[bytes]] = {}
+    ) -> dict[ProbeQuestion, bytes]:
+        """All answers, or the first error."""
+        tasks: dict[ProbeQuestion, asyncio.Task[bytes]] = {}
         try:
             async with asyncio.TaskGroup() as group:
                 for ask, question in asked.items():
@@ -135,11 +135,11 @@ class PrometheusSource:
     async def _ask(
         self,
         server: PrometheusServer,
-        question: Question,
+        question: PrometheusRequest,
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
     ) -> bytes:
-        """One question with all its tries; the slot is held while somebody else has to wait."""
+        """One request with all its tries; its slot is taken until it ends."""
         limits = self._limits
         slots = self._slots.setdefault(server.url, asyncio.Semaphore(limits.concurrency_max))
         try:
@@ -156,7 +156,7 @@ class PrometheusSource:
     async def _try(
         self,
         server: PrometheusServer,
-        question: Question,
+        question: PrometheusRequest,
         head: Mapping[str, str],
         tls: ssl.SSLContext | bool,
     ) -> bytes:
@@ -179,14 +179,14 @@ class PrometheusSource:
                 return self._judge(response.status, body, question)
 
     @staticmethod
-    def _judge(status: int, body: bytes, question: Question) -> bytes:
+    def _judge(status: int, body: bytes, question: PrometheusRequest) -> bytes:
         if status == 200:
             return body
-        told = refusal(body) or "no reason given"
+        reason = refusal(body) or "no reason given"
         if status in PASSING:
-            raise PassingError(f"HTTP {status}: {told}")
+            raise PassingError(f"HTTP {status}: {reason}")
         query = question.form.get("query", question.path)
-        raise OutsideError(f"HTTP {status}: {told}; asked: {shorten(query)}")
+        raise OutsideError(f"HTTP {status}: {reason}; asked: {shorten(query)}")
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -199,7 +199,7 @@ def _credentials(server: PrometheusServer) -> tuple[dict[str, str], ssl.SSLConte
 
 
 def _tls(server: PrometheusServer) -> ssl.SSLContext | bool:
-    """Whose certificates count; True: the machine's."""
+    """The trusted certificates; True: those of the machine."""
     if server.ca_file is None:
         return True
     try:

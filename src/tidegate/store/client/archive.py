@@ -1,6 +1,6 @@
 """The care of a journal in a database: find in it, verify it, move it, copy it.
 
-Whoever verifies or moves a journal sees it as it is at one moment, while others go on writing.
+A journal is verified or moved as of one moment, while others continue to write.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -13,7 +13,7 @@ from tidegate.journal.chain import Break, Entry
 from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import Wanted, matches_inside
 from tidegate.store.archive_port import Tell
-from tidegate.store.client import moving
+from tidegate.store.client import transfer
 from tidegate.store.client.backup import copy_file
 from tidegate.store.client.partition import Partition, find, find_all
 from tidegate.store.client.rows import PAGE_ENTRIES_MAX, Pages, verify_stretch
@@ -63,12 +63,12 @@ class SqlArchive(SqlStore):
     def dump(self) -> Generator[Piece, None, None]:
         """The whole journal as it is at one moment."""
         with self._database.snapshot() as connection:
-            yield from moving.dump(connection)
+            yield from transfer.dump(connection)
 
     def adopt(self, pieces: Iterable[Piece]) -> None:
         """Take in what another journal dumped, all or nothing."""
         with self._database.writing() as connection:
-            moving.adopt(connection, pieces)
+            transfer.adopt(connection, pieces)
 
     def backup(self, path: Path, tell: Tell | None = None) -> None:
         """Copy the journal into a new file while it is written to."""
@@ -92,7 +92,7 @@ def _wanted(partition_id: int, wanted: Wanted, after: int) -> sa.Select[Any]:
 
 
 def _verify_ends(connection: sa.Connection, found: Partition, last: bytes) -> Break | None:
-    """A chain that holds also has to end, and to begin, where its partition says."""
+    """A valid chain must also begin and end where its partition says."""
     if last != found.head.hash:
         what = f"entry {found.head.seq} is another one than the chain ends with"
         return Break(found.head.seq, what)

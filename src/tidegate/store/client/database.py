@@ -1,4 +1,4 @@
-"""A database that keeps its word: what it acknowledged is on disk, and its errors are ours.
+"""A durable database: what it acknowledged is on disk, and its errors become our own.
 
 SQLite: a write-ahead log that is synced at each commit, and writers that queue instead of failing
 half way (`BEGIN IMMEDIATE`, a busy timeout). PostgreSQL: a commit is waited for, even where the
@@ -29,7 +29,7 @@ _WAIT_FOR_COMMIT = (
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
-# The option by which a transaction says that it writes.
+# The option that marks a transaction as writing.
 _WRITES = "tidegate_writes"
 
 
@@ -52,7 +52,7 @@ class Database:
         self._opened_lock = Lock()
         # The file; None: it is on a server.
         self.path = path
-        # A writer of SQLite that finds another at work looks again after up to a tenth of a second:
+        # A writer of SQLite that finds the database locked retries after up to a tenth of a second:
         # those of one process are better off queueing here. A server has a queue of its own.
         self._queue: AbstractContextManager[Any] = Lock() if path is not None else nullcontext()
 
@@ -172,7 +172,7 @@ def postgres_database(url: str) -> Database:
     except ModuleNotFoundError:
         raise _unusable("no driver for PostgreSQL", "install tidegate[postgres]") from None
     sa.event.listen(engine, "connect", _wait_for_commits)
-    # Whatever is printed, a password is not.
+    # A password is never printed.
     return Database(engine, address.set(drivername="postgresql").render_as_string())
 
 

@@ -1,7 +1,7 @@
 """The journal in memory: for rehearsals and tests, with the contract of the databases.
 
-It is gone with the process, and meant to be read: what the databases do with locks and statements
-stands here as plain lists and dictionaries.
+It is gone with the process, and written to be read: what the databases do with locks and statements
+is done here with plain lists and dictionaries.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -16,13 +16,13 @@ from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Tell
 from tidegate.store.client import rules
-from tidegate.store.port import Append, Claim, Head, Lease, LostClaimError, append_each
+from tidegate.store.port import Append, Head, Lease, LostClaimError, TakenPlace, append_each
 
-_Places = dict[tuple[str, int], Claim]
+_Places = dict[tuple[str, int], TakenPlace]
 
 
 class _Partition:
-    """One chain, what it starts from, who may write, and the projection kept last."""
+    """One chain, its start, its lease, and the last projection."""
 
     def __init__(self, name: str, base: Head | None = None, token: int = 0) -> None:
         self.base = base or Head(0, genesis(name))
@@ -59,7 +59,7 @@ class MemoryStore:
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Write facts behind the chain's end, all or none."""
@@ -122,7 +122,7 @@ class MemoryStore:
             return found.projection if found else None
 
     def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease; None if somebody else holds it."""
+        """Take or renew a lease; None if another holder has it."""
         rules.check_names(partition, holder)
         with self._lock:
             found = self._partition(partition)
@@ -137,7 +137,7 @@ class MemoryStore:
             if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
                 found.lease = Lease(lease.partition, "", lease.token, Instant(0))
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[TakenPlace]:
         """All claims there are."""
         with self._lock:
             return [self._claims[place] for place in sorted(self._claims)]
@@ -206,7 +206,9 @@ class MemoryStore:
                 elif isinstance(piece, Entry):
                     chains[name].entries.append(piece)
                 else:
-                    claim = Claim(piece.name, piece.place, piece.partition, piece.key, piece.at)
+                    claim = TakenPlace(
+                        piece.name, piece.place, piece.partition, piece.key, piece.at
+                    )
                     claims = _taken(claims, (claim,))
             self._partitions |= chains
             self._claims = claims
@@ -223,11 +225,11 @@ class MemoryStore:
         raise UserError((Problem(str(path), "memory cannot be copied", "export it"),))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing is held open."""
 
 
-def _taken(places: _Places, wanted: Sequence[Claim]) -> _Places:
-    """The places with those that are wanted; LostClaimError if one is somebody else's."""
+def _taken(places: _Places, wanted: Sequence[TakenPlace]) -> _Places:
+    """The places with the wanted ones added; LostClaimError if another task has one."""
     places = dict(places)
     held = [places.setdefault((claim.name, claim.place), claim) for claim in wanted]
     mine = zip(held, wanted, strict=True)

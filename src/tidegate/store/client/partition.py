@@ -1,4 +1,4 @@
-"""A partition's row: the end of its chain, what it starts from, and who may write."""
+"""The row of a partition: the end of its chain, its start, and its lease."""
 
 import sqlite3
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ _FIND_POSTGRES = f"SELECT {_COLUMNS} FROM journal_partitions WHERE name = %s"
 _LOCK_POSTGRES = f"{_FIND_POSTGRES} FOR UPDATE"
 _MOVE_HEAD_SQLITE = "UPDATE journal_partitions SET seq = ?, hash = ? WHERE id = ?"
 _MOVE_HEAD_POSTGRES = "UPDATE journal_partitions SET seq = %s, hash = %s WHERE id = %s"
-# Somebody else may be making it in this very moment.
+# Another transaction may be creating it at the same time.
 _MAKE = sa.text(
     "INSERT INTO journal_partitions"
     " (name, seq, hash, base_seq, base_hash, holder, token, until)"
@@ -47,7 +47,7 @@ class Partition(NamedTuple):
     lease: Lease
 
     def chain(self) -> Chain:
-        """Its chain, for whoever verifies or moves it."""
+        """Its chain, to be verified or moved."""
         base, head = self.base, self.head
         return Chain(self.name, base.seq, base.hash, head.seq, head.hash, self.lease.token)
 
@@ -88,7 +88,7 @@ def find_all(connection: sa.Connection) -> list[Partition]:
 
 
 def lock(connection: sa.Connection, name: str) -> Partition:
-    """A partition that nobody else writes to until this transaction ends; made if need be."""
+    """A partition, locked until this transaction ends; created if it does not exist."""
     found = _row(connection, name, _LOCK_POSTGRES)
     if found is None:
         connection.execute(_MAKE, {"name": name, "start": genesis(name)})
@@ -112,6 +112,6 @@ def move_base(connection: sa.Connection, found: Partition, base: Head) -> None:
 
 
 def keep_lease(connection: sa.Connection, found: Partition, lease: Lease) -> None:
-    """Somebody else may write, or the same for longer; an empty holder is nobody."""
+    """Give the lease to a holder, or extend it; an empty holder releases it."""
     values = {"holder": lease.holder, "token": lease.token, "until": lease.until}
     connection.execute(_KEEP_LEASE, {"at": found.id, **values})

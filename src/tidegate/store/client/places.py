@@ -1,6 +1,6 @@
 """Claims: places of what several rollouts share, taken all or none with their plan.
 
-Taking one is an insert that does nothing where somebody else's row stands already.
+Taking one is an insert that does nothing where another row exists already.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ import msgspec
 import sqlalchemy as sa
 
 from tidegate.store.client.schema import claims
-from tidegate.store.port import Claim, LostClaimError
+from tidegate.store.port import LostClaimError, TakenPlace
 
-# All who take or free claims in PostgreSQL queue here, or two of them could each wait for a place
-# that the other is about to give back. The number means nothing.
+# Transactions that take or free claims in PostgreSQL queue at this lock: otherwise two of them
+# could each wait for a place that the other is about to free. An arbitrary number.
 _LOCK = 7_463_016
 # Keys in one statement; databases take 32,766 values at most.
 _KEYS_MAX = 1_000
@@ -25,7 +25,7 @@ _TAKE = sa.text(
 
 
 def queue(connection: sa.Connection) -> None:
-    """Wait for whoever takes or frees claims right now."""
+    """Wait for transactions that take or free claims right now."""
     if connection.dialect.name != "sqlite":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
@@ -37,14 +37,14 @@ def free(connection: sa.Connection, keys: Sequence[str]) -> None:
         connection.execute(sa.delete(claims).where(claims.c.key.in_(some)))
 
 
-def take(connection: sa.Connection, wanted: Sequence[Claim]) -> None:
-    """Take every place, or raise LostClaimError with who holds those that were lost."""
-    lost: list[Claim] = []
+def take(connection: sa.Connection, wanted: Sequence[TakenPlace]) -> None:
+    """Take every place, or raise LostClaimError with the holders of those that are taken."""
+    lost: list[TakenPlace] = []
     for claim in wanted:
         if connection.execute(_TAKE, msgspec.structs.asdict(claim)).first() is not None:
             continue
         here = sa.and_(claims.c.name == claim.name, claims.c.place == claim.place)
-        held = Claim(*connection.execute(sa.select(claims).where(here)).one())
+        held = TakenPlace(*connection.execute(sa.select(claims).where(here)).one())
         if (held.partition, held.key) != (claim.partition, claim.key):
             lost.append(held)
     if lost:

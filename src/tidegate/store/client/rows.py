@@ -89,7 +89,7 @@ class Pages:
         self._size = max(1, min(fits, self._size * _PAGE_GROWTH, PAGE_ENTRIES_MAX))
 
 
-class Stretch(NamedTuple):
+class PartitionRange(NamedTuple):
     """A stretch of a chain that was verified: the hash it ends with, and what it weighs."""
 
     hash: bytes
@@ -100,11 +100,11 @@ class Stretch(NamedTuple):
 
 def verify_stretch(
     connection: sa.Connection, partition_id: int, prev: bytes, after: int, up_to: int
-) -> Stretch:
+) -> PartitionRange:
     """Verify the entries behind one number and up to another.
 
     Every hash follows from the one before and from everything in the row, its number among it: what
-    is missing or out of order does not fit either. Which of them it is, the slow way says.
+    is missing or out of order does not fit either. Which of them it is, the slow check finds.
     """
     fresh, last, seq, weight, found = _FRESH.copy, prev, after, 0, prev
     with _raw_rows(connection, (partition_id, after, up_to)) as rows:
@@ -118,11 +118,11 @@ def verify_stretch(
                 weight += len(body)
                 if last != found:
                     break
-        except TypeError:  # SQLite keeps a text in a column of numbers, if somebody puts one there
+        except TypeError:  # SQLite stores a text in a column of numbers if it is given one
             found = b""
     if last == found and seq == up_to:
-        return Stretch(last, weight)
-    return Stretch(last, weight, _explain(connection, partition_id, prev, after, up_to, seq))
+        return PartitionRange(last, weight)
+    return PartitionRange(last, weight, _explain(connection, partition_id, prev, after, up_to, seq))
 
 
 @contextmanager
@@ -152,7 +152,7 @@ def _explain(
         entries = select_entries(connection, partition_id, after, up_to)
         broken = verify(prev, after + 1, entries)
     except (TypeError, sqlite3.OperationalError):  # not even the types are right
-        return Break(seq, f"entry {seq} was changed: it is no entry any more")
+        return Break(seq, f"entry {seq} was changed: it is not an entry any more")
     if broken is not None:
         return broken
     assert len(entries) < up_to - after, "two ways to verify disagree"

@@ -7,20 +7,20 @@ from tidegate.journal.facts import Folded
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
-from tidegate.store.port import Claim, Head, Lease
+from tidegate.store.port import Head, Lease, TakenPlace
 
 # Both databases keep whole numbers in 64 bits.
 NUMBER_MAX = 2**63 - 1
 
 
 def check_names(*names: str) -> None:
-    """PostgreSQL keeps no NUL in a text, so nobody does."""
+    """PostgreSQL stores no NUL in a text, so that no database may."""
     for name in names:
         if "\0" in name:
             raise ValueError(f"{name!r}: a name cannot hold a NUL")
 
 
-def check_claims(claims: Sequence[Claim], frees: Sequence[str]) -> None:
+def check_claims(claims: Sequence[TakenPlace], frees: Sequence[str]) -> None:
     """What is claimed or freed is called by names, too."""
     for claim in claims:
         check_names(claim.name, claim.partition, claim.key)
@@ -28,7 +28,7 @@ def check_claims(claims: Sequence[Claim], frees: Sequence[str]) -> None:
 
 
 def check_notes(notes: Sequence[Note]) -> None:
-    """Whatever will be a column has to fit into one."""
+    """A value that is stored in a column has to fit into it."""
     for note in notes:
         target = getattr(note.fact, "target", "")
         if "\0" in note.actor or "\0" in target:
@@ -36,7 +36,7 @@ def check_notes(notes: Sequence[Note]) -> None:
 
 
 def check_after(partition: str, head: Head, after: Head | None) -> None:
-    """Somebody who writes behind an end has to know the end."""
+    """A writer that names the end of a chain has to name the current one."""
     if after is None or after == head:
         return
     if after.seq == head.seq:
@@ -80,9 +80,9 @@ def check_adoption(partition: str, head_seq: int) -> None:
 
 
 def next_lease(held: Lease, holder: str, now: Instant, term: Duration) -> Lease | None:
-    """The lease after somebody asked for it; None if another holds it.
+    """The lease after a request for it; None if another holder has it.
 
-    A holder that let its lease run out gets a new token: whoever wrote under the old one may be a
+    A holder whose lease expired gets a new token: a writer with the old one may be a
     process that was thought dead.
     """
     if not holder:

@@ -1,12 +1,12 @@
 """The tables of a journal, the same in SQLite and PostgreSQL.
 
 A partition's row holds the end of its chain, so that an append is one row locked, compared and
-moved on, and so that a chain cut short at its end is noticed. It holds the lease too: whoever
-appends under a token has locked the token with it.
+moved on, and so that a chain cut short at its end is noticed. It holds the lease too: an append
+under a token locks the token with it.
 
 Entries are clustered by partition and number: a chain is read from one stretch of the file, and
-compacted by dropping one. No foreign key ties an entry to its partition: whoever writes one has
-just locked the other, and PostgreSQL would look it up again for every row.
+compacted by dropping one. There is no foreign key from an entry to its partition: the writer has
+just locked the partition, and PostgreSQL would look it up again for every row.
 """
 
 import sqlalchemy as sa
@@ -33,7 +33,7 @@ partitions = sa.Table(
     # The last entry that was dropped; 0 and the genesis hash where none was.
     sa.Column("base_seq", sa.BigInteger, nullable=False),
     sa.Column("base_hash", sa.LargeBinary, nullable=False),
-    # Who may write, and until when; an empty holder: nobody.
+    # The holder of the lease, and until when; an empty holder: none.
     sa.Column("holder", sa.Text, nullable=False),
     sa.Column("token", sa.BigInteger, nullable=False),
     sa.Column("until", sa.BigInteger, nullable=False),

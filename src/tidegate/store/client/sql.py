@@ -1,9 +1,9 @@
 """The journal in SQLite or PostgreSQL: one unit of work is one transaction.
 
 An append locks its partition's row, compares what the caller believes with what is there, takes the
-claims, writes the entries and moves the row on. Whoever comes second sees the row moved. In SQLite
-the lock is the database's own; in PostgreSQL it is `FOR UPDATE`, and one more lock for all who
-claim, so that two of them cannot wait for each other.
+claims, writes the entries and moves the row on. The second of two writers sees the row moved. In
+SQLite the lock is the database's own; in PostgreSQL it is `FOR UPDATE`, and one more lock for all
+claims, so that two writers cannot wait for each other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ from tidegate.store.client.places import free, queue, take
 from tidegate.store.client.rows import Pages, insert_entries, select_entries
 from tidegate.store.client.schema import claims as taken
 from tidegate.store.client.schema import entries, partitions, projections
-from tidegate.store.port import Append, Claim, Head, Lease
+from tidegate.store.port import Append, Head, Lease, TakenPlace
 
 _HEADS = sa.select(partitions.c.name, partitions.c.seq).where(partitions.c.seq > 0)
 
@@ -46,7 +46,7 @@ class SqlStore:
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Write facts behind the chain's end, all or none."""
@@ -55,7 +55,7 @@ class SqlStore:
         rules.check_claims(claims, frees)
         if not notes and not claims and not frees:
             known = self._find(partition)
-            if known is not None:  # who only asks need not wait for those who write
+            if known is not None:  # a reader need not wait for writers
                 rules.check_after(partition, known.head, after)
                 rules.check_token(partition, known.lease, token)
                 return known.head
@@ -172,7 +172,7 @@ class SqlStore:
         return None if row is None else (row.seq, bytes(row.state))
 
     def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease; None if somebody else holds it."""
+        """Take or renew a lease; None if another holder has it."""
         rules.check_names(partition, holder)
         with self._database.writing() as connection:
             found = lock(connection, partition)
@@ -188,11 +188,11 @@ class SqlStore:
             if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
                 keep_lease(connection, found, Lease(lease.partition, "", lease.token, Instant(0)))
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[TakenPlace]:
         """All claims there are."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(taken))
-            return sorted((Claim(*row) for row in rows), key=lambda c: (c.name, c.place))
+            return sorted((TakenPlace(*row) for row in rows), key=lambda c: (c.name, c.place))
 
     def compact(
         self,
@@ -225,7 +225,7 @@ class SqlStore:
         move_base(connection, found, Head(up_to, bytes(kept)))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
 

@@ -8,7 +8,7 @@ from tidegate.git.tree_port import ENDINGS, identity_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
-# Where a bundle keeps its data if it has other folders beside them.
+# The folder of the data in a bundle that has other folders too.
 DATA = "data"
 # Nearly every file is read in one go.
 AT_ONCE = 1 << 16
@@ -22,7 +22,7 @@ class DirectoryTree:
             problem = Problem(str(folder), "no such directory", "name the bundle's directory")
             raise UserError((problem,))
         self._root = folder / DATA if (folder / DATA).is_dir() else folder
-        # Read to be identified; kept until somebody asks for it.
+        # Contents read to compute identities; kept until they are read.
         self._held: dict[str, bytes] = {}
 
     @property
@@ -31,7 +31,7 @@ class DirectoryTree:
         return "" if self._root == Path() else f"{self._root.as_posix().rstrip('/')}/"
 
     def files(self) -> dict[str, str]:
-        """Read every file to tell its identity."""
+        """Read every file to compute its identity."""
         found: dict[str, str] = {}
         root = str(self._root)
         for path in sorted(_paths(root)):

@@ -8,8 +8,8 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tidegate.git.client.listing import listing
 from tidegate.git.client.process import OUTSIDE, Git, decoded
+from tidegate.git.client.tree_entries import listing
 from tidegate.git.tree_port import is_read
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
@@ -60,7 +60,7 @@ class GitTree:
         return self._blobs
 
     def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Ask for contents in batches, through one process."""
+        """Read contents in batches, through one process."""
         return self._git.contents((path, self._blobs[path]) for path in paths)
 
 

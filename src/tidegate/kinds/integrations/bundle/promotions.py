@@ -6,7 +6,7 @@ from tidegate.kinds.integrations.bundle.finding import Fault
 from tidegate.kinds.integrations.bundle.leaf import Leaf
 from tidegate.kinds.integrations.bundle.places import Place
 from tidegate.kinds.integrations.bundle.rollouts import faults_of
-from tidegate.kinds.promotions.files.reading import read_declared
+from tidegate.kinds.promotions.files.declared import read_declared
 from tidegate.model.problem import Problems, shown
 
 

@@ -5,7 +5,7 @@ from types import TracebackType
 
 import click
 
-from tidegate.forge.port import Status, StatusState
+from tidegate.forge.port import CheckStatus, StatusState
 from tidegate.kinds.integrations.cli.revisions import Revisions
 from tidegate.model.errors import OutsideError
 
@@ -53,14 +53,14 @@ class CommitStatus:
     def _set(self, state: StatusState, words: str) -> None:
         text = words if len(words) <= TEXT_MAX else f"{words[: TEXT_MAX - 1]}…"
         try:
-            asyncio.run(self._tell(Status(name=NAME, state=state, text=text)))
+            asyncio.run(self._tell(CheckStatus(name=NAME, state=state, text=text)))
             self.lost = False
         except OutsideError as error:
             self.lost = True
             click.echo(f"warning: the commit's status is not set: {error}", err=True)
 
-    async def _tell(self, status: Status) -> None:
-        from tidegate.cli.proposing import forge_of
+    async def _tell(self, status: CheckStatus) -> None:
+        from tidegate.cli.proposal_options import forge_of
 
         forge = forge_of(self._settings, self._url)
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate import wiring
-from tidegate.cli.proposing import Offer, Proposing
+from tidegate.cli.proposal_options import Proposing
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.explain.markup import code
 from tidegate.kinds.integrations.app.estate_source import estate_in
@@ -17,9 +17,10 @@ from tidegate.kinds.integrations.bundle.reading import read_bundle
 from tidegate.kinds.integrations.cli.pin_plan import Doing, PinPlan
 from tidegate.kinds.integrations.cli.pin_planning import edits_on, only, reader
 from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
-from tidegate.kinds.promotions.core.proposal import plain
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
+from tidegate.propose.branch_name import branch_part
+from tidegate.propose.offer import Offer
 from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _key(plan: PinPlan, verb: str) -> str:
     """The same shards are the same proposal, however the rest changed."""
     names = "\0".join(sorted("\0".join(wish.aim.at) for wish in plan.wishes))
     few = blake2b(names.encode(), digest_size=4).hexdigest()
-    return plain(f"{verb}-{plan.integration}-{'-'.join(_environments(plan))}-{few}")
+    return branch_part(f"{verb}-{plan.integration}-{'-'.join(_environments(plan))}-{few}")
 
 
 def _description(plan: PinPlan, reason: str) -> Iterator[str]:

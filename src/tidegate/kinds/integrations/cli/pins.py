@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.cli.output import emit
-from tidegate.cli.proposing import FORGE_SETTINGS, Proposing, proposing_options
+from tidegate.cli.proposal_options import FORGE_SETTINGS, Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.settings.settings import Merged

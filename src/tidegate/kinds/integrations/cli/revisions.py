@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from tidegate.cli.setting_options import settings_options
-from tidegate.kinds.promotions.core.model import SHORT
+from tidegate.git.history import SHORT
 from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
@@ -209,22 +209,12 @@ class Revisions:
     @functools.cached_property
     def _mixing(self) -> tuple[tuple[str, ...], str]:
         from tidegate import wiring
-        from tidegate.kinds.promotions.cli.ground import root_in
-        from tidegate.kinds.promotions.files.files import Files
-        from tidegate.kinds.promotions.files.mixing import mixtures
         from tidegate.model.errors import UserError
 
-        repository = wiring.repository(self.folder)
-        root = root_in(repository.prefix)
         base, head = self.base.commit, self.head.commit
         assert base is not None, "the base is a commit"
-        old = Files(repository, base, root)
-        if head is not None:
-            new = Files(repository, head, root)
-        else:
-            new = Files(wiring.working_files(self.folder, repository), base, root)
         try:
-            return tuple(each.text() for each in mixtures(old, new)), ""
+            return wiring.mixed_versions(self.folder, base, head), ""
         except UserError as error:
             told = "; ".join(each.text() for each in error.problems)
             return (), f"which versions move cannot be told: {told}"

@@ -1,1 +1,1 @@
-"""Promotions carried out: the world looked at, a change offered."""
+"""The application of promotions: plan, list, pending, revert. Each function returns a document."""

@@ -1,13 +1,11 @@
 """`tidegate pending`: what is merged and not promoted, by author and age."""
 
-from typing import Any
-
 import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
-from tidegate.kinds.promotions.cli.ground import SETTINGS
+from tidegate.kinds.promotions.cli.ports import SETTINGS
 from tidegate.settings.settings import Merged
 
 FORMATS = ("table", "json", "yaml")
@@ -22,67 +20,53 @@ FORMATS = ("table", "json", "yaml")
     """,
 )
 @click.option("--to", "to", multiple=True, metavar="ENV", help="Only in this environment.")
-@click.option("--author", default="", metavar="TEXT", help="Whose name or address has this in it.")
+@click.option(
+    "--author", default="", metavar="TEXT", help="Only authors whose name or address has this."
+)
 @click.option("--older-than", metavar="TIME", help="Only what was merged so long ago; exit 1.")
 @click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
 @click.option("--base", default="", metavar="REF", help="Read this revision of the bundle.")
 @click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @settings_options(*SETTINGS)
-def pending(merged: Merged, author: str, older_than: str | None, output: str, **asked: Any) -> None:
+def pending(
+    merged: Merged,
+    to: tuple[str, ...],
+    author: str,
+    older_than: str | None,
+    name: str | None,
+    base: str,
+    no_fetch: bool,
+    output: str,
+) -> None:
     """List commits that are merged and not promoted: author, age, and where they are missing.
 
-    To undo a commit that cannot be deployed, see `tidegate revert`. With --older-than exits 1 if
-    there is any; and always if the version of an environment is unknown.
+    An author who cannot promote a change by the end of the day reverts it: see `tidegate revert`.
+    Exits 1 if an environment cannot be read; with --older-than also if anything is listed.
     """
+    import asyncio
+
     from tidegate.cli.moment import moment
     from tidegate.cli.output import emit, terminal_width
-    from tidegate.explain.table import layout
-    from tidegate.kinds.promotions.cli.promotions import lacking
-    from tidegate.kinds.promotions.core.model import SHORT
-    from tidegate.kinds.promotions.core.pending import overdue, pending_in
-    from tidegate.model.time import format_age
+    from tidegate.kinds.promotions.app.version_list import list_pending
+    from tidegate.kinds.promotions.cli.list_text import pending_lines
+    from tidegate.kinds.promotions.cli.ports import ports_of
     from tidegate.wiring import clock
 
     now = clock().now()
-    lacks, whole = lacking(merged.settings(), **asked)
-    found = pending_in(lacks)
-    wanted = author.lower()
-    found = tuple(
-        each
-        for each in found
-        if wanted in each.commit.author.lower() or wanted in each.commit.email.lower()
+    before = None if older_than is None else moment("--older-than", older_than, now)
+    ports = ports_of(merged.settings(), fetch=not no_fetch)
+    found = asyncio.run(
+        list_pending(ports, to=to, name=name, base=base, author=author, before=before)
     )
-    if older_than is not None:
-        found = overdue(found, moment("--older-than", older_than, now))
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}", err=True)
     if output != "table":
-        emit({"kind": "PendingList", "items": [_item(each) for each in found]}, output)
-    elif not found:
-        click.echo("nothing is pending" if whole else "nothing else is pending", err=True)
+        emit(found, output)
+    elif not found.items:
+        click.echo("nothing is pending" if found.complete else "nothing else is pending", err=True)
     else:
-        rows = [
-            (
-                each.commit.author,
-                format_age(now - each.commit.at),
-                each.commit.sha[:SHORT],
-                "everywhere" if len(each.missing) == len(lacks) > 1 else ", ".join(each.missing),
-                each.commit.subject,
-            )
-            for each in found
-        ]
-        head = ("AUTHOR", "AGE", "COMMIT", "MISSING IN", "SUBJECT")
-        for line in layout(head, rows, terminal_width()):
+        for line in pending_lines(found, now, terminal_width()):
             click.echo(line)
-    if not whole or (found and older_than is not None):
+    if not found.complete or (found.items and older_than is not None):
         raise click.exceptions.Exit(FAILURE)
-
-
-def _item(each: Any) -> dict[str, Any]:
-    from tidegate.kinds.promotions.cli.text import commit_doc
-
-    commit = each.commit
-    return {
-        **commit_doc(commit),
-        "author": {"name": commit.author, "email": commit.email},
-        "missing": list(each.missing),
-    }

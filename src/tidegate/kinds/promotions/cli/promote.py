@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.cli.main import FAILURE
-from tidegate.cli.proposing import Proposing, proposing_options
+from tidegate.cli.proposal_options import Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import LazyGroup
-from tidegate.kinds.promotions.cli.ground import SETTINGS
-from tidegate.settings.settings import Merged
+from tidegate.kinds.promotions.cli.ports import SETTINGS
+from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
-    from tidegate.kinds.promotions.cli.plan import Planned
+    from tidegate.kinds.promotions.app.plan import PlannedPromotion
 
 FORMATS = ("table", "json", "yaml")
 Function = Callable[..., Any]
@@ -27,7 +27,7 @@ _OPTIONS = (
 
 
 def promotion_options(function: Function) -> Function:
-    """What every promotion can be told."""
+    """The options that every promotion has."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -55,27 +55,59 @@ def promotion_options(function: Function) -> Function:
 @proposing_options
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @settings_options(*SETTINGS)
-def promote(merged: Merged, proposing: Proposing, output: str, **asked: Any) -> None:
+def promote(
+    merged: Merged,
+    proposing: Proposing,
+    output: str,
+    to: tuple[str, ...],
+    ref: str,
+    name: str | None,
+    base: str,
+    allow_backward: bool,
+    no_registry_check: bool,
+    no_fetch: bool,
+) -> None:
     """Show what a promotion changes: lines, shards, authors; then propose it.
 
-    Nothing is written unless --write, --commit, --push or --open-mr says so. Exits 1 if an
-    environment that was asked for has to wait.
+    Nothing is written unless --write, --commit, --push or --open-mr says so. Exits 1 if a selected
+    environment has to wait.
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
-    from tidegate.kinds.promotions.cli.plan import plan_promotion
+    from tidegate.kinds.promotions.app.survey import PromotionRequest
+    from tidegate.kinds.promotions.cli.plan import planned_promotion
 
-    carried_out(plan_promotion(merged.settings(), **asked), proposing, output)
+    request = PromotionRequest(
+        promotion=name,
+        to=to,
+        ref=ref,
+        base=base,
+        allow_backward=allow_backward,
+        check_image=not no_registry_check,
+    )
+    settings = merged.settings()
+    planned = planned_promotion(settings, request, fetch=not no_fetch)
+    carry_out(planned, settings, proposing, output, newest=not ref)
 
 
-def carried_out(planned: "Planned", proposing: Proposing, output: str) -> None:
-    """Show what is planned and offer it; exit 1 where something asked for has to wait."""
-    planned.show(output)
+def carry_out(
+    planned: "PlannedPromotion",
+    settings: Settings,
+    proposing: Proposing,
+    output: str,
+    *,
+    newest: bool,
+) -> None:
+    """Show what is planned and offer it; exit 1 where a selected environment has to wait."""
+    from pathlib import Path
+
+    from tidegate.kinds.promotions.cli.plan import record_offer, show_plan
+
+    show_plan(planned, settings, output)
     if planned.edited:
-        ground = planned.ground
         offer = planned.offer(proposing.reason)
-        done = proposing.carry_out(offer, ground.folder, ground.settings, output)
+        done = proposing.carry_out(offer, Path(settings.bundle), settings, output)
         if done is not None and done.commit:
-            planned.write_down(done, proposing.reason)
-    if planned.waiting:
+            record_offer(settings, planned, done, proposing.reason, newest=newest)
+    if planned.waits:
         raise click.exceptions.Exit(FAILURE)

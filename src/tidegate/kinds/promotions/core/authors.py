@@ -1,4 +1,4 @@
-"""Whose work goes out: commits grouped by who wrote them."""
+"""Commits grouped by author."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _TOGETHER = re.compile(r"^Co-authored-by:\s*(.+?)\s*<([^<>\s]+)>\s*$", re.IGNORE
 
 
 class Author(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody, and what they wrote, the newest first."""
+    """An author and their commits, the newest first."""
 
     name: str
     email: str
@@ -19,7 +19,7 @@ class Author(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def authors_of(commits: Iterable[Commit]) -> tuple[Author, ...]:
-    """Everybody who wrote some of it, alone or with others; who wrote most comes first."""
+    """Every author and co-author, those with the most commits first."""
     wrote: dict[str, list[Commit]] = {}
     names: dict[str, tuple[str, str]] = {}
     seen: set[str] = set()

@@ -1,206 +1,183 @@
-"""Which environments get a version now, and why every other does not: `decide(world, now)`.
+"""Which environments get a version now, and why the others do not: `decide(world, now)`.
 
-A target is an environment. Every one that is asked for has one option, with the verdict of every
-gate; those whose verdicts all pass are moved together, in one change. What comes earlier in order
-and is moved in the same go counts as moved.
+A target is an environment. Every selected one has one option with the verdict of every gate. Those
+whose verdicts all pass move together, in one change of files and one merge request; an environment
+that goes earlier and moves in the same change counts as moved.
+
+Environments that share an open merge request move on together or not at all: a newer version for
+one of them alone would be a second merge request that changes the same lines.
 """
-
-import enum
-from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from tidegate.gates.ask import Ask, Purpose, say
+from tidegate.gates.ask import Ask, Purpose, moments, say
 from tidegate.gates.brakes import Brakes, Coverages
+from tidegate.gates.claims import Claim, Holder
 from tidegate.gates.scope import KindOfChange
-from tidegate.git.history import Ancestry
-from tidegate.kinds.promotions.core.model import SHORT, Environment, Held, Promotion
+from tidegate.gates.shared import Ledger
+from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.core.reasons import PromotionReason
+from tidegate.kinds.promotions.core.rules import verdicts
+from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
-from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
 KIND = KindOfChange.PROMOTIONS.value
+# How claims call us where the partition has no name.
+_BY = "promotions"
 
 
-class Stand(msgspec.Struct, frozen=True):
-    """How the version stands to what is written somewhere, and by how many commits if known."""
+class VersionChange(msgspec.Struct, frozen=True):
+    """One change of files: a version for some environments, in order."""
 
-    ancestry: Ancestry
-    commits: int = 0
-
-
-class Built(enum.Enum):
-    """Whether the image of a version is there."""
-
-    THERE = "there"
-    MISSING = "missing"
-    UNKNOWN = "unknown"  # whoever would know did not answer
-    UNASKED = "unasked"  # nobody was asked, because somebody said so, or there is none to ask for
-
-
-class SchemasNeed(msgspec.Struct, frozen=True):
-    """The schemas a version needs, and whether the bundle has them."""
-
-    needed: str
-    has: str
-    stand: Ancestry  # of what is needed to what is there
-
-
-class World(msgspec.Struct, frozen=True, kw_only=True):
-    """One reading of everything a promotion depends on."""
-
-    promotion: Promotion
-    # What stands at every place of every environment, whether it is asked for or not.
-    held: tuple[Held, ...]
     version: str
-    # The environments that are asked for; none: all that are not following a branch.
-    to: tuple[str, ...] = ()
-    # How the version stands to each value that is held, and to each branch that is followed.
-    stands: Mapping[str, Stand] = {}
-    image: str = ""
-    built: Built = Built.UNASKED
-    schemas: SchemasNeed | None = None
-    brakes: Brakes = Brakes()
-    # Somebody said that it may go back, or aside.
-    backward: bool = False
-    # Places that are declared and stand nowhere, by environment.
-    missing: Mapping[str, tuple[str, ...]] = {}
-    # Environments with files that cannot be read: what stands there is not known.
-    unread: frozenset[str] = frozenset()
-
-    def asked(self) -> tuple[Environment, ...]:
-        """The environments that are asked for, in order.
-
-        Unless named, those of the ready-made promotion that a bundle does not have are not meant.
-        """
-        every = self.promotion.environments
-        if self.to:
-            return tuple(each for each in every if each.name in self.to)
-        there = {held.environment for held in self.held} | self.unread
-        declared = bool(self.promotion.where)
-        return tuple(e for e in every if not e.follows and (declared or e.name in there))
-
-    def moving(self, environment: str) -> tuple[Held, ...]:
-        """What is held there that a promotion may change."""
-        return tuple(h for h in self.held if h.environment == environment and h.is_commit)
+    environments: tuple[str, ...]
 
 
-def decide(world: World, now: Instant) -> Plan:
-    """What is moved now, and what every gate says of every environment that is asked for."""
-    asked = world.asked()
-    brakes = msgspec.structs.replace(world.brakes, kind=KindOfChange.PROMOTIONS)
-    coverages = Coverages(brakes, {each.name: {} for each in asked})
-    change = Change(ChangeKind.APPLY, world.version)
-    options: list[Option] = []
-    moved: set[str] = set()
-    for at, environment in enumerate(asked):
-        ask = Ask(
-            purpose=Purpose.ROLL_OUT, now=now, revision=world.version[:SHORT], need=Duration(0)
-        )
-        said = (
-            *_gates(world, environment, frozenset(moved)),
-            *say(brakes, coverages.of(environment.name), ask),
-        )
-        options.append(Option(at, change, said))
-        if all_pass(said):
-            moved.add(environment.name)
-    actions = [Action(each.name, change) for each in asked if each.name in moved]
-    untils = [v.until for o in options for v in o.verdicts if v.until is not None]
-    return Plan(options=options, actions=actions, recheck_at=min(untils, default=None))
+class PromotionDecision(Plan, frozen=True, kw_only=True):
+    """All that was decided; positions are those of `world.targets()`."""
+
+    # What is offered now, in one merge request; None: nothing.
+    change: VersionChange | None = None
+    # Places of budgets and mutexes to claim before the change is offered, and those to give back.
+    claims: tuple[Claim, ...] = ()
+    freed: tuple[Claim, ...] = ()
 
 
-def _gates(world: World, environment: Environment, moved: frozenset[str]) -> Iterator[Verdict]:
-    yield from _places(world, environment)
-    yield from _direction(world, environment)
-    yield _order(world, environment, moved)
-    yield _artifact(world)
-    yield _schemas(world)
+def decide(world: PromotionWorld, now: Instant) -> PromotionDecision:
+    """What moves now, and what every gate says of every selected environment."""
+    together: dict[str, str] = {}
+    while True:  # ends: every turn adds an environment, or is the last
+        round_ = _Round(world, together, now)
+        found = round_.split_offers()
+        if not found:
+            return round_.decision()
+        together |= found
 
 
-def _places(world: World, environment: Environment) -> Iterator[Verdict]:
-    if environment.follows:
-        yield verdict(PromotionReason.FollowsBranch, environment.follows)
-        return
-    missing = world.missing.get(environment.name, ())
-    held = world.moving(environment.name)
-    if missing:
-        yield verdict(PromotionReason.PlaceMissing, missing)
-    elif not held:
-        yield verdict(PromotionReason.NothingHeld)
-    elif all(each.has(world.version) for each in held):
-        yield verdict(ProgressReason.Done)
-    else:
-        count = sum(not each.has(world.version) for each in held)
-        yield verdict(PromotionReason.PlacesFound, count)
+class _Round:
+    """One pass over the environments, with those that wait for others of their offer."""
 
-
-def _direction(world: World, environment: Environment) -> Iterator[Verdict]:
-    """One verdict: of the value that stands worst to the version."""
-    found = [(each.value, world.stands[each.value]) for each in world.moving(environment.name)]
-    if not found:
-        return
-    value, worst = max(found, key=lambda one: (_WORST[one[1].ancestry], one[1].commits, one[0]))
-    new, old = world.version[:SHORT], value[:SHORT]
-    if worst.ancestry in (Ancestry.SAME, Ancestry.AHEAD):
-        yield verdict(PromotionReason.Forward, worst.commits, old)
-    elif world.backward:
-        yield verdict(PromotionReason.BackwardAllowed, new, old)
-    elif worst.ancestry is Ancestry.BEHIND:
-        yield verdict(PromotionReason.Backward, new, worst.commits, old)
-    elif worst.ancestry is Ancestry.APART:
-        yield verdict(PromotionReason.NotDescendant, new, old)
-    else:
-        yield verdict(PromotionReason.AncestryUnknown, old)
-
-
-_WORST = {
-    Ancestry.SAME: 0,
-    Ancestry.AHEAD: 1,
-    Ancestry.APART: 2,
-    Ancestry.BEHIND: 3,
-    Ancestry.UNKNOWN: 4,
-}
-
-
-def _order(world: World, environment: Environment, moved: frozenset[str]) -> Verdict:
-    if not environment.after:
-        return verdict(ProgressReason.FirstInOrder)
-    for name in environment.after:
-        if name not in moved and (behind := _lacking(world, name)) is not None:
-            return verdict(
-                PromotionReason.EarlierEnvironmentBehind, name, behind, world.version[:SHORT]
+    def __init__(self, world: PromotionWorld, together: dict[str, str], now: Instant) -> None:
+        self._world, self._now = world, now
+        self._targets = world.targets()
+        self._braking = _Braking(world, now)
+        self._change = Change(ChangeKind.APPLY, world.version)
+        self._options: list[Option] = []
+        self._moved: list[str] = []
+        for at, environment in enumerate(self._targets):
+            name = environment.name
+            said = (
+                *verdicts(world, environment, frozenset(self._moved), now),
+                *_waits_with(world, together, name),
+                *self._braking.verdicts(name),
             )
-    return verdict(PromotionReason.EarlierEnvironmentsHaveIt, environment.after)
+            if all_pass(said):
+                self._moved.append(name)
+                self._braking.take(name)
+            self._options.append(Option(at, self._change, said))
+
+    def split_offers(self) -> dict[str, str]:
+        """Environments that would leave an open offer, with the one that keeps them there."""
+        found: dict[str, str] = {}
+        for name in self._moved:
+            offer = self._world.offers.get(name)
+            if offer is None or offer.state is not OfferState.OPEN:
+                continue
+            for other in offer.environments:
+                if other not in self._moved and self._shares(name, other):
+                    found.setdefault(name, other)
+        return found
+
+    def _shares(self, name: str, other: str) -> bool:
+        """Whether the open offer of one is still the newest of the other, which needs it."""
+        offers = self._world.offers
+        return offers.get(other) == offers[name] and not self._world.has(other)
+
+    def decision(self) -> PromotionDecision:
+        """What was decided."""
+        moved = tuple(self._moved)
+        untils = [v.until for o in self._options for v in o.verdicts if v.until is not None]
+        ahead = [each for each in (*untils, *self._braking.moments()) if each > self._now]
+        return PromotionDecision(
+            options=self._options,
+            actions=[Action(name, self._change) for name in moved],
+            recheck_at=min(ahead, default=None),
+            change=VersionChange(self._world.version, moved) if moved else None,
+            claims=self._braking.claims(),
+            freed=self._braking.freed(moved),
+        )
 
 
-def _lacking(world: World, name: str) -> str | None:
-    """What an environment is at that does not have the version; None: it has it."""
-    earlier = world.promotion.environment(name)
-    if earlier is None:
-        return "nothing"
-    values = [earlier.follows] if earlier.follows else [h.value for h in world.moving(name)]
-    for value in values:
-        if world.stands[value].ancestry not in (Ancestry.SAME, Ancestry.BEHIND):
-            return value[:SHORT] if not earlier.follows else value
-    return None if values else "nothing"
+def _waits_with(world: PromotionWorld, together: dict[str, str], name: str) -> tuple[Verdict, ...]:
+    if name not in together:
+        return ()
+    offer = world.offers[name]
+    return (verdict(PromotionReason.OfferShared, together[name], offer.name),)
 
 
-def _artifact(world: World) -> Verdict:
-    if world.built is Built.THERE:
-        return verdict(PromotionReason.ImageThere, world.image)
-    if world.built is Built.MISSING:
-        return verdict(PromotionReason.ImageMissing, world.image)
-    if world.built is Built.UNKNOWN:
-        return verdict(PromotionReason.ImageUnknown, world.image)
-    return verdict(PromotionReason.ImageUnasked)
+class _Braking:
+    """The brakes on the environments of one promotion, while one plan is made."""
+
+    def __init__(self, world: PromotionWorld, now: Instant) -> None:
+        self._brakes: Brakes = msgspec.structs.replace(world.brakes, kind=KindOfChange.PROMOTIONS)
+        names = [each.name for each in world.targets()]
+        coverages = Coverages(self._brakes, {name: {} for name in names})
+        self._covers = {name: coverages.of(name) for name in names}
+        self._ask = Ask(
+            purpose=Purpose.ROLL_OUT,
+            now=now,
+            revision=world.version[:SHORT],
+            version=world.version,
+            author=self._brakes.author,
+            need=Duration(0),
+        )
+        self._exposed = frozenset(name for name in names if is_under_way(world, name))
+        holders = [
+            (Holder(target=name, by=self._brakes.partition or _BY), self._covers[name])
+            for name in names
+            if name in self._exposed
+        ]
+        self._ledger = Ledger(self._brakes, self._covers.values(), holders)
+
+    def verdicts(self, name: str) -> tuple[Verdict, ...]:
+        """What the brakes say of one environment, shared budgets and mutexes included."""
+        coverage = self._covers[name]
+        said = say(self._brakes, coverage, self._ask)
+        return (*said, *(each.verdict(name) for each in self._ledger.shares(coverage)))
+
+    def take(self, name: str) -> None:
+        """The environment moves: it takes a place of everything it shares."""
+        for each in self._ledger.shares(self._covers[name]):
+            each.pot.take(name)
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Places to claim before anything is done."""
+        return self._ledger.wanted()
+
+    def freed(self, moved: tuple[str, ...]) -> tuple[Claim, ...]:
+        """Places that this promotion has and no longer needs."""
+        mine = self._brakes.partition
+        kept = self._exposed.union(moved)
+        return tuple(
+            each
+            for each in self._brakes.claims
+            if mine and each.partition == mine and each.target not in kept
+        )
+
+    def moments(self) -> list[Instant]:
+        """When a brake changes its answer though no verdict says until when."""
+        return [each for one in self._covers.values() for each in moments(one, self._ask)]
 
 
-def _schemas(world: World) -> Verdict:
-    need = world.schemas
-    if need is None:
-        return verdict(PromotionReason.SchemasNotNamed)
-    if need.stand in (Ancestry.SAME, Ancestry.BEHIND):
-        return verdict(PromotionReason.SchemasSuffice, need.needed[:SHORT], need.has[:SHORT])
-    return verdict(PromotionReason.SchemasNeeded, need.needed[:SHORT], need.has[:SHORT] or "none")
+def is_under_way(world: PromotionWorld, name: str) -> bool:
+    """Whether an environment is between a decision and running what was decided."""
+    if name in world.pending:
+        return True
+    offer, check = world.offers.get(name), world.checks.get(name)
+    if offer is None or offer.state is OfferState.CLOSED:
+        return False
+    if offer.state is OfferState.OPEN:
+        return True
+    return check is not None and not (check.version == offer.version and check.matches)

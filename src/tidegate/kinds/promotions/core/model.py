@@ -1,8 +1,8 @@
-"""A promotion as it is declared: what moves, through which environments, and where it is written.
+"""A promotion as declared: an artifact, its environments, and where each names its version.
 
-artifact        a repository, and the image that is built of each of its commits
-environment     somewhere a version of it is in use; `after` names those that go first
-place           where in the bundle's files that version is written
+artifact        a repository, and the image that is built from each of its commits
+environment     where a version is in use; `after` names the environments that go first
+place           where in the files of the bundle the version of an environment is written
 """
 
 import enum
@@ -10,24 +10,24 @@ import re
 
 import msgspec
 
-# A commit, whole or the beginning of its name; anything else in a place is a branch that is
-# followed, and is left alone.
+from tidegate.git.history import FULL, SHORT
+
+# A commit, in full or abbreviated. Any other text at a place is a branch that the environment
+# follows; promotions do not change it.
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
-# So much of a commit's name is its short form, where no other stands; and the least of a whole one.
-SHORT, FULL = 7, 40
-# What the promotion of schemas is called, and what it moves them to.
+# The name of the promotion of schemas, and of its only environment.
 SCHEMAS = "schemas"
 
 
-class Form(enum.Enum):
-    """How much of a commit's name is written."""
+class CommitForm(enum.Enum):
+    """How many digits of a commit are written."""
 
-    SAME = "same"  # as much as stands there now, so that whoever reads it can go on doing so
+    SAME = "same"  # as many as are written now, so that readers of the file keep working
     FULL = "full"
     SHORT = "short"
 
 
-class SaasPlace(msgspec.Struct, frozen=True, kw_only=True):
+class SaasPlace(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="saas"):
     """Targets of saas files: their `ref`, or one of their parameters."""
 
     saas: str  # a pattern for the name of the saas file
@@ -36,7 +36,7 @@ class SaasPlace(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
     # Instead of `ref`.
     parameter: str = ""
-    form: Form = Form.SAME
+    form: CommitForm = CommitForm.SAME
 
     def __str__(self) -> str:
         what = f"parameter {self.parameter}" if self.parameter else "ref"
@@ -44,19 +44,19 @@ class SaasPlace(msgspec.Struct, frozen=True, kw_only=True):
         return f"{what} of the targets of {self.saas}{where}"
 
 
-class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Values in files: at a path, behind a key wherever it stands, or on a line with a beginning.
+class FilePlace(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="file"):
+    """Values in files: at a path, behind a key anywhere in the file, or after the start of a line.
 
-    Exactly one of `at`, `key` and `line` is there.
+    Exactly one of `at`, `key` and `line` is set.
     """
 
     file: str  # a pattern for its path
-    # Patterns for paths that are not meant.
+    # Patterns for paths to exclude.
     without: tuple[str, ...] = ()
     at: str = ""
     key: str = ""
     line: str = ""
-    form: Form = Form.SAME
+    form: CommitForm = CommitForm.SAME
 
     def __str__(self) -> str:
         return f"{self.at or self.key or self.line!r} in {self.file}"
@@ -65,35 +65,35 @@ class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
 Place = SaasPlace | FilePlace
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """Somewhere a version is in use."""
+class PromotionEnvironment(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a version is in use."""
 
     name: str
     places: tuple[Place, ...] = ()
-    # The branch whose newest commit it always has; empty: it is moved by promotions.
+    # The branch whose newest commit it always runs; empty: promotions move it.
     follows: str = ""
-    # Environments that must have a version before it gets here.
+    # Environments that must have a version before this one gets it.
     after: tuple[str, ...] = ()
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
-    """What moves: commits of a branch, and the image that is built of each."""
+    """What moves: commits of a branch, and the image that is built from each."""
 
-    # Empty: the one that the saas files of its places name.
+    # Empty: the repository that the saas files of its places name.
     repository: str = ""
-    # Empty: the repository's own.
+    # Empty: the default branch of the repository.
     branch: str = ""
-    # Without a tag; empty: there is none to look for.
+    # Without a tag; empty: no image is checked.
     image: str = ""
 
 
 class Schemas(msgspec.Struct, frozen=True, kw_only=True):
-    """What documents of the bundle are written against; moved on its own, before what needs it."""
+    """The schemas of the bundle's documents; promoted on their own, before what needs them."""
 
     repository: str
     branch: str = ""
     places: tuple[Place, ...] = ()
-    # Where the artifact's repository names the commit of them it needs.
+    # Where the artifact's repository names the commit of the schemas that it needs.
     needed: FilePlace | None = None
 
 
@@ -102,38 +102,38 @@ class Promotion(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     artifact: Artifact
-    environments: tuple[Environment, ...]
+    environments: tuple[PromotionEnvironment, ...]
     schemas: Schemas | None = None
-    # Where it is declared; empty: it is the ready-made one.
+    # Where it is declared; empty: it is the built-in one.
     where: str = ""
 
-    def environment(self, name: str) -> Environment | None:
+    def environment(self, name: str) -> PromotionEnvironment | None:
         """An environment by its name."""
         return next((each for each in self.environments if each.name == name), None)
 
 
 def promotion_of_schemas(promotion: Promotion) -> Promotion | None:
-    """The schemas of a promotion as one of their own; None: it names none."""
+    """The schemas of a promotion as a promotion of their own; None: it names none."""
     schemas = promotion.schemas
     if schemas is None:
         return None
     return Promotion(
         name=SCHEMAS,
         artifact=Artifact(repository=schemas.repository, branch=schemas.branch),
-        environments=(Environment(name=SCHEMAS, places=schemas.places),),
+        environments=(PromotionEnvironment(name=SCHEMAS, places=schemas.places),),
         where=promotion.where or promotion.name,
     )
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """One value that stands at a place now."""
+class WrittenVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """One version as it is written in a file now."""
 
     environment: str
     file: str
     line: int
     value: str
-    form: Form
-    # Whom it is for, where a file has several: a target's name or namespace.
+    form: CommitForm
+    # The name or namespace of the target, where a file has several.
     note: str = ""
 
     @property
@@ -141,19 +141,20 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is a commit, and not a branch that is followed."""
         return COMMIT.fullmatch(self.value) is not None
 
-    def written(self, version: str) -> str:
-        """What is to stand here for a version."""
-        if self.form is Form.FULL or (self.form is Form.SAME and len(self.value) >= FULL):
+    def text_for(self, version: str) -> str:
+        """What is to be written here for a version."""
+        full = self.form is CommitForm.FULL
+        if full or (self.form is CommitForm.SAME and len(self.value) >= FULL):
             return version
         return version[: len(self.value) if SHORT <= len(self.value) < FULL else SHORT]
 
     def has(self, version: str) -> bool:
-        """Whether just that stands here already."""
-        return self.value == self.written(version)
+        """Whether exactly that is written here already."""
+        return self.value == self.text_for(version)
 
 
 def compare_link(repository: str, old: str, new: str) -> str:
-    """Where what lies between two commits can be looked at; empty where no page is known."""
+    """The page that shows the commits between two; empty where no page is known."""
     if not repository.startswith(("https://", "http://")):
         return ""
     return f"{repository.removesuffix('/').removesuffix('.git')}/compare/{old}...{new}"

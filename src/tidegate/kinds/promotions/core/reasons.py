@@ -1,4 +1,4 @@
-"""The reasons of promotions: where a version is written, which way it goes, what it needs."""
+"""The reasons of promotions: where a version is written, its direction, its offer, its needs."""
 
 from tidegate.model.reason import Entry, Gate, Kind, Outcome, Reason
 
@@ -13,14 +13,14 @@ class PromotionReason(Reason):
     PlaceMissing = Entry(
         Gate.PLACES,
         _STOP,
-        "stands nowhere: {places}",
+        "not found: {places}",
         (("places", _NS),),
-        "the place is written in its file once by hand, or dropped from the Promotion document",
+        "a commit is written there by hand, or the Promotion document drops the place",
     )
     NothingHeld = Entry(
         Gate.PLACES,
         _STOP,
-        "no commit stands at any of its places",
+        "no commit is written at any of its places",
         opens="a commit is written there once by hand",
     )
     FollowsBranch = Entry(
@@ -53,27 +53,34 @@ class PromotionReason(Reason):
     AncestryUnknown = Entry(
         Gate.DIRECTION,
         _STOP,
-        "{old} is not in the artifact's repository, so nobody knows which way this goes",
+        "{old} is not in the artifact's repository: the direction is unknown",
         (("old", _N),),
-        "`--allow-backward`, once somebody has looked",
+        "`--allow-backward`, after a review",
     )
     BackwardAllowed = Entry(
         Gate.DIRECTION,
         _PASS,
-        "{new} does not go forward from {old}, as was asked for",
+        "{new} does not go forward from {old}; `--allow-backward` allows it",
         (("new", _N), ("old", _N)),
     )
     EarlierEnvironmentsHaveIt = Entry(
         Gate.ORDER, _PASS, "{environments} had it first", (("environments", _NS),)
+    )
+    EarlierEnvironmentNotRunning = Entry(
+        Gate.ORDER,
+        _WAIT,
+        "{environment} goes first, and does not run {new} yet",
+        (("environment", _N), ("new", _N)),
+        "{environment} is seen to run {new}",
     )
     EarlierEnvironmentBehind = Entry(
         Gate.ORDER,
         _WAIT,
         "{environment} goes first, and is at {held}",
         (("environment", _N), ("held", _N), ("new", _N)),
-        "{new} is promoted to {environment} before, or in the same go",
+        "{new} is promoted to {environment} before, or in the same change",
     )
-    ImageThere = Entry(Gate.ARTIFACT, _PASS, "{image} is there", (("image", _N),))
+    ImageThere = Entry(Gate.ARTIFACT, _PASS, "{image} exists", (("image", _N),))
     ImageUnasked = Entry(Gate.ARTIFACT, _PASS, "no registry was asked for its image")
     ImageMissing = Entry(
         Gate.ARTIFACT,
@@ -85,7 +92,7 @@ class PromotionReason(Reason):
     ImageUnknown = Entry(
         Gate.ARTIFACT,
         _WAIT,
-        "nobody knows whether {image} is there: its registry gave no answer",
+        "the registry of {image} did not answer",
         (("image", _N),),
         "the registry answers, or `--no-registry-check`",
     )
@@ -93,13 +100,83 @@ class PromotionReason(Reason):
     SchemasSuffice = Entry(
         Gate.SCHEMAS,
         _PASS,
-        "needs schemas {needed}, and there are {has}",
+        "needs schemas {needed}, and the bundle has {has}",
         (("needed", _N), ("has", _N)),
     )
     SchemasNeeded = Entry(
         Gate.SCHEMAS,
         _STOP,
-        "needs schemas {needed}, and there are {has}",
+        "needs schemas {needed}, and the bundle has {has}",
         (("needed", _N), ("has", _N)),
         "`tidegate promote schemas --ref {needed}` is merged first",
+    )
+    OfferOpen = Entry(
+        Gate.PROGRESS,
+        _WAIT,
+        "offered in {request}, which is open",
+        (("request", _N),),
+        "the merge request is merged",
+    )
+    OfferMerged = Entry(
+        Gate.PROGRESS,
+        _WAIT,
+        "{request} is merged; the bundle was read before that",
+        (("request", _N),),
+        "the bundle is read again",
+    )
+    OfferClosed = Entry(
+        Gate.PROGRESS,
+        _STOP,
+        "{request} was closed without a merge",
+        (("request", _N),),
+        "a newer version, or `retry`",
+    )
+    OfferUndone = Entry(
+        Gate.PROGRESS,
+        _STOP,
+        "{request} was merged, and {held} is written again",
+        (("request", _N), ("held", _N)),
+        "a newer version, or `retry`",
+    )
+    OfferReplaced = Entry(
+        Gate.PROGRESS,
+        _PASS,
+        "replaces {old}, offered in {request}",
+        (("old", _N), ("request", _N)),
+    )
+    OfferShared = Entry(
+        Gate.PROGRESS,
+        _WAIT,
+        "shares {request} with {environment}, which waits",
+        (("environment", _N), ("request", _N)),
+        "{environment} can move as well, or the merge request is closed",
+    )
+    RunUnchecked = Entry(
+        Gate.PROGRESS,
+        _WAIT,
+        "merged; whether {new} runs is not checked yet",
+        (("new", _N),),
+        "what runs is checked (`verify`)",
+    )
+    NotRunningYet = Entry(
+        Gate.PROGRESS,
+        _WAIT,
+        "merged; what runs differs: {differing}",
+        (("differing", _NS),),
+        "what runs is what its files promise (`verify`)",
+    )
+    RunsAsPromised = Entry(Gate.PROGRESS, _PASS, "runs {new}, as promised", (("new", _N),))
+    OfferRefused = Entry(
+        Gate.REFUSAL,
+        _STOP,
+        "{by} refused the offer: {why}",
+        (("by", _N), ("why", _N)),
+        "the cause is fixed, then `retry`; or a newer version",
+    )
+    OfferRefusedForNow = Entry(
+        Gate.REFUSAL,
+        _WAIT,
+        "{by} refused the offer: {why}",
+        (("by", _N), ("why", _N)),
+        "it is tried again",
     )

@@ -1,1 +1,1 @@
-"""Promotions in a bundle: declared, found, changed; start reading at `finding.py`."""
+"""Promotions in the files of a bundle: declared, found, changed; start reading at `versions.py`."""

@@ -13,8 +13,13 @@ from tidegate.model.errors import UserError
 DATA = "data/"
 
 
+def root_in(prefix: str) -> str:
+    """The root of a bundle in its repository, from the folder it was opened at: above `data/`."""
+    return prefix.removesuffix(DATA) if prefix == DATA or prefix.endswith(f"/{DATA}") else prefix
+
+
 class Files:
-    """What one commit has; each file is read once."""
+    """The files of one commit; each is read once."""
 
     def __init__(self, repository: Contents, commit: str, root: str = "") -> None:
         self._repository, self._commit = repository, commit
@@ -30,14 +35,14 @@ class Files:
         self._documents: dict[str, list[Node]] = {}
 
     def matching(self, pattern: str, without: Iterable[str] = ()) -> tuple[str, ...]:
-        """The paths a pattern means, in order."""
+        """The paths that a pattern matches, in order."""
         if pattern in self._there:
             return (pattern,)
         found = (path for path in self.paths if matches(pattern, path))
         return tuple(p for p in found if not any(matches(each, p) for each in without))
 
     def expect(self, texts: Iterable[str]) -> None:
-        """Look for several texts in one go: going through all files is what takes long."""
+        """Search for several texts at once: reading all files is what takes long."""
         wanted = tuple(dict.fromkeys(each for each in texts if each not in self._holding))
         if not wanted:
             return
@@ -55,7 +60,7 @@ class Files:
         return self._holding[text]
 
     def read(self, path: str) -> Original | None:
-        """A file, as it can be edited; None: there is no such."""
+        """A file, ready to be edited; None: there is no such."""
         if path not in self._there:
             return None
         if path not in self._read:
@@ -64,7 +69,7 @@ class Files:
         return self._read[path]
 
     def documents(self, path: str) -> list[Node]:
-        """The YAML documents of a file, read once; none where it is not there, or is no YAML."""
+        """The YAML documents of a file, read once; none if it does not exist or is not YAML."""
         self.read(path)
         self.problem(path)
         return self._documents[path]

@@ -12,10 +12,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a text is one that a pattern means."""
+    """Whether a pattern matches a text."""
     return _compiled(pattern).fullmatch(text) is not None
 
 
 def literal(pattern: str) -> str:
-    """The longest stretch of a pattern that stands for itself: whatever it means contains it."""
+    """The longest part of a pattern without wildcards: every text that matches contains it."""
     return max(re.split(r"[*?]+", pattern), key=len)

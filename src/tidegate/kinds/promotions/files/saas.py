@@ -1,7 +1,7 @@
 """Targets of saas files: found by the name of the file, by environment and by repository.
 
-A target stands in its saas file or in a file of its own; its environment is that of its namespace,
-two files away. Only the few files that can be meant are read.
+A target is written in its saas file or in a file of its own; its environment is that of its
+namespace, two files away. Only files that can match are read.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ SAAS_SCHEMA = "/app-sre/saas-file-2.yml"
 
 
 class SaasTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """One target: the file it stands in, the path to it there, and whom it is for."""
+    """One target: its file, the path to it there, and its name."""
 
     file: str
     path: str
@@ -28,13 +28,13 @@ class SaasTarget(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
     def place(self, parameter: str) -> YamlPlace:
-        """Where its ref or one of its parameters stands."""
+        """Where its ref or one of its parameters is written."""
         tail = f"parameters.'{parameter}'" if parameter else "ref"
         return YamlPlace(f"{self.path}.{tail}" if self.path else tail, document=self.document)
 
 
 def targets(files: Files, place: SaasPlace) -> Iterator[SaasTarget]:
-    """Every target that a place means, whatever repository it is of."""
+    """Every target that a place matches, of any repository."""
     for path in files.holding(literal(place.saas)):
         if not path.endswith((".yml", ".yaml")):
             continue
@@ -51,12 +51,12 @@ def _in_file(
     for i, template in enumerate(items(root, "resourceTemplates")):
         for j, target in enumerate(items(template, "targets")):
             where = path, f"resourceTemplates[{i}].targets[{j}]", document
-            standing: Node | None = target
+            node: Node | None = target
             reference = text(target, "$ref")
             if reference:
                 where = files.referred(reference), "", 0
-                standing = next(iter(files.documents(where[0])), None)
-            found = _meant(files, place, standing) if standing is not None else None
+                node = next(iter(files.documents(where[0])), None)
+            found = _meant(files, place, node) if node is not None else None
             if found is not None:
                 yield SaasTarget(
                     file=where[0],
@@ -68,14 +68,14 @@ def _in_file(
 
 
 def _meant(files: Files, place: SaasPlace, target: Node) -> str | None:
-    """What a target is called if a place means it."""
+    """The name of a target if a place matches it; None: it does not."""
     name = text(target, "name")
     namespace = text(field(target, "namespace"), "$ref")
     if place.target and not matches(place.target, name):
         return None
     if place.environment:
         environment = _environment_of(files, namespace)
-        # One whose environment cannot be told is known by its own name, or its namespace's.
+        # A target whose environment is unknown is matched by its own name, or its namespace's.
         texts = (environment,) if environment else (name, namespace.rpartition("/")[2])
         if not any(matches(place.environment, each) for each in texts if each):
             return None

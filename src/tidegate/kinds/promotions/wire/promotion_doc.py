@@ -1,4 +1,4 @@
-"""A `Promotion` document: an artifact, its environments in order, and where each says its version.
+"""A `Promotion` document: an artifact, its environments in order, and where each names its version.
 
     $schema: /tidegate/promotion-1.yml
     name: reconcile
@@ -21,11 +21,11 @@ from collections.abc import Iterable
 from tidegate.documents.reader import Reader
 from tidegate.kinds.promotions.core.model import (
     Artifact,
-    Environment,
+    CommitForm,
     FilePlace,
-    Form,
     Place,
     Promotion,
+    PromotionEnvironment,
     SaasPlace,
     Schemas,
 )
@@ -64,7 +64,9 @@ def _artifact(reader: Reader) -> Artifact:
 def _schemas(reader: Reader) -> Schemas:
     needed = _place(reader.child("needed")) if reader.has("needed") else None
     if isinstance(needed, SaasPlace):
-        reader.problems.add(reader.at("needed"), "no place in a file", "write file, and at or line")
+        reader.problems.add(
+            reader.at("needed"), "not a place in a file", "write file, and at or line"
+        )
         needed = None
     found = Schemas(
         repository=_needed(reader, "repository", "name the repository of the schemas"),
@@ -73,13 +75,13 @@ def _schemas(reader: Reader) -> Schemas:
         needed=needed,
     )
     if not found.places:
-        reader.problems.add(reader.at("places"), "missing", "name where their version stands")
+        reader.problems.add(reader.at("places"), "missing", "name where their version is written")
     reader.close()
     return found
 
 
-def _environments(reader: Reader) -> tuple[Environment, ...]:
-    found: list[Environment] = []
+def _environments(reader: Reader) -> tuple[PromotionEnvironment, ...]:
+    found: list[PromotionEnvironment] = []
     for each in reader.children("environments"):
         found.append(_environment(each, found))
         each.close()
@@ -88,7 +90,7 @@ def _environments(reader: Reader) -> tuple[Environment, ...]:
     return tuple(found)
 
 
-def _environment(reader: Reader, before: list[Environment]) -> Environment:
+def _environment(reader: Reader, before: list[PromotionEnvironment]) -> PromotionEnvironment:
     name = _needed(reader, "name", "name the environment")
     if name in {each.name for each in before}:
         reader.problems.add(reader.at("name"), f"{shown(name)} is twice", "choose another name")
@@ -101,7 +103,7 @@ def _environment(reader: Reader, before: list[Environment]) -> Environment:
     if reader.has("after"):
         after = tuple(reader.texts("after"))
         _check_after(reader, after, [each.name for each in before])
-    return Environment(name=name, places=places, follows=follows, after=after)
+    return PromotionEnvironment(name=name, places=places, follows=follows, after=after)
 
 
 def _check_after(reader: Reader, after: Iterable[str], known: list[str]) -> None:
@@ -123,7 +125,7 @@ def _saas(reader: Reader) -> SaasPlace:
         environment=reader.text("environment") or "",
         target=reader.text("target") or "",
         parameter=reader.text("parameter") or "",
-        form=reader.choice("form", Form, Form.SAME),
+        form=reader.choice("form", CommitForm, CommitForm.SAME),
     )
 
 
@@ -131,12 +133,12 @@ def _file(reader: Reader) -> FilePlace:
     ways = {way: reader.text(way) or "" for way in _WAYS}
     if sum(map(bool, ways.values())) != 1:
         given = [way for way, value in ways.items() if value]
-        told = f"{' and '.join(given)} are there" if given else "none of them is there"
-        reader.problems.add(reader.path, told, f"write exactly one of {', '.join(_WAYS)}")
+        what = f"{' and '.join(given)} are there" if given else "none of them is there"
+        reader.problems.add(reader.path, what, f"write exactly one of {', '.join(_WAYS)}")
     return FilePlace(
         file=_needed(reader, "file", "name a file, or a pattern: data/**/*.yml"),
         without=tuple(reader.texts("without")),
-        form=reader.choice("form", Form, Form.SAME),
+        form=reader.choice("form", CommitForm, CommitForm.SAME),
         **ways,
     )
 

@@ -1,4 +1,4 @@
-"""A journal has the tables of this version, or is brought to them; a newer one is left alone.
+"""Brings a journal to the tables of this version; a newer one is not changed.
 
 Alembic is loaded only where there is something to do: the version is one row, and comparing it
 takes no library.
@@ -21,7 +21,7 @@ NEWEST = "0001"
 VERSION_TABLE = "journal_version"
 FOLDER = Path(__file__).parent
 
-# Two processes that find an empty database wait for each other. The number means nothing.
+# The lock that serialises two processes that find an empty database. An arbitrary number.
 _LOCK = 7_463_015
 
 
@@ -73,7 +73,7 @@ def _run(connection: sa.Connection) -> None:
 
 
 def alembic_config(connection: sa.Connection) -> "Config":
-    """Alembic on our migrations and somebody's connection."""
+    """Alembic on our migrations and the connection of the caller."""
     from alembic.config import Config
 
     config = Config()

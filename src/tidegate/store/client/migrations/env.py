@@ -1,4 +1,4 @@
-"""How alembic runs our migrations: inside a transaction that somebody else began.
+"""How alembic runs our migrations: inside a transaction of the caller.
 
 There is no alembic.ini: the connection comes from `tidegate.store.client.migrations`. A new
 revision is a file written by hand in versions/, so that it reads well; the drift test tells whether

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.commenting import FORGE_SETTINGS, Commenting, commenting_options
+from tidegate.cli.comment_options import FORGE_SETTINGS, Commenting, commenting_options
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
@@ -93,7 +93,7 @@ def _show(found: "Preview", output: str) -> None:
 
 def _comment(compared: Revisions, found: "Preview", commenting: Commenting) -> None:
     """Say it on the merge request, if somebody wants that."""
-    from tidegate.cli.commenting import key_of
+    from tidegate.cli.comment_options import key_of
     from tidegate.kinds.integrations.cli.preview.markdown import markdown
 
     if commenting.wanted:

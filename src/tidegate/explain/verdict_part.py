@@ -1,0 +1,74 @@
+"""A verdict as a part of a document, and the lines that show it.
+
+The fields are those of `verdict_doc`: what is rendered for people and what programs read are the
+same value.
+"""
+
+from collections.abc import Sequence
+
+from tidegate.explain.sentence import MARKS, facts, opens, sentence
+from tidegate.model.document import Part
+from tidegate.model.reason import Outcome
+from tidegate.model.time import Instant, format_age, format_instant, format_second, parse_instant
+from tidegate.model.verdict import FactValue, Verdict
+
+_FIRST = {"stop": 0, "wait": 1, "pass": 2}
+
+
+class VerdictPart(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """What one gate says of one option."""
+
+    gate: str
+    outcome: str
+    reason: str
+    message: str
+    facts: dict[str, FactValue]
+    until: str = ""
+    estimate: bool = False
+    # What would open the gate; empty: it is open, or nothing needs to.
+    opens: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The sign of its outcome."""
+        return MARKS[Outcome(self.outcome)]
+
+
+def verdict_part(verdict: Verdict) -> VerdictPart:
+    """A verdict as a part of a document."""
+    timed = verdict.until is not None
+    return VerdictPart(
+        gate=verdict.gate.value,
+        outcome=verdict.outcome.value,
+        reason=verdict.reason.value,
+        message=sentence(verdict),
+        facts=facts(verdict),
+        until=format_instant(verdict.until) if verdict.until is not None else "",
+        estimate=timed and verdict.estimate,
+        opens=opens(verdict),
+    )
+
+
+def part_lines(parts: Sequence[VerdictPart], now: Instant) -> list[str]:
+    """What every gate says, those that are shut first."""
+    ordered = sorted(parts, key=lambda each: _FIRST[each.outcome])
+    size = max((len(each.gate) for each in ordered), default=0)
+    return [
+        line
+        for at, each in enumerate(ordered, start=1)
+        for line in _gate(each, now, size, last=at == len(ordered))
+    ]
+
+
+def _gate(part: VerdictPart, now: Instant, size: int, last: bool) -> list[str]:
+    stem, rest = ("└─", "  ") if last else ("├─", "│ ")
+    lines = [f"{stem} {part.mark} {part.gate.ljust(size)}  {part.message}"]
+    indent = f"{rest}   {' ' * size}  "
+    if part.until:
+        about = "about " if part.estimate else ""
+        until = parse_instant(part.until)
+        left = format_age(until - now)
+        lines.append(f"{indent}until {about}{format_second(until)} (in {left})")
+    if part.opens:
+        lines.append(f"{indent}opens: {part.opens}")
+    return lines

@@ -1,0 +1,164 @@
+"""What a worker reads of promotions and does about them, as facts for their journals.
+
+One partition is one promotion: `promotions/NAME`. `observe` returns only what differs from the
+state; `offer` checks the change again right before it is made, and returns what came of it.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+from tidegate.forge.port import Forge, MergeRequest, RequestState
+from tidegate.gates.brakes import Brakes
+from tidegate.journal.fact import Fact
+from tidegate.kinds.promotions.app.checkout import PromotionCheckout
+from tidegate.kinds.promotions.app.plan import plan_promotion
+from tidegate.kinds.promotions.app.ports import PromotionPorts
+from tidegate.kinds.promotions.app.survey import PromotionRequest, reading_of, survey
+from tidegate.kinds.promotions.core.decide import KIND, PromotionDecision, VersionChange
+from tidegate.kinds.promotions.core.journal.facts import (
+    MergeRequestSeen,
+    Offered,
+    PromotionRefused,
+    VerdictMark,
+)
+from tidegate.kinds.promotions.core.journal.record import marks_of, read_fact
+from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
+from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
+from tidegate.kinds.promotions.files.declared import promotions
+from tidegate.kinds.promotions.files.files import Files, root_in
+from tidegate.model.errors import StaleError, UserError
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.propose.change import Upto
+from tidegate.propose.offer import OfferOptions, carry_out
+
+# What was decided on an older reading is decided again after this long, on a newer one.
+RETRY_AFTER = Duration(60 * SECOND)
+_STATES = {
+    RequestState.OPEN: OfferState.OPEN,
+    RequestState.MERGED: OfferState.MERGED,
+    RequestState.CLOSED: OfferState.CLOSED,
+}
+
+
+async def partitions(ports: PromotionPorts) -> tuple[str, ...]:
+    """The partition of every promotion that the bundle declares."""
+    return await asyncio.to_thread(_partitions, ports)
+
+
+def _partitions(ports: PromotionPorts) -> tuple[str, ...]:
+    repository = ports.bundle
+    files = Files(repository, repository.tip(), root_in(repository.prefix))
+    return tuple(f"{KIND}/{each.name}" for each in promotions(files))
+
+
+async def observe(
+    ports: PromotionPorts, forge: Forge | None, partition: str, state: PromotionState
+) -> tuple[Fact, ...]:
+    """Read one promotion and its merge requests; facts only of what is not as before.
+
+    Merge requests are read last: a merge that is seen here is looked for in the next reading.
+    """
+    facts: list[Fact] = []
+    if (fact := read_fact(state, await read_promotion(ports, partition))) is not None:
+        facts.append(fact)
+    if forge is not None:
+        facts += await requests_seen(forge, state.offers.values())
+    return tuple(facts)
+
+
+async def read_promotion(ports: PromotionPorts, partition: str) -> PromotionReading:
+    """Read one promotion: bundle, artifact and registry, as they are now."""
+    await asyncio.to_thread(ports.bundle.fetch)
+    name = partition.removeprefix(f"{KIND}/")
+    checkout = await asyncio.to_thread(PromotionCheckout, ports, name)
+    found = await survey(checkout, PromotionRequest(promotion=name), Brakes())
+    return reading_of(checkout, found)
+
+
+async def requests_seen(forge: Forge, offers: Iterable[VersionOffer]) -> list[MergeRequestSeen]:
+    """The merge requests of open offers that have another state than before."""
+    facts: list[MergeRequestSeen] = []
+    open_ = [each for each in offers if each.state is OfferState.OPEN]
+    for offer in {each.name: each for each in open_}.values():
+        request = await _request_of(forge, offer)
+        if request is None or _STATES[request.state] is offer.state:
+            continue
+        facts.append(
+            MergeRequestSeen(
+                branch=offer.branch,
+                url=request.url,
+                number=request.number,
+                state=_STATES[request.state],
+                environments=offer.environments,
+                merged_as=request.merged_as,
+            )
+        )
+    return facts
+
+
+async def _request_of(forge: Forge, offer: VersionOffer) -> MergeRequest | None:
+    """The merge request of an offer; one that a person opened for its branch counts too."""
+    found = await forge.find(source=offer.branch, state=None)
+    return next((r for r in found if offer.number in (None, r.number)), None)
+
+
+async def offer(
+    ports: PromotionPorts,
+    forge: Forge,
+    partition: str,
+    change: VersionChange,
+    brakes: Brakes,
+    now: Instant,
+    reason: str = "",
+) -> Offered | PromotionRefused:
+    """Offer a decided change as a merge request; the same change is offered once.
+
+    Everything is read again first. A change that no longer passes, or that would make the bundle
+    invalid, is refused.
+    """
+    request = PromotionRequest(
+        promotion=partition.removeprefix(f"{KIND}/"), to=change.environments, ref=change.version
+    )
+    try:
+        planned = await plan_promotion(ports, request, brakes, now)
+    except UserError as error:
+        return _refused(change, "bundle", str(error))
+    verdicts = _marks(planned.world, planned.decision)
+    if planned.moved != change.environments:
+        shut = [name for name in change.environments if name not in planned.moved]
+        why = f"no longer open for {', '.join(shut)}"
+        return _refused(change, "gates", why, verdicts, Instant(now + RETRY_AFTER))
+    try:
+        done = await carry_out(
+            planned.offer(reason), ports.bundle, forge, OfferOptions(upto=Upto.OPEN)
+        )
+    except StaleError as error:
+        return _refused(change, "forge", str(error), verdicts)
+    if not done.commit:
+        why = f"{done.target} has it already"
+        return _refused(change, "bundle", why, verdicts, Instant(now + RETRY_AFTER))
+    return planned.offered(done, reason)
+
+
+def _marks(
+    world: PromotionWorld, decision: PromotionDecision
+) -> dict[str, tuple[VerdictMark, ...]]:
+    targets = world.targets()
+    return {targets[each.target].name: marks_of(each.verdicts) for each in decision.options}
+
+
+def _refused(
+    change: VersionChange,
+    by: str,
+    why: str,
+    verdicts: dict[str, tuple[VerdictMark, ...]] | None = None,
+    until: Instant | None = None,
+) -> PromotionRefused:
+    return PromotionRefused(
+        environments=change.environments,
+        version=change.version,
+        by=by,
+        why=why,
+        verdicts=verdicts or {},
+        until=until,
+    )

@@ -1,0 +1,78 @@
+"""What the application of promotions needs from outside; the command line and wiring provide it."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from tidegate.git.port import Repository
+from tidegate.kinds.promotions.core.world import ImageState
+from tidegate.model.problem import Problem
+
+# Shards, and where in the bundle each is pinned.
+PinnedShards = tuple[tuple[str, str], ...]
+
+
+class ReachedShards(msgspec.Struct, frozen=True, kw_only=True):
+    """The shards of one environment that get another image."""
+
+    environment: str
+    shards: tuple[str, ...]
+    clusters: tuple[str, ...]
+    # Shards that keep an image of their own, and where it is written.
+    pinned: PinnedShards = ()
+
+
+class ChangeReach(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change of files does to the bundle that they are part of."""
+
+    reached: tuple[ReachedShards, ...] = ()
+    # Every shard with an image of its own, of all environments.
+    pinned: PinnedShards = ()
+    # How many errors the bundle has without the change.
+    errors_before: int = 0
+    # Errors that only the change brings in.
+    new_errors: tuple[Problem, ...] = ()
+
+
+class ReachOf(Protocol):
+    """Which shards and clusters a change reaches; implemented by the kind that deploys them."""
+
+    def __call__(self, commit: str, files: Mapping[str, bytes]) -> ChangeReach:
+        """The reach of new contents of files, by path from the root, on a commit of the bundle."""
+        ...
+
+
+class ArtifactRepositories(Protocol):
+    """Opens the repositories that promotions read besides the bundle, as they are now."""
+
+    def artifact(self, address: str) -> Repository:
+        """The artifact's repository; OutsideError names the option for another address."""
+        ...
+
+    def schemas(self, address: str) -> Repository:
+        """The repository of the schemas."""
+        ...
+
+
+class ImageLookup(Protocol):
+    """Tells whether an image exists."""
+
+    async def state(self, image: str) -> ImageState:
+        """What the registry of an image says; UNKNOWN if it does not answer."""
+        ...
+
+
+class PromotionPorts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything outside that the functions of this package use."""
+
+    # The repository that the bundle is in, fetched.
+    bundle: Repository
+    # Where the bundle is, for messages.
+    folder: str
+    repositories: ArtifactRepositories
+    images: ImageLookup
+    reach: ReachOf
+    # Addresses that take the place of the declared ones; empty: as declared.
+    artifact_address: str = ""
+    schemas_address: str = ""

@@ -1,0 +1,104 @@
+"""The ports of promotions as the settings and flags of a command say."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidegate.model.errors import OutsideError
+from tidegate.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from tidegate.git.port import Repository
+    from tidegate.kinds.promotions.app.ports import PromotionPorts
+    from tidegate.kinds.promotions.core.world import ImageState
+
+SETTINGS = (
+    "bundle", "source", "schemasSource", "registry", "registryAuth", "image", "parameters",
+    "overlay", "database", "brakes", "holdFiles", "prometheus", "color",
+    "forge", "forgeUrl", "forgeToken",
+)  # fmt: skip
+
+
+def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
+    """The ports; the repository of the bundle is opened and, if wanted, fetched."""
+    from tidegate import wiring
+    from tidegate.cli.change_reach import IntegrationReach
+    from tidegate.kinds.promotions.app.ports import PromotionPorts
+
+    folder = Path(settings.bundle)
+    bundle = wiring.repository(folder)
+    if fetch:
+        with _or("--no-fetch uses what was fetched before"):
+            _fetch(bundle, "the bundle's repository")
+    return PromotionPorts(
+        bundle=bundle,
+        folder=str(folder),
+        repositories=_Repositories(fetch),
+        images=_Images(settings),
+        reach=IntegrationReach(folder, settings),
+        artifact_address=settings.source,
+        schemas_address=settings.schemas_source,
+    )
+
+
+class _Repositories:
+    """Clones and mirrors; each option names another address where one does not answer."""
+
+    def __init__(self, fetch: bool) -> None:
+        self._fetch = fetch
+
+    def artifact(self, address: str) -> "Repository":
+        return self._open(address, "--source")
+
+    def schemas(self, address: str) -> "Repository":
+        return self._open(address, "--schemas-source")
+
+    def _open(self, address: str, option: str) -> "Repository":
+        """A repository by the path of a clone or by its address."""
+        from tidegate import wiring
+
+        place = Path(address)
+        with _or(f"{option} names a clone or another address"):
+            if place.is_dir() and not (place / "objects").is_dir():
+                found = wiring.repository(place)
+            else:
+                # A bare repository is a remote: what is offered there is pushed to it.
+                found = wiring.mirror(str(place.resolve()) if place.is_dir() else address)
+            if self._fetch:
+                _fetch(found, found.url or address)
+        return found
+
+
+class _Images:
+    """ImageLookup in the registries of the settings, or in the one that an image names."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def state(self, image: str) -> "ImageState":
+        from tidegate import wiring
+        from tidegate.kinds.promotions.app.survey import RegistryImages
+
+        auth = self._settings.registry_auth
+        registry = wiring.registry(self._settings.registry, auth)
+        if registry is None or not registry.asks(image):
+            registry = wiring.registry((image.partition("/")[0],), auth)
+            assert registry is not None
+        return await RegistryImages(registry).state(image)
+
+
+@contextmanager
+def _or(remedy: str) -> Iterator[None]:
+    """Add a remedy to the error of a system that does not answer."""
+    try:
+        yield
+    except OutsideError as error:
+        raise OutsideError(f"{error}; {remedy}") from None
+
+
+def _fetch(repository: "Repository", what: str) -> None:
+    from tidegate.cli.progress import Waiting
+
+    with Waiting(f"fetching {what}"):
+        repository.fetch()

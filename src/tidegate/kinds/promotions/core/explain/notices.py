@@ -1,0 +1,76 @@
+"""What people are notified of in a promotion: from its plan and what was sent before.
+
+Keys are by event, environment and version, so that a worker that leads next derives the same ones:
+
+    start/ENV/VERSION       a version was offered, with the merge request
+    failure/ENV/VERSION     its offer was closed, undone or refused
+    done/ENV/VERSION        the environment has it; sent only where the start was
+    approvalNeeded/GATE     an approval is missing
+    stop/paused             a person paused or aborted the promotion
+"""
+
+from collections.abc import Iterator, Mapping
+
+from tidegate.explain.notice import Due, Happening, Notice
+from tidegate.explain.sentence import sentence
+from tidegate.explain.view import TargetRow
+from tidegate.git.history import SHORT
+from tidegate.kinds.promotions.core.decide import PromotionDecision
+from tidegate.kinds.promotions.core.explain.view import promotion_view
+from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
+from tidegate.model.time import Instant
+
+# Event, subject, version and reason, by key.
+_Truths = dict[str, tuple[Happening, str, str, str]]
+
+
+def promotion_notices(
+    partition: str,
+    world: PromotionWorld,
+    decision: PromotionDecision,
+    told: Mapping[str, Instant],
+    now: Instant,
+) -> Due:
+    """What is to be sent now, and which keys may be sent again."""
+    present: _Truths = {}
+    view = promotion_view(partition, world, decision, now)
+    for row in view.targets:
+        for happening, why in _of_environment(world, row, told):
+            key = f"{happening.value}/{row.name}/{world.version[:SHORT]}"
+            present[key] = (happening, row.name, world.version[:SHORT], why)
+    for gate in view.needs.approvals:
+        key = f"{Happening.APPROVAL.value}/{gate}"
+        present[key] = (Happening.APPROVAL, gate, world.version[:SHORT], "an approval is missing")
+    if world.paused or world.aborted:
+        word = "aborted" if world.aborted else "paused"
+        why = f"a person {word} it"
+        present[f"stop/{word}"] = (Happening.STOP, word, world.version[:SHORT], why)
+    notices = tuple(
+        Notice(partition, happening, version, (subject,), why, (key,))
+        for key, (happening, subject, version, why) in present.items()
+        if key not in told
+    )
+    return Due(notices, tuple(key for key in told if _is_over(key, present, told)))
+
+
+def _of_environment(
+    world: PromotionWorld, row: TargetRow, told: Mapping[str, Instant]
+) -> Iterator[tuple[Happening, str]]:
+    offer = world.offers.get(row.name)
+    version = world.version[:SHORT]
+    if offer is not None and offer.version == world.version and offer.state is OfferState.OPEN:
+        yield Happening.START, f"offered in {offer.name}"
+    if row.state == "Failed" and row.shut is not None:
+        yield Happening.FAILURE, sentence(row.shut)
+    if row.state == "Done" and f"{Happening.START.value}/{row.name}/{version}" in told:
+        yield Happening.DONE, "the environment has it"
+
+
+def _is_over(key: str, present: _Truths, told: Mapping[str, Instant]) -> bool:
+    """Failures, approvals and stops end with what they report; a start with its end."""
+    word, _, rest = key.partition("/")
+    if word == Happening.START.value:
+        return f"{Happening.DONE.value}/{rest}" in told
+    if word == Happening.DONE.value:
+        return f"{Happening.START.value}/{rest}" not in told and key not in present
+    return key not in present

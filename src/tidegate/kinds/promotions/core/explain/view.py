@@ -1,0 +1,117 @@
+"""A promotion as rows: what every command and the API show of its plan."""
+
+from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.git.history import SHORT
+from tidegate.kinds.promotions.core.decide import PromotionDecision
+from tidegate.kinds.promotions.core.reasons import PromotionReason
+from tidegate.kinds.promotions.core.world import PromotionWorld
+from tidegate.model.plan import Option
+from tidegate.model.progress_reasons import ProgressReason
+from tidegate.model.reason import Gate, Outcome, Reason
+from tidegate.model.time import Instant
+from tidegate.model.verdict import Verdict, all_pass
+
+# The state of an environment by the first of these reasons that a verdict of it has.
+_STATES: dict[Reason, str] = {
+    PromotionReason.FollowsBranch: "Ignored",
+    ProgressReason.Done: "Done",
+    PromotionReason.OfferClosed: "Failed",
+    PromotionReason.OfferUndone: "Failed",
+    PromotionReason.OfferRefused: "Failed",
+    PromotionReason.OfferOpen: "Updating",
+    PromotionReason.OfferMerged: "Updating",
+    PromotionReason.RunUnchecked: "Updating",
+    PromotionReason.NotRunningYet: "Updating",
+    ProgressReason.InFlight: "Updating",
+    ProgressReason.InFlightSaying: "Updating",
+}
+
+
+def promotion_view(
+    partition: str, world: PromotionWorld, decision: PromotionDecision, now: Instant
+) -> PartitionView:
+    """The rows of a promotion."""
+    rows = tuple(_row(world, option) for option in decision.options)
+    failed = tuple(each.name for each in rows if each.state == "Failed")
+    return PartitionView(
+        partition=partition,
+        summary=_summary(world, rows),
+        now=now,
+        revision=world.version[:SHORT],
+        headline=_headline(world, rows),
+        targets=rows,
+        needs=Needs(approvals=_approvals(decision), failures=failed),
+        recheck_at=decision.recheck_at,
+        paused=world.paused,
+        origin=world.promotion.where,
+        version=world.version,
+        gates=tuple(each.name for each in world.brakes.approvals),
+        breached=bool(failed),
+    )
+
+
+def _row(world: PromotionWorld, option: Option) -> TargetRow:
+    environment = world.targets()[option.target]
+    starts = all_pass(option.verdicts)
+    state = "Updating" if starts else state_of(option.verdicts)
+    written = dict.fromkeys(each.value[:SHORT] for each in world.commits_in(environment.name))
+    offer = world.offers.get(environment.name)
+    waits = state in ("Waiting", "Failed")
+    return TargetRow(
+        name=environment.name,
+        state=state,
+        revision=environment.follows or ", ".join(written),
+        next=world.version[:SHORT] if state in ("Waiting", "Updating", "Failed") else "",
+        since=None if offer is None else offer.changed_at or offer.offered_at,
+        starts=starts,
+        waits=waits,
+        shut=None if starts or state in ("Done", "Ignored") else first_shut(option.verdicts),
+        options=(OptionRow(f"offer {world.version[:SHORT]}", option.verdicts, starts),),
+    )
+
+
+def state_of(verdicts: tuple[Verdict, ...]) -> str:
+    """The state of an environment that does not move now, in a word."""
+    found = {each.reason for each in verdicts}
+    return next((word for reason, word in _STATES.items() if reason in found), "Waiting")
+
+
+def first_shut(verdicts: tuple[Verdict, ...]) -> Verdict | None:
+    """The verdict that says most about why an environment waits: a stop before a wait."""
+    for outcome in (Outcome.STOP, Outcome.WAIT):
+        for each in verdicts:
+            if each.outcome is outcome:
+                return each
+    return None
+
+
+def _summary(world: PromotionWorld, rows: tuple[TargetRow, ...]) -> str:
+    states = {each.state for each in rows}
+    if world.aborted:
+        return "Aborted"
+    if world.paused:
+        return "Paused"
+    for state, word in (("Failed", "Failed"), ("Updating", "Progressing"), ("Waiting", "Waiting")):
+        if state in states:
+            return word
+    return "Succeeded"
+
+
+def _headline(world: PromotionWorld, rows: tuple[TargetRow, ...]) -> str:
+    states = [each.state for each in rows]
+    counts = [f"{states.count(word)} {word.lower()}" for word in dict.fromkeys(sorted(states))]
+    stopped = ["Aborted"] if world.aborted else ["Paused"] if world.paused else []
+    return " · ".join([*stopped, f"{world.promotion.name} {world.version[:SHORT]}", *counts])
+
+
+def _approvals(decision: PromotionDecision) -> tuple[str, ...]:
+    return tuple(
+        sorted(
+            {
+                str(each.facts[0])
+                for option in decision.options
+                for each in option.verdicts
+                if each.gate is Gate.APPROVAL and each.outcome is not Outcome.PASS
+            }
+        )
+    )

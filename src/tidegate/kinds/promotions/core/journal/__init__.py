@@ -1,0 +1,1 @@
+"""The state of a promotion as a fold over facts; pure."""

@@ -1,0 +1,54 @@
+"""Decisions about a promotion, made again from its journal by today's rules."""
+
+from collections.abc import Iterable, Iterator
+
+from tidegate.journal.chain import Entry
+from tidegate.journal.facts import Folded
+from tidegate.journal.replay import Difference, Replayed
+from tidegate.kinds.promotions.core.decide import decide
+from tidegate.kinds.promotions.core.journal.facts import EnvironmentVerdicts, PromotionDecided
+from tidegate.kinds.promotions.core.journal.record import digest, stands_of
+from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
+
+
+def replay(entries: Iterable[Entry]) -> Iterator[Replayed]:
+    """Every recorded decision, in order; entries before the first known state are skipped."""
+    state, known = PromotionState(), False
+    for entry in entries:
+        fact = entry.fact()
+        known = known or entry.seq == 1 or isinstance(fact, Folded)
+        if not known:
+            continue
+        if isinstance(fact, PromotionDecided):
+            found = _again(state, fact)
+            if found is not None:
+                yield Replayed(entry.seq, len(found[0]), found[1])
+        state = fold(state, entry.at, fact, entry.actor)
+
+
+def _again(
+    state: PromotionState, fact: PromotionDecided
+) -> tuple[list[EnvironmentVerdicts], Difference | None] | None:
+    world = world_of(state, state.brakes)
+    if world is None:
+        return None
+    decision = decide(world, fact.now)
+    stands = stands_of(world, decision)
+    changes = () if decision.change is None else (decision.change,)
+    same = changes == tuple(task.change for task in fact.tasks)
+    if same and digest(stands, fact.tasks) == fact.digest:
+        return stands, None
+    then = state.stands | {each.target: each for each in fact.changed}
+    for each in stands:
+        if then.get(each.target) != each:
+            before, after = _lines(then.get(each.target)), _lines(each)
+            return stands, Difference(each.target, before, after)
+    offered = tuple(task.target for task in fact.tasks)
+    now = tuple(",".join(each.environments) for each in changes)
+    return stands, Difference("the promotion", offered or ("nothing",), now or ("nothing",))
+
+
+def _lines(stand: EnvironmentVerdicts | None) -> tuple[str, ...]:
+    if stand is None:
+        return ("not known",)
+    return tuple(f"{outcome} {gate} {reason}" for gate, outcome, reason, _ in stand.verdicts)

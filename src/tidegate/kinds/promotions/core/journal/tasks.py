@@ -1,0 +1,51 @@
+"""Changes of a promotion that have no outcome yet: which are due, overdue or unwanted.
+
+A change that failed is offered again under its key, after a pause that doubles.
+"""
+
+from tidegate.kinds.promotions.core.journal.facts import PromotionTask
+from tidegate.kinds.promotions.core.journal.state import PendingOffer, PromotionState
+from tidegate.model.time import SECOND, Duration, Instant
+
+# A change that failed is tried again after this long, then twice as long, up to the limit.
+RETRY_FIRST = Duration(10 * SECOND)
+RETRY_MAX = Duration(600 * SECOND)
+# A change that was not tried for this long is decided again, on a newer reading.
+UNTRIED_MAX = Duration(300 * SECOND)
+
+
+def due_tasks(state: PromotionState, now: Instant) -> list[PromotionTask]:
+    """Changes without an outcome whose time to be tried has come, in the order of their keys."""
+    pending = (state.pending[key] for key in sorted(state.pending))
+    return [one.task for one in pending if _retry_at(one) <= now]
+
+
+def next_retry(state: PromotionState) -> Instant | None:
+    """The first moment at which a pending change is to be tried."""
+    return min(map(_retry_at, state.pending.values()), default=None)
+
+
+def overdue_tasks(state: PromotionState, now: Instant) -> list[PromotionTask]:
+    """Changes that were never tried, from too long ago to be carried out."""
+    return [
+        one.task for one in state.pending.values() if one.tries == 0 and now - one.at > UNTRIED_MAX
+    ]
+
+
+def unwanted(state: PromotionState, task: PromotionTask) -> str:
+    """Why a change is no longer wanted; empty: it is."""
+    if task.key not in state.pending:
+        return "another decision took its place"
+    version = state.read.version if state.read is not None else ""
+    if version != task.change.version:
+        return "there is a newer version"
+    if state.aborted == version:
+        return "the promotion was aborted"
+    return "the promotion is paused" if state.paused else ""
+
+
+def _retry_at(one: PendingOffer) -> Instant:
+    if one.tried_at is None:
+        return one.at
+    pause = min(RETRY_MAX, RETRY_FIRST << min(one.tries - 1, 16))
+    return Instant(one.tried_at + pause)

@@ -1,0 +1,147 @@
+"""Everything that a decision about a promotion depends on, as values: `PromotionWorld`.
+
+What is read of the bundle and of the artifact is always there. What became of earlier offers, and
+what runs, is there where a journal has it: a decision by hand is made without them.
+"""
+
+import enum
+from collections.abc import Mapping
+
+import msgspec
+
+from tidegate.gates.brakes import Brakes
+from tidegate.git.history import Ancestry
+from tidegate.kinds.promotions.core.model import Promotion, PromotionEnvironment, WrittenVersion
+from tidegate.model.time import Instant
+
+
+class Relation(msgspec.Struct, frozen=True):
+    """How a version relates to what is written, and by how many commits if that is known."""
+
+    ancestry: Ancestry
+    commits: int = 0
+
+
+class ImageState(enum.Enum):
+    """Whether the image of a version exists."""
+
+    THERE = "there"
+    MISSING = "missing"
+    UNKNOWN = "unknown"  # the registry did not answer
+    UNASKED = "unasked"  # no registry was asked: the user said so, or no image is declared
+
+
+class SchemasNeed(msgspec.Struct, frozen=True):
+    """The schemas that a version needs, and whether the bundle has them."""
+
+    needed: str
+    has: str
+    ancestry: Ancestry  # of what is needed to what the bundle has
+
+
+class OfferState(enum.Enum):
+    """What became of a merge request."""
+
+    OPEN = "open"
+    MERGED = "merged"
+    CLOSED = "closed"
+
+
+class VersionOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A version offered for some environments in one merge request, or on a branch."""
+
+    environments: tuple[str, ...]
+    version: str
+    branch: str
+    commit: str
+    # Empty and None: only a branch was pushed.
+    url: str = ""
+    number: int | None = None
+    state: OfferState = OfferState.OPEN
+    offered_at: Instant
+    # When the state was last seen to change; None: it never did.
+    changed_at: Instant | None = None
+    # The account that merged or closed it; empty: not known.
+    by: str = ""
+
+    @property
+    def name(self) -> str:
+        """How it is called in a verdict."""
+        return self.url or self.branch
+
+
+class RunningCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether what runs in an environment is what its files promise."""
+
+    environment: str
+    version: str
+    matches: bool
+    # What differs, a few words each: shards, workloads.
+    differing: tuple[str, ...] = ()
+
+
+class OfferRefusal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An offer that could not be made."""
+
+    version: str
+    # Which system, or which gate, refused it.
+    by: str
+    why: str
+    # When to try again; None: after `retry`, or with a newer version.
+    until: Instant | None = None
+
+
+class PromotionWorld(msgspec.Struct, frozen=True, kw_only=True):
+    """One reading of everything that a promotion depends on."""
+
+    promotion: Promotion
+    # What is written at every place of every environment, whether that is selected or not.
+    written: tuple[WrittenVersion, ...]
+    version: str
+    # The selected environments; none: all that do not follow a branch.
+    to: tuple[str, ...] = ()
+    # How the version relates to each written value, and to each branch that is followed.
+    relations: Mapping[str, Relation] = {}
+    image: str = ""
+    image_state: ImageState = ImageState.UNASKED
+    schemas: SchemasNeed | None = None
+    brakes: Brakes = Brakes()
+    # Versions that are older, or on another branch, are allowed.
+    backward: bool = False
+    # Places that are declared and were not found, by environment.
+    missing: Mapping[str, tuple[str, ...]] = {}
+    # Environments with files that cannot be read: what is written there is not known.
+    unread: frozenset[str] = frozenset()
+    paused: bool = False
+    aborted: bool = False
+    # The newest offer of each environment.
+    offers: Mapping[str, VersionOffer] = {}
+    # The last check of each environment that is checked at all.
+    checks: Mapping[str, RunningCheck] = {}
+    refusals: Mapping[str, OfferRefusal] = {}
+    # Environments of a decided change without an outcome, with what the last try said.
+    pending: Mapping[str, str] = {}
+    # When the bundle was read; None: just now.
+    read_at: Instant | None = None
+
+    def targets(self) -> tuple[PromotionEnvironment, ...]:
+        """The selected environments, in order.
+
+        Unless named, environments of the built-in promotion that a bundle does not have are left
+        out.
+        """
+        every = self.promotion.environments
+        if self.to:
+            return tuple(each for each in every if each.name in self.to)
+        there = {each.environment for each in self.written} | self.unread
+        declared = bool(self.promotion.where)
+        return tuple(e for e in every if not e.follows and (declared or e.name in there))
+
+    def commits_in(self, environment: str) -> tuple[WrittenVersion, ...]:
+        """The written versions of an environment that a promotion may change."""
+        return tuple(w for w in self.written if w.environment == environment and w.is_commit)
+
+    def has(self, environment: str) -> bool:
+        """Whether every place of an environment has the version already."""
+        commits = self.commits_in(environment)
+        return bool(commits) and all(each.has(self.version) for each in commits)

@@ -1,0 +1,244 @@
+"""Finds where versions are written in the files of a repository, and writes others there.
+
+A *spot* is one value at one place. A value that is not a commit, `master` for example, is a branch
+that is followed: it is found and never changed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from tidegate.edit.edit import edit, found, located
+from tidegate.edit.edits import Edited, Found, Original, Replace
+from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace
+from tidegate.kinds.promotions.core.model import (
+    COMMIT,
+    FilePlace,
+    Promotion,
+    SaasPlace,
+    WrittenVersion,
+)
+from tidegate.kinds.promotions.core.model import Place as Declared
+from tidegate.kinds.promotions.files.declared import looked_for
+from tidegate.kinds.promotions.files.files import Files
+from tidegate.kinds.promotions.files.patterns import literal
+from tidegate.kinds.promotions.files.saas import SaasTarget, targets
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
+
+_YAML = (".yml", ".yaml")
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """One value, and how to reach it."""
+
+    value: WrittenVersion
+    place: Place
+
+
+class WrittenVersions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the versions of a promotion are written now."""
+
+    spots: tuple[Spot, ...]
+    # Places that are declared and were not found, by environment.
+    missing: dict[str, tuple[str, ...]]
+    # Files that may have values and cannot be read, by environment: the file and the cause.
+    unread: dict[str, tuple[str, ...]] = {}
+    # The repositories that saas files name, in order.
+    repositories: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> tuple[WrittenVersion, ...]:
+        """The values alone."""
+        return tuple(spot.value for spot in self.spots)
+
+
+def find_versions(files: Files, promotion: Promotion) -> WrittenVersions:
+    """Every value at every place of a promotion.
+
+    Saas files deploy several repositories. Where the promotion does not name one, it is the one
+    with the same name, or the only one.
+    """
+    files.expect(looked_for(promotion))
+    meant = promotion.artifact.repository or _deployed(files, promotion)
+    finder = _Finder(files, meant)
+    for environment in promotion.environments:
+        finder.look(environment.name, environment.places)
+    return finder.result()
+
+
+def _deployed(files: Files, promotion: Promotion) -> str:
+    urls = {
+        _bare(target.url): target.url
+        for environment in promotion.environments
+        for place in environment.places
+        if isinstance(place, SaasPlace) and not place.parameter
+        for target in targets(files, place)
+    }
+    called = [url for bare, url in urls.items() if bare.rpartition("/")[2] == promotion.name]
+    if len(urls) <= 1 or len(called) == 1:
+        return next(iter(called or urls.values()), "")
+    what = f"several repositories are deployed: {', '.join(urls.values())}"
+    remedy = "declare a Promotion document with artifact.repository"
+    raise UserError((Problem("", what, remedy),))
+
+
+def versions_at(files: Files, name: str, places: Iterable[Declared]) -> WrittenVersions:
+    """Every value at some places, as those of one environment."""
+    finder = _Finder(files, "")
+    finder.look(name, places)
+    return finder.result()
+
+
+class _Finder:
+    def __init__(self, files: Files, repository: str) -> None:
+        self._files, self._repository = files, repository
+        self._spots: dict[tuple[str, str, str], Spot] = {}
+        self._missing: dict[str, tuple[str, ...]] = {}
+        self._unread: dict[str, tuple[str, ...]] = {}
+        self._urls: dict[str, None] = {}
+
+    def look(self, environment: str, places: Iterable[Declared]) -> None:
+        """Find the values at the places of an environment."""
+        for place in places:
+            here = list(
+                self._saas(environment, place)
+                if isinstance(place, SaasPlace)
+                else self._file(environment, place)
+            )
+            wrong = tuple(filter(None, map(self._files.problem, self._candidates(place))))
+            if wrong:
+                self._unread[environment] = (*self._unread.get(environment, ()), *wrong)
+            if not here:
+                text = f"{place} ({', '.join(wrong)})" if wrong else str(place)
+                self._missing[environment] = (*self._missing.get(environment, ()), text)
+            for spot in here:
+                # Two places may match the same value.
+                key = environment, spot.value.file, f"{spot.place!r}:{spot.value.line}"
+                self._spots.setdefault(key, spot)
+
+    def result(self) -> WrittenVersions:
+        """Everything that was found."""
+        every = tuple(self._spots.values())
+        return WrittenVersions(
+            spots=every,
+            missing=self._missing,
+            unread=self._unread,
+            repositories=tuple(self._urls),
+        )
+
+    def _candidates(self, place: Declared) -> tuple[str, ...]:
+        """The YAML files in which a place can be."""
+        if isinstance(place, SaasPlace):
+            paths = self._files.holding(literal(place.saas))
+            return tuple(p for p in paths if p.endswith(_YAML))
+        return () if place.line else self._meant(place)
+
+    def _meant(self, place: FilePlace) -> tuple[str, ...]:
+        paths = self._files.matching(place.file, place.without)
+        if not place.key:
+            return paths
+        holding = frozenset(self._files.holding(place.key))
+        return tuple(p for p in paths if p in holding and p.endswith(_YAML))
+
+    def _saas(self, environment: str, place: SaasPlace) -> Iterator[Spot]:
+        for target in targets(self._files, place):
+            if self._repository and not same_repository(target.url, self._repository):
+                continue
+            if target.url and not place.parameter:
+                self._urls.setdefault(target.url)
+            yield from self._at_target(environment, place, target)
+
+    def _at_target(self, environment: str, place: SaasPlace, target: SaasTarget) -> Iterator[Spot]:
+        original = self._files.read(target.file)
+        if original is None:
+            return
+        exact = target.place(place.parameter)
+        try:
+            here = found(original, exact)
+        except UserError:
+            # A target without that parameter does not match.
+            return
+        for each in here:
+            yield Spot(_written(environment, target.file, each, place, target.note), exact)
+
+    def _file(self, environment: str, place: FilePlace) -> Iterator[Spot]:
+        paths = self._meant(place)
+        for path in paths:
+            readable = place.line or not self._files.problem(path)
+            original = self._files.read(path) if readable else None
+            if original is not None:
+                yield from _in_file(environment, place, original, alone=len(paths) == 1)
+
+
+def _in_file(
+    environment: str, place: FilePlace, original: Original, *, alone: bool
+) -> Iterator[Spot]:
+    if place.line:
+        prefix = LinePlace(place.line)
+        for each in found(original, prefix):
+            yield Spot(_written(environment, original.name, each, place), prefix)
+        return
+    wanted = KeyPlace(place.key) if place.key else YamlPlace(place.at)
+    try:
+        here = located(original, wanted)
+    except UserError:
+        # A path that does not exist in one of several files does not match there.
+        if alone and place.at:
+            raise
+        return
+    every = all(COMMIT.fullmatch(each.value) for _, each in here)
+    every = every and len({len(each.value) for _, each in here}) == 1
+    for exact, each in here:
+        # Aliases under one key change together; they are one place where all change alike.
+        named = wanted if every and isinstance(wanted, KeyPlace) else exact
+        yield Spot(_written(environment, original.name, each, place), named)
+
+
+def _written(
+    environment: str, file: str, each: Found, place: Declared, note: str = ""
+) -> WrittenVersion:
+    return WrittenVersion(
+        environment=environment,
+        file=file,
+        line=each.line,
+        value=each.value,
+        form=place.form,
+        note=note,
+    )
+
+
+def same_repository(one: str, other: str) -> bool:
+    """Whether two addresses are of one repository."""
+    return _bare(one) == _bare(other)
+
+
+def _bare(url: str) -> str:
+    return url.strip().rstrip("/").removesuffix(".git").lower()
+
+
+def rewritten(
+    files: Files, spots: Iterable[Spot], versions: Mapping[str, str]
+) -> dict[str, Edited]:
+    """The files in which environments get other versions; files that need no change are left out.
+
+    All or nothing: one value that cannot be changed is a UserError.
+    """
+    edits: dict[str, dict[str, Replace]] = {}
+    for spot in spots:
+        value = spot.value
+        version = versions.get(value.environment)
+        if version is None or not value.is_commit or value.has(version):
+            continue
+        new = Replace(spot.place, value.text_for(version))
+        kept = edits.setdefault(value.file, {}).setdefault(repr(spot.place), new)
+        if kept != new:
+            what = f"two versions are wanted at {spot.place}"
+            remedy = "name the place in one environment only, or promote both at once"
+            raise UserError((Problem(f"{value.file}:{value.line}", what, remedy),))
+    made: dict[str, Edited] = {}
+    for path, wanted in edits.items():
+        original = files.read(path)
+        assert original is not None
+        made[path] = edit(original, list(wanted.values()))
+    return made

@@ -1,0 +1,84 @@
+"""A journal in pieces, out of one database and into another."""
+
+from collections.abc import Iterable, Iterator
+
+import sqlalchemy as sa
+
+from tidegate.journal.chain import Entry
+from tidegate.journal.pieces import Chain, Claimed, Piece
+from tidegate.store.client import rules
+from tidegate.store.client.partition import find_all, lock
+from tidegate.store.client.places import queue, take
+from tidegate.store.client.rows import (
+    PAGE_BYTES,
+    PAGE_ENTRIES_MAX,
+    Pages,
+    insert_entries,
+    select_entries,
+)
+from tidegate.store.client.schema import claims, partitions
+from tidegate.store.port import TakenPlace
+
+
+def dump(connection: sa.Connection) -> Iterator[Piece]:
+    """Every chain with its entries, then every claim."""
+    for found in find_all(connection):
+        yield found.chain()
+        pages = Pages(found.base.seq, found.head.seq)
+        for after, up_to in pages:
+            page = select_entries(connection, found.id, after, up_to)
+            pages.weighed(len(page), sum(len(entry.body) for entry in page))
+            yield from page
+    for row in connection.execute(sa.select(claims).order_by(claims.c.name, claims.c.place)):
+        yield Claimed(*row)
+
+
+def adopt(connection: sa.Connection, pieces: Iterable[Piece]) -> None:
+    """Store pieces; the caller has checked that the chains are valid."""
+    partition_id = 0
+    for group in _grouped(pieces):
+        if isinstance(group, Chain):
+            partition_id = _adopt_chain(connection, group)
+        elif isinstance(group, Claimed):
+            claim = TakenPlace(group.name, group.place, group.partition, group.key, group.at)
+            # Locked after the partitions, as everywhere: so two writers never wait for each other.
+            queue(connection)
+            take(connection, (claim,))
+        else:
+            insert_entries(connection, partition_id, group)
+
+
+def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[Entry]]:
+    """The same pieces, with entries that follow each other in lists."""
+    batch: list[Entry] = []
+    weight = 0
+    for piece in pieces:
+        if isinstance(piece, Entry):
+            batch.append(piece)
+            weight += len(piece.body)
+            if len(batch) < PAGE_ENTRIES_MAX and weight < PAGE_BYTES:
+                continue
+        if batch:
+            yield batch
+        batch, weight = [], 0
+        if not isinstance(piece, Entry):
+            yield piece
+    if batch:
+        yield batch
+
+
+def _adopt_chain(connection: sa.Connection, chain: Chain) -> int:
+    """Make room for a chain, and say under which number."""
+    rules.check_names(chain.partition)
+    found = lock(connection, chain.partition)
+    rules.check_adoption(chain.partition, found.head.seq)
+    row = {
+        "seq": chain.seq,
+        "hash": chain.hash,
+        "base_seq": chain.base_seq,
+        "base_hash": chain.base_hash,
+        # A token of the other journal must not count as a newer one here.
+        "token": max(found.lease.token, chain.token),
+    }
+    connection.execute(sa.update(partitions).where(partitions.c.id == found.id).values(row))
+    return found.id

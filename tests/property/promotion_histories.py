@@ -1,0 +1,218 @@
+"""Histories of promotions: facts in any order, for laws of the fold and of the decision."""
+
+from collections.abc import Iterable
+
+from hypothesis import strategies as st
+
+from tidegate.git.history import Ancestry
+from tidegate.journal.fact import Fact, Mode
+from tidegate.journal.facts import Acted, Asked, Outcome, Verb
+from tidegate.kinds.promotions.core.decide import PromotionDecision, decide
+from tidegate.kinds.promotions.core.journal.facts import (
+    MergeRequestSeen,
+    Offered,
+    PromotionRead,
+    PromotionRefused,
+    Verified,
+)
+from tidegate.kinds.promotions.core.journal.record import decided_fact, marks_of
+from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
+from tidegate.kinds.promotions.core.model import (
+    Artifact,
+    CommitForm,
+    Promotion,
+    PromotionEnvironment,
+    WrittenVersion,
+)
+from tidegate.kinds.promotions.core.world import (
+    ImageState,
+    OfferState,
+    PromotionWorld,
+    Relation,
+    RunningCheck,
+)
+from tidegate.model.time import SECOND, Instant
+
+NAMES = ("stage", "first", "second", "third")
+PROMOTION = Promotion(
+    name="p",
+    artifact=Artifact(),
+    environments=(
+        PromotionEnvironment(name="stage", follows="main"),
+        PromotionEnvironment(name="first"),
+        PromotionEnvironment(name="second", after=("first",)),
+        PromotionEnvironment(name="third", after=("first", "second")),
+    ),
+    where="here",
+)
+MOVING = NAMES[1:]
+VERSIONS = tuple(f"{number:02x}" * 20 for number in range(4))
+PARTITION = "promotions/p"
+
+Step = tuple[str, object]
+
+
+def relations(version: int) -> dict[str, Relation]:
+    """How a version of a line of commits relates to all of them; main has them all."""
+    found = {
+        VERSIONS[at]: Relation(_ancestry(at, version), abs(version - at))
+        for at in range(len(VERSIONS))
+    }
+    return {**found, "main": Relation(Ancestry.SAME)}
+
+
+def _ancestry(old: int, new: int) -> Ancestry:
+    if old == new:
+        return Ancestry.SAME
+    return Ancestry.AHEAD if new > old else Ancestry.BEHIND
+
+
+def written(at: Iterable[int]) -> tuple[WrittenVersion, ...]:
+    """One value in each environment."""
+    return tuple(
+        WrittenVersion(
+            environment=name, file=name, line=1, value=VERSIONS[number], form=CommitForm.FULL
+        )
+        for name, number in zip(MOVING, at, strict=True)
+    )
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("read"), st.tuples(*[st.integers(0, 3)] * 4)),
+    st.tuples(st.just("newest"), st.integers(0, 3)),
+    # Most of all a newer version, and an offer of it: what the laws are about.
+    st.tuples(st.just("newer"), st.just(None)),
+    st.tuples(st.just("decide"), st.just("offer")),
+    st.tuples(st.just("decide"), st.sampled_from(("offer", "fail", "refuse", "drop", "nothing"))),
+    st.tuples(st.just("request"), st.tuples(st.sampled_from(MOVING), st.sampled_from(OfferState))),
+    st.tuples(st.just("check"), st.tuples(st.sampled_from(MOVING), st.booleans())),
+    st.tuples(st.just("asked"), st.sampled_from((Verb.PAUSE, Verb.RESUME, Verb.ABORT, Verb.RETRY))),
+    st.tuples(st.just("refused"), st.tuples(st.sampled_from(MOVING), st.booleans())),
+    st.tuples(st.just("image"), st.sampled_from(ImageState)),
+)
+HISTORIES = st.lists(STEPS, min_size=5, max_size=30)
+
+
+class History:
+    """A promotion that is read, decided, offered, merged and checked, as the steps say."""
+
+    def __init__(self) -> None:
+        self.state = PromotionState()
+        self.now = Instant(0)
+        self.facts: list[tuple[Instant, Fact]] = []
+        # Every offer that was made, in order.
+        self.offers: list[tuple[PromotionWorld, PromotionDecision]] = []
+        self.add(
+            PromotionRead(
+                promotion=PROMOTION,
+                base="b0",
+                written=written((0, 0, 0)),
+                version=VERSIONS[1],
+                relations=relations(1),
+            )
+        )
+
+    def add(self, fact: Fact) -> None:
+        """One more fact, a second later."""
+        self.now = Instant(self.now + SECOND)
+        self.facts.append((self.now, fact))
+        self.state = fold(self.state, self.now, fact, "user:ada")
+
+    @property
+    def world(self) -> PromotionWorld:
+        """The world as it is now."""
+        found = world_of(self.state, None)
+        assert found is not None
+        return found
+
+    @property
+    def version(self) -> int:
+        """The number of the newest version."""
+        return VERSIONS.index(self.world.version)
+
+    def run(self, steps: Iterable[Step]) -> "History":
+        """Take all steps."""
+        for word, what in steps:
+            getattr(self, f"_{word}")(what)
+        return self
+
+    def _read(self, numbers: tuple[int, ...]) -> None:
+        newest = numbers[-1]
+        self.add(
+            PromotionRead(
+                base=f"b{len(self.facts)}",
+                written=written(numbers[:-1]),
+                version=VERSIONS[newest],
+                relations=relations(newest),
+            )
+        )
+
+    def _newest(self, number: int) -> None:
+        self.add(PromotionRead(version=VERSIONS[number], relations=relations(number)))
+
+    def _newer(self, _: None) -> None:
+        self._newest(min(self.version + 1, len(VERSIONS) - 1))
+
+    def _image(self, image: ImageState) -> None:
+        self.add(PromotionRead(image="i", image_state=image))
+
+    def _decide(self, outcome: str) -> None:
+        world = self.world
+        decision = decide(world, self.now)
+        fact = decided_fact(
+            PARTITION, len(self.facts), self.state, world, decision, self.now, Mode.ACT
+        )
+        self.add(fact)
+        if decision.change is None:
+            return
+        (task,) = fact.tasks
+        self.offers.append((world, decision))
+        if outcome == "offer":
+            targets = world.targets()
+            verdicts = {
+                targets[each.target].name: marks_of(each.verdicts) for each in decision.options
+            }
+            self.add(
+                Offered(
+                    environments=decision.change.environments,
+                    version=decision.change.version,
+                    branch="-".join(decision.change.environments),
+                    commit="c",
+                    number=1,
+                    verdicts=verdicts,
+                )
+            )
+        elif outcome != "nothing":
+            ended = {"fail": Outcome.FAILED, "refuse": Outcome.FAILED, "drop": Outcome.DROPPED}
+            self.add(
+                Acted(
+                    key=task.key,
+                    target=task.target,
+                    outcome=ended[outcome],
+                    detail="why",
+                    refused=outcome == "refuse",
+                )
+            )
+
+    def _request(self, what: tuple[str, OfferState]) -> None:
+        name, state = what
+        offer = self.state.offers.get(name)
+        if offer is not None:
+            self.add(MergeRequestSeen(branch=offer.branch, number=offer.number, state=state))
+
+    def _check(self, what: tuple[str, bool]) -> None:
+        name, matches = what
+        check = RunningCheck(environment=name, version=self.world.version, matches=matches)
+        self.add(Verified(checks=(check,)))
+
+    def _asked(self, verb: Verb) -> None:
+        self.add(Asked(verb=verb))
+
+    def _refused(self, what: tuple[str, bool]) -> None:
+        name, lasts = what
+        until = None if lasts else Instant(self.now + 10 * SECOND)
+        self.add(
+            PromotionRefused(
+                environments=(name,), version=self.world.version, by="forge", why="w", until=until
+            )
+        )
