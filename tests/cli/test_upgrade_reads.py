@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.managed import NOW, Managed, example, managed
+from tests.printed import printed
 from tests.serving import beside
-from tests.told import told
 from tidegate.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ SOAKED = {
 def run(*args: str, columns: int | None = None) -> Result:
     """One command, somewhere without settings."""
     env = {"COLUMNS": None if columns is None else str(columns)}
-    return told(CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True))
+    return printed(CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True))
 
 
 @pytest.fixture(autouse=True)

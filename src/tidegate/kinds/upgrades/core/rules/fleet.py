@@ -143,8 +143,10 @@ def _fleet(
     unread = {each.id for each in world.orgs if each.partial}
     if blamed := tuple(each for each in unverified if each not in unread):
         label_errors = (*label_errors, _unverified(org.id, blamed))
-    told = [f"organisation {org.id}: {text}" for text in own.warnings]
-    told += [f"cluster {one.called}: {text}" for one in members for text in one.policy.warnings]
+    found_warnings = [f"organisation {org.id}: {text}" for text in own.warnings]
+    found_warnings += [
+        f"cluster {one.called}: {text}" for one in members for text in one.policy.warnings
+    ]
     return OrganisationFleet(
         org,
         own,
@@ -152,7 +154,7 @@ def _fleet(
         () if unverified else tuple(f"{envs[each]}/{each}" for each in own.inherit),
         unverified,
         label_errors,
-        tuple(told),
+        tuple(found_warnings),
     )
 
 

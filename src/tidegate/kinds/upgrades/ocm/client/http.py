@@ -117,8 +117,8 @@ class OcmHttp:
             try:
                 return await self._tried(method, url, body, again=again)
             except PassingError as error:
-                told = self._desk.clean(str(error))
-                raise OutsideError(f"{self.host}: {method} {path}: {told}") from None
+                message = self._desk.clean(str(error))
+                raise OutsideError(f"{self.host}: {method} {path}: {message}") from None
 
     def address(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """The whole address of a request."""
@@ -132,8 +132,8 @@ class OcmHttp:
         try:
             return msgspec.json.decode(answer.body, type=kind)
         except msgspec.MsgspecError as error:
-            told = self._desk.clean(str(error))
-            raise OutsideError(f"{self.host}: the answer to {asked} is odd: {told}") from None
+            message = self._desk.clean(str(error))
+            raise OutsideError(f"{self.host}: the answer to {asked} is odd: {message}") from None
 
     def refused(self, answer: Answer, asked: str) -> OcmRefusedError:
         """What was refused, in their words."""

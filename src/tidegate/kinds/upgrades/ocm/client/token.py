@@ -149,9 +149,11 @@ class TokenSource:
                 with attempt:
                     await self._ask(session, url, credentials.form())
         except (PassingError, OutsideError) as error:
-            told = self.clean(str(error))
+            message = self.clean(str(error))
             self._failures += 1
-            self._failure = told if isinstance(error, OutsideError) else f"{url}: no token: {told}"
+            self._failure = (
+                message if isinstance(error, OutsideError) else f"{url}: no token: {message}"
+            )
             self._refused = isinstance(error, OcmRefusedError)
             raise self._failed() from None
 
@@ -177,8 +179,8 @@ class TokenSource:
         if status in PASSING:
             raise PassingError(f"HTTP {status}")
         if status != 200:
-            told = f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
-            raise OcmRefusedError(told, UNAUTHORIZED) if status < 500 else OutsideError(told)
+            message = f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
+            raise OcmRefusedError(message, UNAUTHORIZED) if status < 500 else OutsideError(message)
         try:
             given = msgspec.json.decode(body, type=_Given)
         except msgspec.DecodeError:

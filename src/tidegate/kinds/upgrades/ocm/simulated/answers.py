@@ -51,7 +51,7 @@ class CallRefusedError(Exception):
         super().__init__(reason)
 
 
-def told(document: object, status: int = 200) -> OcmAnswer:
+def json_answer(document: object, status: int = 200) -> OcmAnswer:
     """An answer with a document."""
     return OcmAnswer(status, _encode(document))
 
@@ -73,7 +73,7 @@ def refusal(path: str, status: int, reason: str) -> OcmAnswer:
         "code": code,
         "reason": reason,
     }
-    return told(error, status)
+    return json_answer(error, status)
 
 
 def looked_up(documents: Iterable[Json], search: str, order: str) -> list[Json]:

@@ -10,10 +10,10 @@ from tidegate.kinds.upgrades.ocm.simulated.answers import (
     OcmAnswer,
     OcmCall,
     Shape,
+    json_answer,
     looked_up,
     page_of,
     refusal,
-    told,
 )
 from tidegate.kinds.upgrades.ocm.simulated.rules import WRITES
 from tidegate.kinds.upgrades.ocm.simulated.state import (
@@ -63,7 +63,7 @@ def answer(state: OcmState, request: OcmCall, now: Instant) -> OcmAnswer:
     live(state, now)
     try:
         if request.method == "GET":
-            return told(_read(state, request))
+            return json_answer(_read(state, request))
         return _write(state, request)
     except CallRefusedError as error:
         if request.method != "GET":
@@ -84,7 +84,7 @@ def _write(state: OcmState, request: OcmCall) -> OcmAnswer:
         except KeyError:
             raise _missing(request.path) from None
         state.note(request.method, request.path, request.body, status)
-        return OcmAnswer(status) if document is None else told(_shown(document), status)
+        return OcmAnswer(status) if document is None else json_answer(_shown(document), status)
     raise CallRefusedError(404, f"{request.method} '{request.path}' is not simulated")
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 from aiohttp import web
 
-from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, OcmCall, refusal, told
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, OcmCall, json_answer, refusal
 from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
@@ -110,7 +110,7 @@ class ManagerServer:
         if fault in (OcmFault.CUT, OcmFault.LOST):
             return _cut(request)
         if fault is not None:
-            return _response(told({"error": "temporarily_unavailable"}, 503))
+            return _response(json_answer({"error": "temporarily_unavailable"}, 503))
         return _response(self.tokens.give(form, now_s))
 
     async def _tell(self, _: web.Request) -> web.StreamResponse:
@@ -126,7 +126,7 @@ class ManagerServer:
             "faults": dict(self.luck.met),
             "writes": list(self.state.writes),
         }
-        return _response(told(document))
+        return _response(json_answer(document))
 
     async def _control(self, request: web.Request) -> web.StreamResponse:
         try:

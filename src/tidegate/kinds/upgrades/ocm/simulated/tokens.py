@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Iterable, Mapping
 
-from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, told
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, json_answer
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc
 
 # As long as the real one's.
@@ -27,12 +27,12 @@ class Tokens:
         found = next((each for each in self._credentials if _is(each, form)), None)
         if found is None:
             error = {"error": "invalid_client", "error_description": "Invalid client credentials"}
-            return told(error, 401)
+            return json_answer(error, 401)
         self.number += 1
         token = f"access-{self.number}-{found.client_id or 'person'}"
         self._given[token] = (found.org, now_s + self._lasts_s)
         lasts = {"expires_in": int(self._lasts_s), "token_type": "Bearer"}
-        return told({"access_token": token, **lasts, "scope": "openid"})
+        return json_answer({"access_token": token, **lasts, "scope": "openid"})
 
     def org_of(self, header: str, now_s: float) -> str | None:
         """The organisation whose data a request may see; empty: all; None: it is refused."""

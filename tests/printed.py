@@ -5,7 +5,7 @@ from click.testing import Result
 from tidegate.model.errors import TidegateError, UserError
 
 
-def told(result: Result) -> Result:
+def printed(result: Result) -> Result:
     """The same result; what was raised is on stderr, with the exit code of the program."""
     error = result.exception
     if isinstance(error, UserError):
