@@ -91,4 +91,4 @@ def fact_tags() -> tuple[str, ...]:
     for module in _FACTS:
         import_module(module)
     # In an order that does not depend on which module was imported first.
-    return tuple(sorted(tags()))
+    return tuple(sorted(tags("tidegate.")))

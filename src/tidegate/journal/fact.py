@@ -51,6 +51,7 @@ class UnknownFactError(TidegateError):
 
 
 _DECODERS: dict[str, Callable[[bytes], Fact]] = {}
+_TYPES: dict[str, type[Fact]] = {}
 
 
 def tag_of(fact: Fact | type[Fact]) -> str:
@@ -65,11 +66,12 @@ def register(*types: type[Fact]) -> None:
         if tag in _DECODERS:
             raise TypeError(f"two facts are tagged {tag}")
         _DECODERS[tag] = msgspec.json.Decoder(each).decode
+        _TYPES[tag] = each
 
 
-def tags() -> tuple[str, ...]:
-    """The tags of all facts that can be read, in the order in which they were added."""
-    return tuple(_DECODERS)
+def tags(package: str = "") -> tuple[str, ...]:
+    """The tags of all facts that can be read, or of those that a package brings."""
+    return tuple(tag for tag, each in _TYPES.items() if each.__module__.startswith(package))
 
 
 def decode(tag: str, body: bytes) -> Fact:
