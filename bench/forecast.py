@@ -13,12 +13,12 @@ from bench.table import Report, count, draw, figure
 from bench.timing import Effort, best_ms
 from bench.upgrades import SIZES, fleet
 from tidegate.kinds.upgrades.core.foresight.forecast import forecast
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.time import SECOND, Duration
 
 WEEKS = 4
-PACE = Pace(horizon=Duration(WEEKS * 7 * 24 * 3600 * SECOND))
+PACE = UpgradePace(horizon=Duration(WEEKS * 7 * 24 * 3600 * SECOND))
 
 
 class Row(msgspec.Struct, frozen=True):

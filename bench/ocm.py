@@ -20,9 +20,9 @@ import msgspec
 
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort
-from tidegate.kinds.upgrades.app.survey import Survey, survey
-from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.app.read.survey import Survey, survey
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.http import OcmLimits
 from tidegate.kinds.upgrades.ocm.client.token import ServiceAccount
 
 LATENCY_S = 0.02
@@ -67,7 +67,7 @@ def _measure(size: int, faults: tuple[str, ...]) -> Row:
 
 async def _read(url: str, size: int, faults: bool) -> Row:
     account = ServiceAccount(f"{url}/token", "tidegate", "simulated")
-    client = ClusterManagerClient(url, account, Limits(rate_max=RATE))
+    client = ClusterManagerClient(url, account, OcmLimits(rate_max=RATE))
     wall, cpu = time.perf_counter(), time.process_time()
     seen = await survey(client)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

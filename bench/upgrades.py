@@ -23,7 +23,7 @@ from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
 from tidegate.kinds.upgrades.core import compat
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.telemetry.metrics import UpgradeNumbers
 from tidegate.kinds.upgrades.telemetry.rows import RoundSeen
 from tidegate.kinds.upgrades.wire.line import answer_compat, decode
@@ -93,7 +93,7 @@ def _ways(size: int) -> dict[str, Callable[[], object]]:
 _encode = msgspec.json.encode
 
 
-def _world(raw: bytes) -> World:
+def _world(raw: bytes) -> UpgradeWorld:
     return decode(Reader(fields_of(raw), "", Problems()))
 
 
@@ -125,7 +125,7 @@ def _line(answer: Callable[[bytes], object], raw: bytes) -> bytes:
     return msgspec.json.encode(answer(raw))
 
 
-def _seen(world: World) -> RoundSeen:
+def _seen(world: UpgradeWorld) -> RoundSeen:
     return RoundSeen(
         env="prod", org_id="o", now=world.now, decided=(world, decide(world, world.now))
     )

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from tidegate.kinds.upgrades.ocm.simulated.faults import Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.machine.system_clock import SystemClock
@@ -49,8 +49,8 @@ def managed(document: Mapping[str, Any] | None = None) -> Iterator[Managed]:
     ready, holder = Event(), dict[str, Any]()
 
     async def serve() -> None:
-        clock = OwnClock(SystemClock(), read.now)
-        server = ManagerServer(found(read), clock, Tokens(read.credentials), Luck(Troubles()))
+        clock = SimulatedClock(SystemClock(), read.now)
+        server = ManagerServer(found(read), clock, Tokens(read.credentials), FaultDraw(OcmFaults()))
         holder.update(server=server, loop=asyncio.get_running_loop())
         ready.set()
         await server.serve(ear)

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.survey import survey
-from tidegate.kinds.upgrades.app.worlds import world_of
+from tidegate.kinds.upgrades.app.read.survey import survey
+from tidegate.kinds.upgrades.app.read.worlds import world_of
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.rules.soak import Ledger
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters, Upgradable
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.model.time import Duration, Instant, format_second
 
@@ -42,12 +42,12 @@ class Lived:
     def __init__(self, document: dict[str, Any], **of_the_world: Any) -> None:
         read = read_world(document)
         self.clock = Hands(read.now)
-        self.manager = ClustersInside(found(read), self.clock)
-        self.orgs = [Org(each.id, each.name, each.env) for each in read.orgs]
-        self.ledgers: dict[str, Ledger] = {}
+        self.manager = SimulatedClusters(found(read), self.clock)
+        self.orgs = [Organisation(each.id, each.name, each.env) for each in read.orgs]
+        self.ledgers: dict[str, SoakLedger] = {}
         self._more = of_the_world
 
-    def look(self) -> World:
+    def look(self) -> UpgradeWorld:
         """What is read of it now."""
         read = asyncio.run(survey(self.manager))
         world = world_of(read, self.orgs, self.clock.now())
@@ -69,7 +69,7 @@ class Lived:
             self.clock.at = Instant(now + every)
         return reached
 
-    def act(self, world: World, now: Instant) -> None:
+    def act(self, world: UpgradeWorld, now: Instant) -> None:
         """Agree to gates, then do what is decided."""
         if world.gates:
             self._do(decide(msgspec.structs.replace(world, approver=True), now), world)
@@ -78,26 +78,26 @@ class Lived:
         self.ledgers = self.ledgers | plan.ledgers
         self._do(plan, world)
 
-    def _do(self, plan: UpgradePlan, world: World) -> None:
+    def _do(self, plan: UpgradePlan, world: UpgradeWorld) -> None:
         by_uuid = {each.uuid: each for each in world.clusters}
         for action in plan.actions:
-            if isinstance(action.change, Step):
+            if isinstance(action.change, UpgradeStep):
                 asyncio.run(ask(self.manager, by_uuid[action.target], action.change))
 
 
-def _pools(cluster: Cluster) -> list[tuple[str, str]]:
+def _pools(cluster: ManagedCluster) -> list[tuple[str, str]]:
     return [(pool.id, pool.version) for pool in cluster.node_pools]
 
 
-async def ask(manager: ManagedClusters, cluster: Cluster, step: Step) -> None:
+async def ask(manager: ManagedClusters, cluster: ManagedCluster, step: UpgradeStep) -> None:
     """One step, asked of OpenShift Cluster Manager."""
     version = step.revision or ""
     of = Upgradable(cluster.ident, cluster.is_hosted and not step.pool, step.pool)
-    if step.doing is Doing.CHANNEL:
+    if step.doing is StepKind.CHANNEL:
         await manager.switch_channel(cluster.ident, version)
-    elif step.doing is Doing.AGREE:
+    elif step.doing is StepKind.AGREE:
         await manager.agree(cluster.ident, step.ident)
-    elif step.doing is Doing.CANCEL:
+    elif step.doing is StepKind.CANCEL:
         await manager.delete_policy(of, step.ident)
     else:
         assert step.starts_at is not None

@@ -9,7 +9,7 @@ import msgspec
 from tidegate.documents.reader import Reader
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.wire.line import decode
 from tidegate.kinds.upgrades.wire.modes import answer_strict
 from tidegate.kinds.upgrades.wire.state import read_ledger
@@ -88,7 +88,7 @@ def kept(soak: float, check_in: str, **more: Any) -> dict[str, Any]:
     return {"prod/o": {"check_in": check_in, "versions": versions, **more}}
 
 
-def decided(asked: dict[str, Any]) -> tuple[World, UpgradePlan]:
+def decided(asked: dict[str, Any]) -> tuple[UpgradeWorld, UpgradePlan]:
     """A world and what our rules make of it, with what was kept of it."""
     problems = Problems()
     read = decode(Reader(asked, "", problems))

@@ -10,9 +10,9 @@ from tidegate.engine.vitals import Led
 from tidegate.kinds.upgrades.app.surveys import SurveyReport
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
-from tidegate.kinds.upgrades.ocm.simulated.state import State, Write
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.state import OcmState, OcmWrite
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.model.time import SECOND, Duration
 from tidegate.store.client.memory import MemoryStore
@@ -36,7 +36,7 @@ class Scene(Rehearsal):
         self,
         document: dict[str, Any],
         *,
-        luck: Luck | None = None,
+        luck: FaultDraw | None = None,
         store: Store | None = None,
         look: Duration = LOOK,
         **registered: Any,
@@ -58,24 +58,24 @@ class Scene(Rehearsal):
         self.watch, self.ask = self.watched.append, None
 
     @property
-    def state(self) -> State:
+    def state(self) -> OcmState:
         """All that its OpenShift Cluster Manager knows."""
         return self.states[PROD]
 
     @state.setter
-    def state(self, state: State) -> None:
+    def state(self, state: OcmState) -> None:
         self.states[PROD] = state
 
-    def manager(self) -> ClustersInside:
+    def manager(self) -> SimulatedClusters:
         """A way in."""
         return super().way(PROD)
 
-    def way(self, environment: str) -> ClustersInside:
+    def way(self, environment: str) -> SimulatedClusters:
         """The same for workers."""
         return self.manager()
 
     @property
-    def writes(self) -> list[Write]:
+    def writes(self) -> list[OcmWrite]:
         """What was asked of the OpenShift Cluster Manager."""
         return list(self.state.writes)
 
@@ -83,7 +83,7 @@ class Scene(Rehearsal):
         """Which version each cluster runs by now."""
 
         async def read() -> dict[str, str]:
-            manager = ClustersInside(self.state, self)
+            manager = SimulatedClusters(self.state, self)
             orgs = [each.id for each in self.registrations]
             every = [each.id for each in (await manager.subscriptions((), orgs)).items]
             clusters = (await manager.clusters(every)).items

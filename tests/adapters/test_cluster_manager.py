@@ -10,19 +10,19 @@ import pytest
 from aiohttp import web
 
 from tests.serving import Answering, answering
-from tidegate.kinds.upgrades.core.faults import Fault
-from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.core.faults import FaultParty
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.http import OcmLimits
 from tidegate.kinds.upgrades.ocm.client.token import AccessToken, ServiceAccount
-from tidegate.kinds.upgrades.ocm.port import RefusedError, Upgradable
+from tidegate.kinds.upgrades.ocm.port import OcmRefusedError, Upgradable
 from tidegate.kinds.upgrades.telemetry.faults import fault_of_error
 from tidegate.model.errors import OutsideError
 
-QUICK = Limits(tries_max=3, pause_s=0.001, timeout_s=5, total_s=20, wait_max_s=2)
+QUICK = OcmLimits(tries_max=3, pause_s=0.001, timeout_s=5, total_s=20, wait_max_s=2)
 Story = Callable[[ClusterManagerClient], Awaitable[None]]
 
 
-def play(answer: Answering, story: Story, limits: Limits = QUICK) -> None:
+def play(answer: Answering, story: Story, limits: OcmLimits = QUICK) -> None:
     """A story of one who asks a server that answers so."""
 
     async def played() -> None:
@@ -121,7 +121,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
         with pytest.raises(OutsideError, match=r"no answer in 0\.05 s"):
             await client.gates()
 
-    play(answer, story, Limits(tries_max=2, pause_s=0.001, timeout_s=0.05))
+    play(answer, story, OcmLimits(tries_max=2, pause_s=0.001, timeout_s=0.05))
 
 
 def test_a_post_that_fails_is_looked_for_before_it_is_sent_again() -> None:
@@ -201,11 +201,11 @@ def test_what_the_other_side_repeats_of_a_token_is_not_told_on() -> None:
         return web.json_response({"code": "X-1", "reason": reason}, status=403)
 
     async def story(client: ClusterManagerClient) -> None:
-        with pytest.raises(RefusedError, match=r"bad header Bearer \*\*\*") as caught:
+        with pytest.raises(OcmRefusedError, match=r"bad header Bearer \*\*\*") as caught:
             await client.gates()
         assert caught.value.code == "X-1"
         assert "s3cret" not in f"{caught.value.reason} {caught.value!r}"
-        with pytest.raises(RefusedError, match="HTTP 302"):
+        with pytest.raises(OcmRefusedError, match="HTTP 302"):
             await client.versions()
 
     play(answer, story)
@@ -226,8 +226,8 @@ def test_a_sign_on_that_is_refused_is_ours_to_mend(status: int) -> None:
             client = ClusterManagerClient(f"http://{host}", account, QUICK)
             waiting = (client.gates() for _ in range(20))
             for error in await asyncio.gather(*waiting, return_exceptions=True):
-                assert isinstance(error, RefusedError)
-                assert (error.status, fault_of_error(error)) == (401, Fault.OURS)
+                assert isinstance(error, OcmRefusedError)
+                assert (error.status, fault_of_error(error)) == (401, FaultParty.OURS)
                 assert f"HTTP {status}: no token (invalid_client); check credentials" in str(error)
             await client.close()
 

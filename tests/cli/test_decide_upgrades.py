@@ -66,7 +66,7 @@ def test_our_rules_say_why_every_version_waits() -> None:
     assert shut == ["VersionSoaking", "SectorBehind"]
     (aside,) = second["targets"][0]["options"]
     assert aside["verdicts"][0]["reason"] == "LabelsUnreadable"
-    assert '"two" is no whole number of days' in aside["verdicts"][0]["message"]
+    assert '"two" is not a whole number' in aside["verdicts"][0]["message"]
 
 
 def test_both_rules_are_held_against_each_other() -> None:

@@ -107,7 +107,7 @@ def test_how_far_to_look_can_be_said() -> None:
     schedule = {"soak-days": "0", "workloads": "w", "schedule": "0 3 1 6 *"}
     world = written(labels=schedule, available_upgrades=["4.16.4"])
     assert "2026-06-01T03:00Z" in run("when", world, "--days", "100").stdout
-    assert "later than looked at: its schedule fires 2026-06-01" in run("when", world).stdout
+    assert "later than the horizon: its schedule fires 2026-06-01" in run("when", world).stdout
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_labels_that_are_so_already_come_to_nothing() -> None:
     same = ["what-if", "--world", WORLD, "--set", "cluster/pay-stage-2/soak-days=1"]
     found = run(*same)
     assert (found.exit_code, found.stdout) == (0, "")
-    assert found.stderr == "all of these labels are so already\n"
+    assert found.stderr == "all of these labels have these values already\n"
     twice = run(*same[:3], "--set", "pay-stage-2/soak-days=0", *same[3:])
     assert (twice.stdout, twice.stderr) == (found.stdout, found.stderr)
 
@@ -157,7 +157,7 @@ def test_a_change_that_moves_nobody_says_so() -> None:
     asked = ["what-if", "--world", WORLD, "--set", r"org/o-maps/blocked-versions=^3\."]
     found = run(*asked)
     assert found.stdout == 'organisation/o-maps: blocked-versions none → "^3\\."\n'
-    assert found.stderr == "no cluster goes elsewhere, sooner or later\n"
+    assert found.stderr == "no cluster changes its version or its dates\n"
 
 
 @pytest.mark.parametrize(

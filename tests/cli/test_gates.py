@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.test_policy import Owner
 from tests.managed import example, managed
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.state import ALL_CLUSTERS
 
 GATES = [
@@ -54,15 +54,15 @@ def test_gates_of_every_kind_are_shown_with_whose_turn_it_is(owner: Owner) -> No
     assert said.pop(("sts", "ocp-17")).startswith("20")  # since
     assert said == {
         ("classic", "ocp-17"): "no: the service does",
-        ("classic", "new-17"): "no: yours (a kind unknown here)",
+        ("classic", "new-17"): "no: yours (an unknown kind)",
         ("none", "ocp-17"): "no: yours",
-        ("none", "new-17"): "no: yours (a kind unknown here)",
+        ("none", "new-17"): "no: yours (an unknown kind)",
         ("sts", "sts-17"): "no: yours",
-        ("sts", "new-17"): "no: yours (a kind unknown here)",
+        ("sts", "new-17"): "no: yours (an unknown kind)",
     }
     assert "ocp-18" in owner.does("gates", "get", "--all")
     assert "ocp-16" not in owner.does("gates", "get", "--all")
-    rows = json.loads(owner.does("gates", "get", "sts", "-o", "json"))
+    rows = json.loads(owner.does("gates", "get", "sts", "-o", "json"))["items"]
     assert [(each["gate"], each["agreed"]) for each in rows] == [
         ("new-17", False),
         ("ocp-17", True),
@@ -97,24 +97,24 @@ def test_the_service_is_had_agree_for_all_who_say_nothing(owner: Owner) -> None:
     """As a label of the organisation; what does nothing is warned of."""
     owner.does("gates", "approve", "gate-sts")
     assert owner.labels(org="o") == {"version-gate-approvals": "api.openshift.com/gate-sts"}
-    rows = json.loads(owner.does("gates", "get", "-o", "json"))
+    rows = json.loads(owner.does("gates", "get", "-o", "json"))["items"]
     by_service = {(each["cluster"], each["gate"]) for each in rows if each["byService"]}
     assert by_service == set()  # who has no policy, and who says none, are left alone
     owner.does("gates", "approve", "ocp")
-    rows = json.loads(owner.does("gates", "get", "-o", "json"))
+    rows = json.loads(owner.does("gates", "get", "-o", "json"))["items"]
     assert [each["cluster"] for each in rows if each["byService"]] == ["classic"]
     assert 'did you mean "api.openshift.com/gate-sts"?' in (
         owner.run("gates", "approve", "api.openshift.com/gate-stss").stderr
     )
     owner.does("gates", "approve", "--unsaid")
     assert owner.labels(org="o") == {}
-    assert "which gates?" in owner.refused("gates", "approve")
+    assert "Specify gates:" in owner.refused("gates", "approve")
 
 
 def test_lost_answers_agree_once(owner: Owner) -> None:
     """Who asks again finds what is there."""
-    share = {Fault.LOST: 200}
-    owner.at.server.luck = Luck(Troubles(share, retry_after_s=0), seed=1)
+    share = {OcmFault.LOST: 200}
+    owner.at.server.luck = FaultDraw(OcmFaults(share, retry_after_s=0), seed=1)
     result = owner.run("gates", "agree", "*", "--version", "4.17", "-o", "json")
     assert result.exit_code == 0, result.output
     assert owner.at.server.luck.met["lost"] > 0

@@ -20,11 +20,11 @@ from tidegate.kinds.upgrades.cli.managers import (
     own_environment,
     service_of,
 )
-from tidegate.kinds.upgrades.core.service import Credentials, Environment, Registration
-from tidegate.kinds.upgrades.ocm.simulated.faults import Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.core.service import Credentials, OcmEnvironment, Registration
+from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc, read_world
 from tidegate.machine.system_clock import SystemClock
@@ -41,16 +41,16 @@ ALL = {"o-maps", "o-payments"}
 
 
 @asynccontextmanager
-async def simulated() -> AsyncIterator[Environment]:
+async def simulated() -> AsyncIterator[OcmEnvironment]:
     """The example, served, and the way to it as ourselves."""
     world = read_world(read_yaml("ocm.yaml", (EXAMPLES / "ocm.yaml").read_text()).data)
-    clock = OwnClock(SystemClock(), world.now)
-    server = ManagerServer(found(world), clock, Tokens(WHO), Luck(Troubles()))
+    clock = SimulatedClock(SystemClock(), world.now)
+    server = ManagerServer(found(world), clock, Tokens(WHO), FaultDraw(OcmFaults()))
     with socket.create_server(("127.0.0.1", 0)) as ear:
         serving = asyncio.create_task(server.serve(ear))
         url = f"http://127.0.0.1:{ear.getsockname()[1]}"
         try:
-            yield Environment(
+            yield OcmEnvironment(
                 name="prod",
                 url=url,
                 token_url=f"{url}/token",
@@ -67,7 +67,7 @@ def settings(**flags: str) -> Settings:
     return load(named, {}).settings()
 
 
-async def seen(environment: Environment, env: Mapping[str, str], *of: Registration) -> set[str]:
+async def seen(environment: OcmEnvironment, env: Mapping[str, str], *of: Registration) -> set[str]:
     """Whose clusters can be seen there."""
     async with Managers(env) as managers:
         manager = managers.of(environment, *of)
@@ -99,13 +99,13 @@ def test_the_same_credentials_share_a_client() -> None:
     """And others do not, nor another address."""
 
     async def story() -> None:
-        prod = Environment(
+        prod = OcmEnvironment(
             name="prod",
             url="http://127.0.0.1:9",
             token_url="http://127.0.0.1:9/token",
             credentials=Credentials("me", "env:A"),
         )
-        stage = Environment(
+        stage = OcmEnvironment(
             name="stage", url="http://127.0.0.1:8", credentials=Credentials("", "", "t")
         )
         async with Managers({"A": "x", "B": "x"}) as managers:
@@ -120,13 +120,13 @@ def test_the_same_credentials_share_a_client() -> None:
 
 def test_missing_credentials_say_whose_and_what_to_write() -> None:
     """Before anybody is asked."""
-    bare = Environment(name="prod", url="http://127.0.0.1:9")
+    bare = OcmEnvironment(name="prod", url="http://127.0.0.1:9")
     client = Credentials("me", "env:NOWHERE")
     for environment, says in (
         (bare, "environment prod: no credentials; write clientId and clientSecret"),
-        (Environment(name="prod", url="http://x", credentials=client), "write tokenUrl"),
+        (OcmEnvironment(name="prod", url="http://x", credentials=client), "write tokenUrl"),
         (
-            Environment(name="prod", url="http://x", token_url="http://x", credentials=client),
+            OcmEnvironment(name="prod", url="http://x", token_url="http://x", credentials=client),
             "environment prod: clientSecret: env:NOWHERE: there is nothing",
         ),
     ):

@@ -16,9 +16,9 @@ from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
 from tidegate.cli.main import cli
-from tidegate.kinds.upgrades.core.labels.labelling import MARK
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import put_label
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
+from tidegate.kinds.upgrades.ocm.simulated.start import put_label
 from tidegate.kinds.upgrades.ocm.simulated.state import ORGANIZATIONS, SUBSCRIPTIONS
 from tidegate.model.errors import UserError
 
@@ -129,8 +129,9 @@ def test_what_is_got_and_set_changes_nothing_and_an_edit_only_itself(
         assert owner.does(group, "set", "-f", "-", text=text) == ""
     assert owner.at.writes == []
     policies = yaml.safe_load(owner.does("policy", "get", "-o", form))
-    policies[0]["conditions"]["soak_days"] = 9
-    policies[0]["labels"] = {"owner": "me"}
+    assert policies["kind"] == "UpgradePolicyList"
+    policies["items"][0]["conditions"]["soak_days"] = 9
+    policies["items"][0]["labels"] = {"owner": "me"}
     assert owner.does("policy", "set", "-f", "-", text=json.dumps(policies)) == (
         "cluster/pay-prod-1  owner      - → me\ncluster/pay-prod-1  soak-days  5 → 9\n"
     )
@@ -159,16 +160,16 @@ def test_a_file_of_the_existing_command_line_is_taken(owner: Owner) -> None:
 @pytest.mark.parametrize(
     "args, says",
     [
-        (["pay-prod-1", "--soak-days", "two"], '"two" is no whole number of days'),
-        (["pay-prod-1", "--schedule", "0 48 * * *"], "is no schedule"),
+        (["pay-prod-1", "--soak-days", "two"], '"two" is not a whole number'),
+        (["pay-prod-1", "--schedule", "0 48 * * *"], "is not a schedule"),
         (["pay-prod-1", "--sector", "prd"], 'did you mean "prod"?'),
         (["pay-prod-1", "--blocked-versions", "(?=4)"], "which RE2 cannot"),
         (["pay-prod-11", "--soak-days", "2"], 'not in o-payments; did you mean "pay-prod-1"?'),
         (["maps-1", "--soak-days", "2"], "not in o-payments"),
         (["nothing-*", "--soak-days", "2"], "there are pay-prod-1, pay-prod-2"),
-        (["pay-prod-1"], "what is to be set?"),
-        (["--soak-days", "2"], "which policies?"),
-        (["-f", "-", "--soak-days", "2"], "leave the other flags out"),
+        (["pay-prod-1"], "Specify what to set:"),
+        (["--soak-days", "2"], "Specify upgrade policies:"),
+        (["-f", "-", "--soak-days", "2"], "leave out the other flags"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(owner: Owner, args: list[str], says: str) -> None:
@@ -182,7 +183,7 @@ def test_what_cannot_be_is_refused_in_words(owner: Owner, args: list[str], says:
         ('[{"name": "pay-prod-1", "conditons": {}}]', 'unknown field; did you mean "conditions"?'),
         ('[{"name": "pay-prod-1", "workloads": ["a,b"]}]', "holds a comma"),
         ('[{"schedule": "anytime"}]', "write the name of a cluster"),
-        ('[{"name": "pay-prod-1"}, {"subscription_id": "pay-prod-1-sub"}]', "stands there twice"),
+        ('[{"name": "pay-prod-1"}, {"subscription_id": "pay-prod-1-sub"}]', "is listed twice"),
         ('[{"name": "pay-prod-1", "labels": {"sector": "x"}}]', "write the field of the policy"),
         ("- name: pay-prod-1\n  conditions: {soak_days: 2.5}\n", "stdin:2:27"),
         ('"pay-prod-1"', "write a list"),
@@ -212,7 +213,7 @@ def test_clusters_are_named_in_many_ways_and_never_guessed() -> None:
             )
         assert owner.does("policy", "set", "c-*", "--soak-days", "7", "--dry-run").count("\n") == 3
         said = owner.refused("policy", "set", "twin", "--soak-days", "7")
-        assert "2 clusters are called so: u-t1 (4.16.3), u-t2 (4.16.3); write one" in said
+        assert "2 clusters have this name: u-t1 (4.16.3), u-t2 (4.16.3); write one" in said
         assert owner.does("policy", "set", "u-t2", "--soak-days", "7") == (
             "cluster/twin (u-t2)  soak-days  0 → 7\n"
         )
@@ -224,10 +225,10 @@ def test_clusters_are_named_in_many_ways_and_never_guessed() -> None:
 def test_more_than_a_page_is_read_and_written_once_in_spite_of_faults() -> None:
     """Answers lost, connections cut, asked to come later: all is as asked, others' as it was."""
     with managed(fleet()) as at:
-        share = {Fault.LOST: 40, Fault.CUT: 20, Fault.ERROR: 20, Fault.TOO_MANY: 20}
-        at.server.luck = Luck(Troubles(share, retry_after_s=0), seed=2)
+        share = {OcmFault.LOST: 40, OcmFault.CUT: 20, OcmFault.ERROR: 20, OcmFault.TOO_MANY: 20}
+        at.server.luck = FaultDraw(OcmFaults(share, retry_after_s=0), seed=2)
         owner = Owner(at)
-        policies = json.loads(owner.does("policy", "get", "-o", "json"))
+        policies = json.loads(owner.does("policy", "get", "-o", "json"))["items"]
         assert len(policies) == MANY
         for each in policies:
             each["conditions"] |= {"soak_days": 3, "mutexes": ["m"]}
@@ -299,7 +300,7 @@ def test_many_are_asked_about_and_looked_at_again() -> None:
             at.server.state.touch()
             os.write(typed, b"y\n")
             said = process.communicate(timeout=60)[1]
-            assert "cluster/c-003: somebody changed soak-days meanwhile" in said
+            assert "cluster/c-003: soak-days was changed meanwhile" in said
         assert at.writes == []
         assert Owner(at).run(*args, "--yes").exit_code == 0
         assert len(at.writes) == 6
@@ -375,7 +376,7 @@ def test_sectors_keep_their_limit_and_may_stand_alone(owner: Owner) -> None:
     assert "canary" not in owner.does("sectors", "get")
     whole = [{"name": "prod", "dependencies": ["stage"]}, {"name": "stage"}, {"name": "new"}]
     owner.does("sectors", "set", "-f", "-", "--replace", text=json.dumps(whole))
-    named = json.loads(owner.does("sectors", "get", "-o", "json"))
+    named = json.loads(owner.does("sectors", "get", "-o", "json"))["items"]
     assert [each["name"] for each in named] == ["new", "prod", "stage"]
     assert owner.labels()["blocked-versions"] == r"^4\.16\.5$"
 
@@ -386,11 +387,11 @@ def test_sectors_keep_their_limit_and_may_stand_alone(owner: Owner) -> None:
         (["remove", "prod"], "pay-prod-1, pay-prod-2 are in it"),
         (["remove", "prodd"], 'did you mean "prod"?'),
         (["set", "stage", "--depends-on", "prod"], "wait for each other in a circle"),
-        (["set", "prod", "--max-parallel", "-1"], "no number of clusters"),
+        (["set", "prod", "--max-parallel", "-1"], "not a number of clusters"),
         (["set", "prod", "--remove-dependency", "stag"], 'did you mean "stage"?'),
         (["set", "-f", "-", "--replace"], '"prod" is no sector of the organisation'),
-        (["set"], "which sectors?"),
-        (["set", "x", "--replace"], "--replace takes away all sectors"),
+        (["set"], "Specify a sector:"),
+        (["set", "x", "--replace"], "--replace removes all sectors"),
     ],
 )
 def test_sectors_that_hold_somebody_are_refused(owner: Owner, args: list[str], says: str) -> None:
@@ -405,10 +406,11 @@ def test_version_blocks_tell_what_they_hit(owner: Owner) -> None:
     assert owner.labels()["blocked-versions"] == r"^4\.16\.5$,^4\.16\.4$"
     assert "4.16.4" in owner.does("version-blocks", "get")
     owner.does("version-blocks", "remove", r"^4\.16\.5$")
-    assert json.loads(owner.does("version-blocks", "get", "-o", "json")) == [r"^4\.16\.4$"]
+    got = json.loads(owner.does("version-blocks", "get", "-o", "json"))
+    assert (got["kind"], got["items"]) == ("VersionBlockList", [r"^4\.16\.4$"])
     assert "did you mean" in owner.refused("version-blocks", "remove", r"^4\.16\.5$")
     assert "holds a comma" in owner.refused("version-blocks", "add", "^4.1{1,2}")
-    assert "what is blocked?" in owner.refused("version-blocks", "set")
+    assert "Specify what to block:" in owner.refused("version-blocks", "set")
     owner.does("version-blocks", "set", "--nothing")
     assert "blocked-versions" not in owner.labels()
 
@@ -417,7 +419,7 @@ def test_inheritance_needs_both_sides(owner: Owner) -> None:
     """Said before it is written, and shown as far as the token sees."""
     result = owner.run("inheritance", "add", "--inherit", "o-maps", "--publish", "o-a,o-b")
     assert "o-maps must publish to o-payments" in result.stderr
-    assert "your token does not see it" in owner.does("inheritance", "get")
+    assert "not visible to your token" in owner.does("inheritance", "get")
     owner.does("inheritance", "remove", "--publish", "o-a")
     assert owner.labels()["version-data.publish"] == "o-b"
     assert "did you mean" in owner.refused("inheritance", "remove", "--publish", "o-c")
@@ -435,7 +437,7 @@ def test_inheritance_needs_both_sides(owner: Owner) -> None:
         table = Owner(at).does("inheritance", "get", "--org", "o-payments")
         assert "o-maps        publishes to you" in table
         assert "o-new         does not publish to o-payments: ask them to" in table
-        assert "your token is of no organisation" in Owner(at).refused("policy", "get")
+        assert "your token belongs to no organisation" in Owner(at).refused("policy", "get")
 
 
 def test_a_long_list_is_shown_by_what_comes_and_goes() -> None:

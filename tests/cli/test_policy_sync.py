@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
 from tidegate.cli.main import cli
-from tidegate.kinds.upgrades.core.labels.labelling import MARK
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.state import ORGANIZATIONS, SUBSCRIPTIONS
 from tidegate.model.errors import UserError
 
@@ -196,7 +196,7 @@ def test_a_cluster_that_is_not_there_keeps_others_from_losing_theirs(team: Team)
     result = team.run()
     assert result.exit_code == 1
     assert 'cluster/pay-stag-1: not in payments; did you mean "pay-stage-1"?' in result.stderr
-    assert "not taken away: the reading is incomplete" in result.stderr
+    assert "not removed: the reading is incomplete" in result.stderr
     assert "schedule" in team.labels("pay-stage-1")
     assert team.labels("pay-stage-2")["soak-days"] == "2"
 
@@ -207,7 +207,7 @@ def test_what_the_service_would_complain_about_is_not_written(team: Team) -> Non
     result = team.run()
     assert result.exit_code == 1
     assert "cluster/pay-prod-1: " in result.stderr
-    assert "fires on no day there ever is" in result.stderr
+    assert "never fires: no such day exists" in result.stderr
     assert "o-payments: nothing was written" in result.stderr
     assert team.at.writes == []
 
@@ -227,8 +227,8 @@ def test_a_sector_is_there_before_the_clusters_in_it(team: Team) -> None:
 
 def test_lost_answers_and_errors_change_nothing_about_the_end(team: Team) -> None:
     """All is written once, and then nothing is left to do."""
-    share = {Fault.LOST: 150, Fault.CUT: 40, Fault.ERROR: 40}
-    team.at.server.luck = Luck(Troubles(share), seed=5)
+    share = {OcmFault.LOST: 150, OcmFault.CUT: 40, OcmFault.ERROR: 40}
+    team.at.server.luck = FaultDraw(OcmFaults(share), seed=5)
     team.change("soakDays: 1", "soakDays: 4")
     assert "soak-days  1 → 4" in team.does()
     assert team.at.server.luck.met["lost"] > 0
@@ -273,6 +273,6 @@ def test_who_is_not_served_or_says_no_is_left_alone(team: Team) -> None:
         + "disable: {integrations: [ocm-labels]}\n",
     )
     result = team.run("--dry-run")
-    assert "o-maps: ocm-labels is disabled there: left alone" in result.stderr
+    assert "o-maps: ocm-labels is disabled there: unchanged" in result.stderr
     wrong: Any = team.run("--org", "o-payment").exception
     assert 'did you mean "o-payments"?' in str(wrong)

@@ -91,7 +91,7 @@ def test_from_now_on_the_service_itself_can_be_tried_beside_it(tmp_path: Path) -
 @pytest.mark.parametrize(
     "args, says",
     [
-        (["--fault", "lots=5"], "--fault lots=5: did you mean"),
+        (["--fault", "lots=5"], "--fault lots=5: unknown fault; did you mean"),
         (["--fault", "429=many"], "write 429=20"),
         (["--fault", "429=600", "--fault", "500=600"], "more than a thousand"),
         (["--latency", "soon"], "--latency soon"),

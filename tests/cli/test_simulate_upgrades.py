@@ -11,18 +11,18 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tidegate.cli.main import cli
-from tidegate.kinds.upgrades.cli.look.view import views
+from tidegate.kinds.upgrades.app.read.view import views_of
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
-from tidegate.kinds.upgrades.cli.story import Ear, Outcome
+from tidegate.kinds.upgrades.cli.story import EventCollector, Outcome
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     CLUSTER_LOGS,
     VERSIONS,
-    State,
+    OcmState,
 )
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
-from tidegate.kinds.upgrades.simulated.events import Event
-from tidegate.kinds.upgrades.simulated.story import Story
+from tidegate.kinds.upgrades.simulated.events import UpgradeEvent
+from tidegate.kinds.upgrades.simulated.story import UpgradeStory
 from tidegate.model.time import Instant, format_second, parse_instant
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -47,10 +47,10 @@ class Lived:
 
     def __init__(self, file: Path) -> None:
         self.world = read_world(yaml.safe_load(file.read_text()))
-        rehearsal, ear = Rehearsal(self.world), Ear()
+        rehearsal, ear = Rehearsal(self.world), EventCollector()
         (self.state,) = rehearsal.states.values()
         self.before = versions_of(self.state)
-        self.batches: list[tuple[Instant, list[Event]]] = []
+        self.batches: list[tuple[Instant, list[UpgradeEvent]]] = []
 
         def hear(_: str, outcome: Outcome) -> None:
             self.batches.append((rehearsal.now(), ear.events(rehearsal, outcome)))
@@ -58,7 +58,7 @@ class Lived:
         rehearsal.hear = hear
         rehearsal.live(14 * 24)
         hear("", None)
-        self.looked = rehearsal.looked()
+        self.fleet = rehearsal.fleet()
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ class Lived:
 
     def told(self, width: int) -> list[str]:
         """The lines of its story."""
-        story = Story({each.id: each.name for each in self.world.orgs}, width)
+        story = UpgradeStory({each.id: each.name for each in self.world.orgs}, width)
         lines = [line for now, some in self.batches for _, line in story.add(some, now)]
         return [*lines, *(line for _, line in story.add(()))]
 
@@ -92,7 +92,7 @@ def those(some: list[dict[str, Any]], event: str, **facts: Any) -> list[dict[str
     return [each for each in found if facts.items() <= each.items()]
 
 
-def versions_of(state: State) -> dict[tuple[str, str], str]:
+def versions_of(state: OcmState) -> dict[tuple[str, str], str]:
     """Which version each cluster and each node pool is on."""
     found = {}
     for key, cluster in state.collections[ALL_CLUSTERS].items():
@@ -160,9 +160,9 @@ def test_the_lines_of_a_story_fit_a_terminal() -> None:
 
 def test_thirty_clusters_live_through_all_that_can_happen(fortnight: list[dict[str, Any]]) -> None:
     """What the story is there to show is in it."""
-    found = (stand for view in views(lived(FORTNIGHT).looked) for stand in view.stands)
-    stands = {each.member.cluster.name: each for each in found}
-    assert len(stands) == 30
+    found = (stand for view in views_of(lived(FORTNIGHT).fleet) for stand in view.cluster_summaries)
+    cluster_summaries = {each.member.cluster.name: each for each in found}
+    assert len(cluster_summaries) == 30
     aside = those(fortnight, "setAside")
     assert [each["clusters"] for each in aside] == [["maps-8"]]
     message = those(fortnight, "told", clusters=["maps-8"])[0]["text"]
@@ -175,8 +175,8 @@ def test_thirty_clusters_live_through_all_that_can_happen(fortnight: list[dict[s
     failed = those(fortnight, "failed")[0]["at"]
     later = [e for e in those(fortnight, "asked", org="o-search", to="4.16.5") if e["at"] > failed]
     assert not later, "it is quarantined"
-    assert "gate-sts for 4.17: not agreed to" in stands["maps-sts"].why()
-    assert stands["shop-stage-3"].oldest == "4.16.6"
+    assert "gate-sts for 4.17: not agreed to" in cluster_summaries["maps-sts"].why()
+    assert cluster_summaries["shop-stage-3"].oldest == "4.16.6"
 
 
 def test_nothing_starts_in_the_freeze_and_nobody_goes_before_those_they_wait_for(
@@ -261,7 +261,7 @@ def offered(done: Result) -> list[str]:
 @pytest.mark.parametrize(
     "args, says",
     [
-        (["--look-every", "3h"], "from 1m to 90m"),
+        (["--look-every", "3h"], "write 1m to 90m"),
         (["--look-every", "often"], "write 1h"),
         (["--days", "0"], "--days"),
         (["--fault", "lots=5"], "did you mean"),
@@ -279,6 +279,6 @@ def test_a_world_without_anybody_and_one_with_mistakes_are_refused(tmp_path: Pat
     """With the line of the mistake, those in brakes too."""
     file = tmp_path / "world.yaml"
     file.write_text("orgs: []\nclusters: []\n")
-    assert "nobody in this world is served" in told(str(file)).output
+    assert "no organisation is served" in told(str(file)).output
     file.write_text("orgs: [{id: o}]\nbrakes:\n  holds:\n    - name: x\n")
     assert f"{file}:4" in str(told(str(file)).exception.problems)  # type: ignore[union-attr]

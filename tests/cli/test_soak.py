@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from tests.upgrades_live import Scene, example
 from tidegate.cli.main import cli
-from tidegate.kinds.upgrades.cli.journal_soak import published
+from tidegate.kinds.upgrades.app.soak import published
 from tidegate.kinds.upgrades.core.rules.soak import DAY
 from tidegate.wiring import clock, open_store
 
@@ -95,13 +95,13 @@ def test_nothing_that_has_soaked_is_replaced_unasked(database: str, tmp_path: Pa
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("[]", "is no object"),
+        ("[]", "not an object"),
         ("{", "input data was truncated"),
         ('{"prod/o": {"versions": 3}}', "expected `object`"),
         ('{"versions": {}}', "environment and organisation"),
         ('{"prod/o": {"check_in": "soon"}}', "is no moment"),
         ('{"prod/o": {}}', "neither versions nor check_in"),
-        ("{}", "nothing is in it"),
+        ("{}", "empty"),
     ],
 )
 def test_what_cannot_be_read_is_not_taken_for_nothing(

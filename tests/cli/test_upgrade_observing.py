@@ -12,9 +12,9 @@ from tests.upgrades_live import Scene, example
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import Led, TroubleError
 from tidegate.journal.facts import Told
-from tidegate.kinds.upgrades.core.service import Credentials, Environment, Service
-from tidegate.kinds.upgrades.ocm.port import RefusedError
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.core.service import Credentials, OcmEnvironment, UpgradeService
+from tidegate.kinds.upgrades.ocm.port import OcmRefusedError
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.telemetry.metrics import UpgradeNumbers
 from tidegate.kinds.upgrades.telemetry.observer import UpgradeTelemetry
 from tidegate.model.time import Instant
@@ -31,8 +31,8 @@ class Heard:
         self.numbers = UpgradeNumbers()
         log = Log(VirtualClock(Instant(0)), self.lines.append, human=False)
         self.ears = UpgradeTelemetry(self.numbers)
-        environment = Environment(name="prod", url="https://ocm", severity="high")
-        self.ears.serve(Service((environment,), scene.registrations), dict)
+        environment = OcmEnvironment(name="prod", url="https://ocm", severity="high")
+        self.ears.serve(UpgradeService((environment,), scene.registrations), dict)
         for each in scene.watched:
             self.ears.on_survey(each)
         for partition, outcome in scene.told:
@@ -63,7 +63,7 @@ class Refusing(Scene):
         class Shut:
             def __getattr__(self, _name: str) -> Any:
                 async def refuse(*_: Any, **__: Any) -> None:
-                    raise RefusedError("HTTP 403", 403)
+                    raise OcmRefusedError("HTTP 403", 403)
 
                 return refuse
 
@@ -148,7 +148,7 @@ def test_refused_credentials_are_their_owners_to_mend(own: Credentials | None, f
 
 def test_an_outage_is_nobodys_here(day: Scene) -> None:
     """It is outside; what was told before stays, and a round that goes well ends it."""
-    scene = Scene(example(), luck=Luck(Troubles({Fault.ERROR: 1000})))
+    scene = Scene(example(), luck=FaultDraw(OcmFaults({OcmFault.ERROR: 1000})))
     scene.live(1)
     heard = Heard(scene)
     assert by(heard.found["tidegate_upgrade_failing"], "fault") == {"outside": 1}

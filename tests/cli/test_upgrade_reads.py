@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.managed import NOW, Managed, example, managed
+from tests.printed import printed
 from tests.serving import beside
 from tidegate.cli.main import cli
 
@@ -34,7 +35,7 @@ SOAKED = {
 def run(*args: str, columns: int | None = None) -> Result:
     """One command, somewhere without settings."""
     env = {"COLUMNS": None if columns is None else str(columns)}
-    return CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True)
+    return printed(CliRunner(env=env).invoke(cli, list(args), catch_exceptions=True))
 
 
 @pytest.fixture(autouse=True)
@@ -182,7 +183,7 @@ def test_a_tenants_published_soak_counts_whatever_its_environment_is_called(
     twice = {"stage/o-payments": SOAKED, "prod/o-payments": SOAKED}
     Path("soak.json").write_text(json.dumps(twice), encoding="utf-8")
     refused = run("get", "clusters", *as_tenant(manager, PAYMENTS, "--soak", "soak.json"))
-    assert "stands there under stage, prod" in refused.stderr
+    assert "is published under stage, prod" in refused.stderr
 
 
 def test_whom_a_tenant_inherits_from_is_taken_to_publish() -> None:
@@ -195,7 +196,7 @@ def test_whom_a_tenant_inherits_from_is_taken_to_publish() -> None:
         )
         asked = as_tenant(manager, PAYMENTS, "--soak", "soak.json", "-o", "json")
         found = run("get", "clusters", "pay-prod-1", *asked)
-        assert "inherits from o-elsewhere, whom you do not see" in found.stderr
+        assert "inherits from o-elsewhere, not visible to you" in found.stderr
         assert json.loads(found.stdout)["items"][0]["soakLeftDays"] == 2.5
 
 
@@ -212,7 +213,7 @@ def test_soak_is_fetched_from_where_it_is_published(manager: Managed) -> None:
     assert found.exit_code == 1
     assert "/nowhere: HTTP 401" in str(found.exception)
     found = run("get", "clusters", *asked, "--soak", f"{manager.url}/simulation")
-    assert found.exit_code == 1
+    assert found.exit_code == 2
     assert "names no organisation" in str(found.exception)
     Path("soak.json").write_text('{"prod/o": {"versions": 5}}', encoding="utf-8")
     found = run("get", "clusters", *asked, "--soak", "soak.json")
@@ -272,7 +273,7 @@ def test_names_that_mean_several_or_none_are_told_apart() -> None:
     assert several.exit_code == 2
     assert '2 clusters are called "a"' in several.stderr
     assert "one (prod/o), two (prod/o)" in several.stderr
-    assert run("why", "world.json", "two").stdout.startswith("a (two)  on 4.16.3  set aside")
+    assert run("why", "world.json", "two").stdout.startswith("a (two)  on 4.16.3  excluded")
     nearest = run("why", WORLD, "pay-prod-3")
     assert 'no cluster "pay-prod-3"; did you mean "pay-prod-' in nearest.stderr
     org = run("why", "upgrades/prod/o-payment", "--world", WORLD)
@@ -297,7 +298,7 @@ def test_a_plan_says_what_would_be_written_and_writes_nothing(manager: Managed) 
     path = served(manager)
     found = run("plan", "upgrades", "--upgrades", path, "--now", NOW, "-o", "json")
     assert found.exit_code == 0
-    maps, payments = json.loads(found.stdout)
+    maps, payments = json.loads(found.stdout)["items"]
     assert (maps["org"], maps["mode"]) == ("o-maps", "strict")
     assert [(each["do"], each["cluster"]) for each in maps["actions"]] == [
         ("upgrade", "maps-1"),
@@ -319,7 +320,7 @@ def test_a_plan_goes_by_the_rules_an_organisation_is_served_by(manager: Managed)
     path = served(manager, organizations=[rules])
     (maps,) = json.loads(
         run("plan", "upgrades", "--upgrades", path, "--now", NOW, "-o", "json").stdout
-    )
+    )["items"]
     assert maps["mode"] == "compat"
     # One cluster with a bad label stops its whole organisation there.
     assert [each["do"] for each in maps["actions"]] == ["tell"]
@@ -352,7 +353,7 @@ def test_why_is_told_by_the_rules_an_organisation_is_served_by(manager: Managed)
 def test_a_plan_of_both_says_what_we_have_against_the_other() -> None:
     """A write of the existing service's alone comes with the gate of ours that is shut."""
     found = run("plan", "upgrades", "--world", WORLD, "--mode", "both", "-o", "json")
-    (_, payments) = json.loads(found.stdout)
+    (_, payments) = json.loads(found.stdout)["items"]
     by = {(each["do"], each["cluster"]): each for each in payments["actions"]}
     assert by["upgrade", "pay-prod-1"]["rules"] == "compat"
     assert by["upgrade", "pay-prod-1"]["why"] == (
@@ -381,13 +382,13 @@ def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -
     assert len(items) == 6
     assert items["pay-prod-1"]["soakLeftDays"] == 3.75
     assert items["pay-prod-1"]["why"]["reason"] == "Held"
-    assert "note: upgrades/prod/o-payments as it was looked at " in found.stderr
+    assert "note: upgrades/prod/o-payments as surveyed at " in found.stderr
     why = run("why", "pay-prod-1", "--database", "j.db")
     assert "✗ hold" in why.stdout
     assert "o-maps" not in why.stderr
     assert run("why", "upgrades/prod/o-maps", "--database", "j.db").exit_code == 0
     plan = run("plan", "upgrades", "--database", "j.db", "--org", "Maps", "-o", "json")
-    assert [each["org"] for each in json.loads(plan.stdout)] == ["o-maps"]
+    assert [each["org"] for each in json.loads(plan.stdout)["items"]] == ["o-maps"]
     other = run("get", "clusters", "--database", "j.db", "--org", "o-mops")
     assert 'no organisation "o-mops"; did you mean "o-maps"?' in other.stderr
     assert manager.server.calls == calls
@@ -421,7 +422,7 @@ def test_health_that_nobody_could_ask_for_is_not_taken_for_health(manager: Manag
     document["organizations"][1]["healthChecks"] = checks
     Path(path).write_text(json.dumps(document), encoding="utf-8")
     found = run("why", "maps-1", "--upgrades", path, "--now", NOW)
-    assert "telemeter could not be asked whether it is well" in found.stdout
+    assert "its health could not be read from telemeter" in found.stdout
 
 
 def test_nothing_says_where_clusters_are() -> None:

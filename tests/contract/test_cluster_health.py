@@ -12,7 +12,7 @@ from tests.property.prometheus_worlds import body
 from tests.serving import answering
 from tidegate.kinds.upgrades.cli.managers import health_of
 from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
-from tidegate.kinds.upgrades.core.service import Environment
+from tidegate.kinds.upgrades.core.service import OcmEnvironment
 from tidegate.kinds.upgrades.wire.cluster_alerts import alerts_query
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.prometheus.client.source import PrometheusLimits, PrometheusSource
@@ -107,7 +107,7 @@ def test_who_knows_an_environments_health_is_in_the_settings(tmp_path: Path) -> 
     named = load({"prometheus": (str(file),)}, {}).settings()
 
     async def known(name: str, settings: Any = named) -> bool:
-        health = health_of(settings, Environment(name="prod", url="http://x", prometheus=name))
+        health = health_of(settings, OcmEnvironment(name="prod", url="http://x", prometheus=name))
         if health is not None:
             await health.close()
         return health is not None

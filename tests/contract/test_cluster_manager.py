@@ -10,9 +10,9 @@ import aiohttp
 import pytest
 
 from tests.unit.test_simulated_ocm import world
-from tidegate.kinds.upgrades.app.survey import survey
-from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.app.read.survey import survey
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.http import OcmLimits
 from tidegate.kinds.upgrades.ocm.client.token import (
     AccessToken,
     Credentials,
@@ -20,11 +20,11 @@ from tidegate.kinds.upgrades.ocm.client.token import (
     ServiceAccount,
 )
 from tidegate.kinds.upgrades.ocm.documents import LogEntry
-from tidegate.kinds.upgrades.ocm.port import LabelType, Owner, RefusedError, Upgradable
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.port import LabelOwner, LabelType, OcmRefusedError, Upgradable
+from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.machine.system_clock import SystemClock
@@ -33,10 +33,11 @@ from tidegate.model.time import format_instant, parse_duration
 
 PREFIX = "sre-capabilities.aus."
 # Everything goes wrong, and passes at once.
-STORM = Troubles(
-    {Fault.TOO_MANY: 60, Fault.ERROR: 60, Fault.CUT: 60, Fault.LOST: 120}, retry_after_s=0
+STORM = OcmFaults(
+    {OcmFault.TOO_MANY: 60, OcmFault.ERROR: 60, OcmFault.CUT: 60, OcmFault.LOST: 120},
+    retry_after_s=0,
 )
-PATIENT = Limits(tries_max=10, pause_s=0.001, timeout_s=5, page=7)
+PATIENT = OcmLimits(tries_max=10, pause_s=0.001, timeout_s=5, page=7)
 Story = Callable[[str, ManagerServer], Awaitable[None]]
 # Whoever was asked with in a story; closed at its end.
 _OPEN: list[ClusterManagerClient] = []
@@ -45,7 +46,7 @@ _OPEN: list[ClusterManagerClient] = []
 def play(
     story: Story,
     document: dict[str, Any] | None = None,
-    troubles: Troubles = Troubles(),  # noqa: B008  it is frozen
+    troubles: OcmFaults = OcmFaults(),  # noqa: B008  it is frozen
     token_lasts_s: float = 900,
 ) -> None:
     """A story told to a simulation that is served."""
@@ -54,9 +55,9 @@ def play(
         read = read_world(document or world())
         server = ManagerServer(
             found(read),
-            OwnClock(SystemClock(), read.now),
+            SimulatedClock(SystemClock(), read.now),
             Tokens(read.credentials, token_lasts_s),
-            Luck(troubles),
+            FaultDraw(troubles),
         )
         with socket.create_server(("127.0.0.1", 0)) as ear:
             serving = asyncio.create_task(server.serve(ear))
@@ -73,7 +74,7 @@ def play(
 
 
 def client(
-    url: str, credentials: Credentials | None = None, limits: Limits = PATIENT, addons: int = 2
+    url: str, credentials: Credentials | None = None, limits: OcmLimits = PATIENT, addons: int = 2
 ) -> ClusterManagerClient:
     """A client of a simulation."""
     usual = ServiceAccount(f"{url}/token", "tidegate", "simulated")
@@ -103,8 +104,8 @@ def ahead(server: ManagerServer, duration: str = "10m") -> str:
     return format_instant(now + parse_duration(duration))
 
 
-@pytest.mark.parametrize("troubles", [Troubles(), STORM], ids=["calm", "storm"])
-def test_everything_is_read_as_it_is_there(troubles: Troubles) -> None:
+@pytest.mark.parametrize("troubles", [OcmFaults(), STORM], ids=["calm", "storm"])
+def test_everything_is_read_as_it_is_there(troubles: OcmFaults) -> None:
     """In pages of seven, whatever goes wrong meanwhile."""
 
     async def story(url: str, server: ManagerServer) -> None:
@@ -137,8 +138,8 @@ def test_a_lost_answer_never_makes_a_second_of_anything(seed: int) -> None:
     """Policies, plans, agreements, logs and labels: each once, however often it was asked for."""
 
     async def story(url: str, server: ManagerServer) -> None:
-        server.luck = Luck(STORM, seed)
-        ours = client(url, limits=Limits(tries_max=25, pause_s=0.001, timeout_s=5))
+        server.luck = FaultDraw(STORM, seed)
+        ours = client(url, limits=OcmLimits(tries_max=25, pause_s=0.001, timeout_s=5))
         moment, since = ahead(server), server.clock.now()
         keys = sorted(server.state.declared)
 
@@ -150,7 +151,7 @@ def test_a_lost_answer_never_makes_a_second_of_anything(seed: int) -> None:
             entry = LogEntry(f"{name}-uuid", "tidegate", "it's", "a 'b'\n- c")
             await ours.tell(entry, since)
             assert await ours.tell(entry, since) is None
-            owner = Owner(LabelType.SUBSCRIPTION, f"{name}-sub")
+            owner = LabelOwner(LabelType.SUBSCRIPTION, f"{name}-sub")
             assert (await ours.set_label(owner, f"{PREFIX}sector", "x/y")).value == "x/y"
             assert (await ours.create_addon_plan(key, "log", "1.1.0", moment)).addon_id == "log"
 
@@ -203,7 +204,7 @@ def test_many_ids_are_asked_for_in_pieces_that_fit() -> None:
     """The simulation refuses lines beyond 8,190 bytes, as proxies do."""
 
     async def story(url: str, server: ManagerServer) -> None:
-        ours = client(url, limits=Limits())
+        ours = client(url, limits=OcmLimits())
         wanted = [f"{each.name}-sub" for each in server.state.declared.values()]
         assert len((await ours.clusters(wanted)).items) == 600
         assert ours.calls()["GET"] == 3
@@ -280,7 +281,7 @@ def test_a_survey_asks_only_what_can_matter() -> None:
     """Classic clusters have no pools, pools at their control plane no upgrade, patches no gates."""
 
     async def story(url: str, server: ManagerServer) -> None:
-        ours = client(url, limits=Limits())
+        ours = client(url, limits=OcmLimits())
         seen = await survey(ours)
         assert seen.complete
         assert set(seen.details) == {"a-id", "h-id"}
@@ -323,7 +324,7 @@ def test_an_outage_begins_and_ends_as_the_simulation_is_told() -> None:
     """Nothing is had in between, and everything afterwards; clusters change their states too."""
 
     async def story(url: str, server: ManagerServer) -> None:
-        ours = client(url, limits=Limits(tries_max=2, pause_s=0.001))
+        ours = client(url, limits=OcmLimits(tries_max=2, pause_s=0.001))
 
         async def told(**asked: Any) -> int:
             post = aiohttp.request("POST", f"{url}/simulation", json=asked)
@@ -337,7 +338,7 @@ def test_an_outage_begins_and_ends_as_the_simulation_is_told() -> None:
         assert (await ours.gates()).items
         ready = await ours.clusters(["a-sub", "h-sub"], ready=True)
         assert [each.id for each in ready.items] == ["h-id"]
-        with pytest.raises(RefusedError, match="hibernating"):
+        with pytest.raises(OcmRefusedError, match="hibernating"):
             await ours.create_policy(Upgradable("a-id"), "4.16.4", ahead(server))
         for wrong in ({"skip": "soon"}, {"clusters": {"x": "ready"}}, {"faults": {"no": 1}}):
             assert await told(**wrong) == 400

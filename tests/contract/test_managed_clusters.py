@@ -9,24 +9,24 @@ import msgspec
 import pytest
 
 from tests.unit.test_simulated_ocm import world
-from tidegate.kinds.upgrades.app.survey import Survey, survey
-from tidegate.kinds.upgrades.ocm.client.asking import Limits
+from tidegate.kinds.upgrades.app.read.survey import Survey, survey
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
+from tidegate.kinds.upgrades.ocm.client.http import OcmLimits
 from tidegate.kinds.upgrades.ocm.client.token import ServiceAccount
 from tidegate.kinds.upgrades.ocm.documents import LogEntry
 from tidegate.kinds.upgrades.ocm.port import (
+    LabelOwner,
     LabelType,
     ManagedClusters,
-    Owner,
-    RefusedError,
+    OcmRefusedError,
     Upgradable,
 )
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-from tidegate.kinds.upgrades.ocm.simulated.state import State
-from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.start import found
+from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.machine.system_clock import SystemClock
@@ -43,8 +43,8 @@ class Ground(msgspec.Struct, frozen=True):
     """Where a story happens."""
 
     manager: ManagedClusters
-    state: State
-    clock: OwnClock
+    state: OcmState
+    clock: SimulatedClock
 
     def ahead(self, duration: str = "10m") -> str:
         """A moment from now, on a whole second."""
@@ -60,13 +60,13 @@ def over_http(story: Story, document: dict[str, Any] | None = None) -> None:
 
     async def played() -> None:
         read = read_world(document or world())
-        clock = OwnClock(SystemClock(), read.now)
-        server = ManagerServer(found(read), clock, Tokens(()), Luck(Troubles()))
+        clock = SimulatedClock(SystemClock(), read.now)
+        server = ManagerServer(found(read), clock, Tokens(()), FaultDraw(OcmFaults()))
         with socket.create_server(("127.0.0.1", 0)) as ear:
             serving = asyncio.create_task(server.serve(ear))
             url = f"http://127.0.0.1:{ear.getsockname()[1]}"
             account = ServiceAccount(f"{url}/token", "tidegate", "simulated")
-            client = ClusterManagerClient(url, account, Limits(page=2))
+            client = ClusterManagerClient(url, account, OcmLimits(page=2))
             try:
                 await story(Ground(client, server.state, clock))
             finally:
@@ -80,10 +80,10 @@ def over_http(story: Story, document: dict[str, Any] | None = None) -> None:
 def inside(story: Story, document: dict[str, Any] | None = None) -> None:
     """With the state itself."""
     read = read_world(document or world())
-    clock, state = OwnClock(SystemClock(), read.now), found(read)
+    clock, state = SimulatedClock(SystemClock(), read.now), found(read)
 
     async def played() -> None:
-        await story(Ground(ClustersInside(state, clock), state, clock))
+        await story(Ground(SimulatedClusters(state, clock), state, clock))
 
     asyncio.run(played())
 
@@ -129,7 +129,7 @@ def test_who_was_stopped_and_asks_again_gets_the_same_policy(play: Play) -> None
         manager, moment = ground.manager, ground.ahead()
         first = await manager.create_policy(A, "4.16.4", moment)
         assert (await manager.create_policy(A, "4.16.4", moment)).id == first.id
-        with pytest.raises(RefusedError, match="already an upgrade policy") as caught:
+        with pytest.raises(OcmRefusedError, match="already an upgrade policy") as caught:
             await manager.create_policy(A, "4.16.4", ground.ahead("2h"))
         assert (caught.value.status, caught.value.code) == (400, "CLUSTERS-MGMT-400")
         await manager.delete_policy(A, first.id)
@@ -154,7 +154,7 @@ def test_hosted_control_planes_and_their_pools_have_policies_with_states(play: P
         (pool,) = (await manager.node_pools("h-id")).items
         assert pool.version.raw_id == "4.16.4"
         assert (await manager.switch_channel("a-id", "stable-4.17")).channel == "stable-4.17"
-        with pytest.raises(RefusedError, match=r"stable-9\.9"):
+        with pytest.raises(OcmRefusedError, match=r"stable-9\.9"):
             await manager.switch_channel("a-id", "stable-9.9")
 
     play(story)
@@ -164,7 +164,7 @@ def test_labels_are_set_anew_changed_and_deleted(play: Play) -> None:
     """Whether they were there or not."""
 
     async def story(ground: Ground) -> None:
-        manager, owner = ground.manager, Owner(LabelType.ORGANIZATION, "o1")
+        manager, owner = ground.manager, LabelOwner(LabelType.ORGANIZATION, "o1")
         for value in ("a", "b"):
             await manager.set_label(owner, f"{PREFIX}sector-deps.x", value)
             found_ = (await manager.labels(f"{PREFIX}sector-deps.")).items
@@ -184,7 +184,7 @@ def test_agreements_logs_and_plans_are_made_once(play: Play) -> None:
         manager, since = ground.manager, ground.clock.now()
         first = await manager.agree("a-id", "g")
         assert (await manager.agree("a-id", "g")).id == first.id
-        with pytest.raises(RefusedError, match="404"):
+        with pytest.raises(OcmRefusedError, match="404"):
             await manager.agree("a-id", "no such gate")
         entry = LogEntry("a-uuid", "tidegate", "it's", "a 'b'\n- c")
         assert await manager.tell(entry, since) is not None
@@ -211,7 +211,7 @@ def test_one_malformed_cluster_is_set_aside_and_the_others_are_used(play: Play) 
         reading = await ground.manager.clusters(["a-sub", "h-sub"])
         assert [each.id for each in reading.items] == ["h-id"]
         assert reading.complete
-        (aside,) = reading.set_aside
+        (aside,) = reading.unreadable
         assert (aside.kind, aside.id, aside.of) == ("Cluster", "a-id", "a-sub")
         assert "channel" in aside.why
 
@@ -251,12 +251,12 @@ def test_two_months_of_upgrades_pass_in_virtual_time_under_faults(seed: int) -> 
     ]
     read = read_world(document)
     state = found(read)
-    shares = {Fault.LOST: 20, Fault.CUT: 10, Fault.ERROR: 10}
-    luck = Luck(Troubles(shares, latency_s=0.02), seed)
+    shares = {OcmFault.LOST: 20, OcmFault.CUT: 10, OcmFault.ERROR: 10}
+    luck = FaultDraw(OcmFaults(shares, latency_s=0.02), seed)
 
     async def live(loop: VirtualLoop) -> None:
         clock = VirtualClock(loop)
-        manager = ClustersInside(state, clock, luck)
+        manager = SimulatedClusters(state, clock, luck)
         until = parse_instant("2026-05-01T00:00:00Z")
         while clock.now() < until:
             try:

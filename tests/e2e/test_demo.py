@@ -25,7 +25,7 @@ def test_the_demo_tells_both_halves_and_what_it_offers_works() -> None:
     """Four commands at its end."""
     done = run("make", "--no-print-directory", "demo", f"VENV={VENV.relative_to(ROOT)}")
     assert done.returncode == 0, done.stderr
-    for told in ("✓ 25 of 25 on ed21267", "maps-8 set aside", "freeze weekend is over"):
+    for told in ("✓ 25 of 25 on ed21267", "maps-8 excluded", "freeze weekend is over"):
         assert told in done.stdout
     shown = (done.stderr + done.stdout.rpartition("canary\n")[2]).replace("\\\n", " ")
     offered = [line.strip() for line in shown.splitlines() if line.startswith("  ")]

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from tests.upgrades_live import Scene
-from tidegate.kinds.upgrades.app.survey import survey
-from tidegate.kinds.upgrades.app.worlds import world_of
+from tidegate.kinds.upgrades.app.read.survey import survey
+from tidegate.kinds.upgrades.app.read.worlds import world_of
 from tidegate.kinds.upgrades.core.foresight.forecast import forecast
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.core.rules.soak import DAY
-from tidegate.kinds.upgrades.core.world import Org
-from tidegate.kinds.upgrades.ocm.port import Reading
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
-from tidegate.kinds.upgrades.ocm.simulated.state import ADDONS, Write
+from tidegate.kinds.upgrades.core.world import Organisation
+from tidegate.kinds.upgrades.ocm.port import OcmList
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.state import ADDONS, OcmWrite
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 
@@ -39,7 +39,7 @@ def fleet(**more: Any) -> dict[str, Any]:
     }
 
 
-def plans(scene: Scene) -> list[Write]:
+def plans(scene: Scene) -> list[OcmWrite]:
     """The plans that were asked for."""
     return [e for e in scene.writes if e.method == "POST" and e.path.endswith("/upgrade_plans")]
 
@@ -104,10 +104,10 @@ def test_plans_of_others_are_deleted_first() -> None:
     assert installed(scene)["canary"] == "1.3.0"
 
 
-class Silent(ClustersInside):
+class Silent(SimulatedClusters):
     """The service of add-ons does not answer."""
 
-    async def addons(self) -> Reading[Any]:
+    async def addons(self) -> OcmList[Any]:
         """Nothing."""
         raise OutsideError("addons_mgmt: no answer")
 
@@ -119,7 +119,9 @@ def test_where_add_ons_cannot_be_read_their_clusters_are_set_aside() -> None:
     scene = Scene(document)
     silent = Silent(scene.state, scene)
     read = scene.play(lambda: survey(silent, addons=["o"]))
-    world = world_of(read, [Org("o", "O", addons=True), Org("p", "P")], scene.now())
+    world = world_of(
+        read, [Organisation("o", "O", addons=True), Organisation("p", "P")], scene.now()
+    )
     assert world.unread == {
         "canary-uuid": "add-ons: addons_mgmt: no answer",
         "late-uuid": "add-ons: addons_mgmt: no answer",
@@ -135,7 +137,7 @@ def test_add_ons_are_run_ahead_beside_their_clusters() -> None:
     scene = Scene(document)
     scene.state.put(f"{ADDONS}/clusters/{canary['name']}-id/upgrade_plans", plan)
     read = scene.play(lambda: survey(scene.manager(), addons=["o"]))
-    world = world_of(read, [Org("o", "O", addons=True)], scene.now())
+    world = world_of(read, [Organisation("o", "O", addons=True)], scene.now())
     found = forecast(world, scene.now()).expected["canary-uuid"]
     (leg,) = [each for each in found.legs if each.version == "4.16.4"]
     assert leg.starts_at is not None

@@ -5,16 +5,21 @@ from typing import Any
 import pytest
 
 from tests.contract.test_managed_clusters import Ground, Play, inside, over_http
-from tidegate.kinds.upgrades.app.labelling import Written, check_fresh, read_declared, write
+from tidegate.kinds.upgrades.app.owners.label_writer import (
+    WrittenLabel,
+    check_fresh,
+    read_declared,
+    write,
+)
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     CLUSTER,
     ORGANISATION,
-    Change,
-    Edit,
-    Holder,
+    HolderChange,
+    LabelEdit,
+    LabelHolder,
 )
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.model.errors import StaleError
 
 PREFIX = "sre-capabilities.aus."
@@ -40,12 +45,12 @@ def play(request: pytest.FixtureRequest) -> Play:
     return way
 
 
-def named(i: int) -> Holder:
+def named(i: int) -> LabelHolder:
     """One of the clusters."""
-    return Holder(CLUSTER, f"c-{i}-sub", f"c-{i}")
+    return LabelHolder(CLUSTER, f"c-{i}-sub", f"c-{i}")
 
 
-def told(_: Written) -> None:
+def told(_: WrittenLabel) -> None:
     """Nobody listens."""
 
 
@@ -65,9 +70,13 @@ def test_writes_touch_what_they_name(play: Play) -> None:
 
     async def story(ground: Ground) -> None:
         changes = [
-            Change(named(1), (Edit("soak-days", "1", "5"), Edit("workloads", "w", None))),
-            Change(named(2), (Edit("sector", None, "a"),)),
-            Change(Holder(ORGANISATION, "o", "o"), (Edit("sector-deps.b", None, "a"),)),
+            HolderChange(
+                named(1), (LabelEdit("soak-days", "1", "5"), LabelEdit("workloads", "w", None))
+            ),
+            HolderChange(named(2), (LabelEdit("sector", None, "a"),)),
+            HolderChange(
+                LabelHolder(ORGANISATION, "o", "o"), (LabelEdit("sector-deps.b", None, "a"),)
+            ),
         ]
         before = await read_declared(ground.manager, "o")
         check_fresh(before, changes)
@@ -82,7 +91,7 @@ def test_writes_touch_what_they_name(play: Play) -> None:
             ("", f"{PREFIX}sector-deps.b"): "a",
         }
         assert were.keys() - are.keys() == {("c-1-sub", f"{PREFIX}workloads")}
-        with pytest.raises(StaleError, match="somebody changed soak-days meanwhile"):
+        with pytest.raises(StaleError, match="soak-days was changed meanwhile"):
             check_fresh(after, changes)
 
     play(story, fleet())
@@ -92,13 +101,15 @@ def test_what_fails_leaves_the_rest_of_its_cluster_and_no_other() -> None:
     """Each edit says what became of it; asked again, all is written."""
 
     async def story(ground: Ground) -> None:
-        calls = Troubles({Fault.CUT: 300, Fault.LOST: 300})
-        shaky = ClustersInside(ground.state, ground.clock, Luck(calls, seed=4))
+        calls = OcmFaults({OcmFault.CUT: 300, OcmFault.LOST: 300})
+        shaky = SimulatedClusters(ground.state, ground.clock, FaultDraw(calls, seed=4))
         changes = [
-            Change(named(i), (Edit("sector", None, "a"), Edit("mutexes", None, "m")))
+            HolderChange(
+                named(i), (LabelEdit("sector", None, "a"), LabelEdit("mutexes", None, "m"))
+            )
             for i in range(40)
         ]
-        heard: list[Written] = []
+        heard: list[WrittenLabel] = []
         done = await write(shaky, changes, heard.append)
         assert sorted(map(str, heard)) == sorted(map(str, done))
         assert {bool(each.why) for each in done} == {True, False}

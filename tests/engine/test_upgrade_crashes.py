@@ -16,8 +16,8 @@ from tests.upgrades_live import Scene
 from tidegate.journal.chain import genesis, verify
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.ocm.documents import LogEntry
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
-from tidegate.kinds.upgrades.ocm.simulated.state import CLUSTER_LOGS, Write
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.state import CLUSTER_LOGS, OcmWrite
 from tidegate.store.port import Head, Store
 from tidegate.wiring import open_store
 
@@ -124,7 +124,7 @@ class Lived:
         return Counter(map(_asked, self.scene.writes))
 
 
-def _asked(write: Write) -> tuple[str, str, str]:
+def _asked(write: OcmWrite) -> tuple[str, str, str]:
     body = write.body or {}
     what = ("version", "channel", "cluster_uuid", "description")
     return write.method, write.path, " ".join(body[each] for each in what if each in body)
@@ -192,10 +192,10 @@ def test_an_owner_who_is_told_twice_would_be_found(
 ) -> None:
     """The check is shown able to fail: where nobody asks what was told, some crash tells twice."""
 
-    async def tell(self: ClustersInside, entry: LogEntry, _: Any) -> Any:
+    async def tell(self: SimulatedClusters, entry: LogEntry, _: Any) -> Any:
         return await self._ask("POST", CLUSTER_LOGS, msgspec.structs.asdict(entry))
 
-    monkeypatch.setattr(ClustersInside, "tell", tell)
+    monkeypatch.setattr(SimulatedClusters, "tell", tell)
     with pytest.raises(AssertionError, match="died at call"):
         die_at(calm, range(calm.points, 0, -1))
 

@@ -14,13 +14,13 @@ from tidegate.gates.hold import Hold
 from tidegate.gates.pin import Pin
 from tidegate.gates.scope import Scope
 from tidegate.kinds.upgrades.core.foresight.forecast import forecast
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.limit import Limit
 from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_instant
 
 ROUND = Duration(60 * 60 * SECOND)
-PACE = Pace(
+PACE = UpgradePace(
     classic=Duration(75 * 60 * SECOND),
     control_plane=Duration(75 * 60 * SECOND),
     pool=Duration(20 * 60 * SECOND),
@@ -162,7 +162,7 @@ def foreseen(lived: Lived) -> Reached:
     found: Reached = {}
     for expected in outlook.expected.values():
         for leg in expected.legs:
-            if leg.doing in (Doing.UPGRADE, Doing.POOL) and leg.ends_at is not None:
+            if leg.doing in (StepKind.UPGRADE, StepKind.POOL) and leg.ends_at is not None:
                 rounds = -(-(leg.ends_at - began) // ROUND)
                 seen_at = Instant(began + rounds * ROUND)
                 found[expected.cluster.name, leg.pool, leg.version] = seen_at

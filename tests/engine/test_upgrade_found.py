@@ -10,8 +10,8 @@ from tidegate.engine.worker import Worker
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked
 from tidegate.kinds.upgrades.ocm.documents import Label
-from tidegate.kinds.upgrades.ocm.port import Reading
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.port import OcmList
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Duration
 from tidegate.store.client.memory import MemoryStore
@@ -70,15 +70,15 @@ async def at_work(worker: Worker, seconds: float) -> None:
     await task
 
 
-class Torn(ClustersInside):
+class Torn(SimulatedClusters):
     """What organisations publish changes while it is read: some is missing, and that is said."""
 
-    async def labels(self, prefix: str, *rest: Any, **more: Any) -> Reading[Label]:
+    async def labels(self, prefix: str, *rest: Any, **more: Any) -> OcmList[Label]:
         found = await super().labels(prefix, *rest, **more)
         if not prefix.endswith("version-data."):
             return found
         items = tuple(each for each in found.items if not each.key.endswith(".publish"))
-        return Reading(items, found.set_aside, complete=False)
+        return OcmList(items, found.unreadable, complete=False)
 
 
 def test_a_list_of_publishers_that_is_not_whole_is_no_mistake_of_owners() -> None:
@@ -112,7 +112,7 @@ def test_nobody_goes_ahead_of_an_organisation_that_was_not_looked_at_yet() -> No
     assert started(scene) == []
 
 
-class Lossy(ClustersInside):
+class Lossy(SimulatedClusters):
     """The first policy is made, and the answer is lost."""
 
     lost = False
@@ -186,7 +186,7 @@ def test_who_only_observes_remembers_nothing_as_asked_for() -> None:
     assert ("upgrade", "4.16.4", ()) in stand.options
 
 
-class Cut(ClustersInside):
+class Cut(SimulatedClusters):
     """The first policy is not made, and nobody says so."""
 
     cut = False
@@ -214,10 +214,10 @@ def test_no_owner_is_told_of_an_upgrade_of_which_nobody_knows_whether_it_was_mad
     assert started(scene) == told(scene) == []
 
 
-class Late(ClustersInside):
+class Late(SimulatedClusters):
     """Whether the same was told before is answered half a minute late."""
 
-    async def _list(self, path: str, kind: type[T], search: str = "") -> Reading[T]:
+    async def _list(self, path: str, kind: type[T], search: str = "") -> OcmList[T]:
         found = await super()._list(path, kind, search)
         await asyncio.sleep(30 if path.endswith("cluster_logs") else 0)
         return found

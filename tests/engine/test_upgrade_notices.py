@@ -7,8 +7,8 @@ import pytest
 
 from tests.upgraded import decided, hosted, world
 from tests.upgrades_live import Scene, example
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.upcoming import SUMMARY, upcoming
+from tidegate.kinds.upgrades.core.advance_notice import SUMMARY, upcoming
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.model.plan import ChangeKind
 from tidegate.model.time import SECOND, Instant
 
@@ -81,10 +81,10 @@ def test_an_upgrade_that_is_there_is_told_until_it_starts() -> None:
             " subscription before then"
         ),
     ]
-    step = Step(
+    step = UpgradeStep(
         kind=ChangeKind.APPLY,
         revision="4.12.18",
-        doing=Doing.UPGRADE,
+        doing=StepKind.UPGRADE,
         starts_at=Instant(read.now + HOUR // 2),
     )
     _, idle = decided(world({"name": "a"}))
@@ -174,7 +174,7 @@ def test_an_add_on_that_was_asked_for_is_told() -> None:
     asked["orgs"][0]["addons"] = True
     read, plan = decided(asked)
     (action,) = plan.actions
-    assert isinstance(action.change, Step)
+    assert isinstance(action.change, UpgradeStep)
     (telling,) = upcoming(plan, [(action.target, action.change)], read.now)
     there = {"id": "1", "version": "1.3.0", "state": "pending", "next_run": "2023-05-10T10:06:00Z"}
     asked["clusters"][0]["addons"] = [{**addon, "upgrade_plans": [there]}]

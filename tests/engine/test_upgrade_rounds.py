@@ -15,14 +15,17 @@ from tidegate.engine.round import RoundResult
 from tidegate.journal.chain import JournalNote, genesis
 from tidegate.journal.chain import verify as chain_holds
 from tidegate.journal.facts import Braked
-from tidegate.kinds.upgrades.app.reading import Others, read_organisations
+from tidegate.kinds.upgrades.app.read.organisations import (
+    PublishingOrganisations,
+    read_organisations,
+)
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.core.journal.facts import Surveyed
 from tidegate.kinds.upgrades.core.rules.soak import DAY
-from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, RefusedError
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
-from tidegate.kinds.upgrades.ocm.simulated.state import Write
+from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, OcmRefusedError
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.state import OcmWrite
 from tidegate.store.client.memory import MemoryStore
 from tidegate.wiring import open_store
 
@@ -37,7 +40,7 @@ def week() -> Scene:
     return scene
 
 
-def made(scene: Scene) -> list[Write]:
+def made(scene: Scene) -> list[OcmWrite]:
     """The upgrades that were asked for and taken."""
     return [
         each
@@ -102,8 +105,8 @@ def test_who_only_observes_asks_for_nothing_and_tells_nobody() -> None:
     scene = Scene(example())
     scene.live(3, scene.worker(act=()))
     assert scene.writes == []
-    stands = scene.known(PAYMENTS).stands["pay-stage-1-uuid"].options
-    assert ("upgrade", "4.16.4", ()) in stands
+    cluster_summaries = scene.known(PAYMENTS).stands["pay-stage-1-uuid"].options
+    assert ("upgrade", "4.16.4", ()) in cluster_summaries
 
 
 def test_of_two_workers_one_acts_and_the_other_goes_on_after_it() -> None:
@@ -146,7 +149,9 @@ def test_a_hold_keeps_everything_from_being_asked_for() -> None:
 
 def test_no_cluster_gets_two_policies_however_often_answers_are_lost() -> None:
     """Faults in a tenth of all calls, over three days."""
-    luck = Luck(Troubles(permille={Fault.LOST: 40, Fault.ERROR: 30, Fault.CUT: 30}), seed=3)
+    luck = FaultDraw(
+        OcmFaults(permille={OcmFault.LOST: 40, OcmFault.ERROR: 30, OcmFault.CUT: 30}), seed=3
+    )
     scene = Scene(example(), luck=luck)
     scene.live(3 * 24)
     assert luck.met["lost"] > 50
@@ -170,13 +175,13 @@ def test_a_restart_in_the_middle_of_everything_loses_nothing() -> None:
 
 def test_an_environment_that_does_not_answer_moves_nothing_and_is_reported() -> None:
     """And goes on by itself once it does."""
-    luck = Luck(Troubles(permille={Fault.ERROR: 1000}))
+    luck = FaultDraw(OcmFaults(permille={OcmFault.ERROR: 1000}))
     scene = Scene(example(), luck=luck)
     scene.live(2)
     assert scene.writes == []
     errors = [str(each) for _, each in scene.told if isinstance(each, Exception)]
     assert any("prod cannot be read" in each for each in errors)
-    luck.troubles = Troubles()
+    luck.troubles = OcmFaults()
     scene.live(2)
     assert made(scene)
     assert any(isinstance(each, RoundResult) and each.outcomes for _, each in scene.told)
@@ -243,8 +248,8 @@ def test_whom_one_inherits_from_is_not_guessed_while_their_environment_is_silent
     scene = Scene(document)
 
     async def read(unsure: dict[str, str]) -> list[str]:
-        async def others() -> Others:
-            return Others({}, unsure)
+        async def others() -> PublishingOrganisations:
+            return PublishingOrganisations({}, unsure)
 
         found = await read_organisations(
             scene.manager(), scene.registrations, scene.now(), others()
@@ -324,12 +329,12 @@ def test_a_block_takes_back_what_has_not_started_and_says_so_before(tmp_path: Pa
     scene.store.close()
 
 
-class Unknown(ClustersInside):
+class Unknown(SimulatedClusters):
     """Nobody there knows who we are, when it comes to upgrades."""
 
     async def _ask(self, method: str, path: str, *rest: Any, **more: Any) -> tuple[int, Any]:
         if method == "POST" and "upgrade_policies" in path:
-            raise RefusedError("no token", UNAUTHORIZED)
+            raise OcmRefusedError("no token", UNAUTHORIZED)
         return await super()._ask(method, path, *rest, **more)
 
 

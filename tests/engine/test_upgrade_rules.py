@@ -8,12 +8,12 @@ import pytest
 from tests.upgrades_live import Scene, example
 from tidegate.engine.replay import StatesThen
 from tidegate.kinds.upgrades.core.compat.run import run
-from tidegate.kinds.upgrades.core.history import History, Soak, Workloads
+from tidegate.kinds.upgrades.core.history import SoakHistory, Workloads, WorkloadSoak
 from tidegate.kinds.upgrades.core.journal.past import history_of, news_of, patched
 from tidegate.kinds.upgrades.core.journal.replay import compare, replay
 from tidegate.kinds.upgrades.core.journal.state import past_of, world_of
 from tidegate.kinds.upgrades.core.rules.soak import DAY
-from tidegate.kinds.upgrades.core.service import Rules
+from tidegate.kinds.upgrades.core.service import RuleSet
 from tidegate.kinds.upgrades.rules import UpgradeRules
 
 MAPS, PAYMENTS = "upgrades/prod/o-maps", "upgrades/prod/o-payments"
@@ -22,7 +22,7 @@ MAPS, PAYMENTS = "upgrades/prod/o-maps", "upgrades/prod/o-payments"
 @pytest.fixture(scope="module")
 def theirs() -> Scene:
     """Two days by the existing service's rules."""
-    scene = Scene(example(), rules=Rules.COMPAT)
+    scene = Scene(example(), rules=RuleSet.COMPAT)
     scene.live(48)
     return scene
 
@@ -54,18 +54,18 @@ def test_who_moves_from_their_rules_to_ours_loses_no_soak(theirs: Scene) -> None
     later.state, later.at = theirs.state, theirs.at
     later.live(12)
     state = later.known(PAYMENTS)
-    assert state.rules is Rules.STRICT
+    assert state.rules is RuleSet.STRICT
     assert state.ledger.days["4.16.4", "payments"] > before
     assert later.versions()["maps-1"] == "4.16.5", "one mistake stops one cluster"
 
 
-def history(**soaks: Any) -> History:
+def history(**soaks: Any) -> SoakHistory:
     """A history of one workload."""
     versions = {
-        version: Workloads({"w": Soak(days, list(names))})
+        version: Workloads({"w": WorkloadSoak(days, list(names))})
         for version, (days, names) in soaks.items()
     }
-    return History("2026-03-02T08:00:00Z", versions)
+    return SoakHistory("2026-03-02T08:00:00Z", versions)
 
 
 def test_what_is_new_in_a_history_makes_the_new_one_of_the_old() -> None:

@@ -12,16 +12,16 @@ import pytest
 
 from tests.unit.test_simulated_ocm import world as small_world
 from tidegate.documents.reader import Reader
-from tidegate.kinds.upgrades.app.survey import Survey, survey
-from tidegate.kinds.upgrades.app.worlds import ends_of, world_of
+from tidegate.kinds.upgrades.app.read.survey import Survey, survey
+from tidegate.kinds.upgrades.app.read.worlds import ends_of, world_of
 from tidegate.kinds.upgrades.core import compat
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.world import Org, World
+from tidegate.kinds.upgrades.core.world import Organisation, UpgradeWorld
 from tidegate.kinds.upgrades.ocm.documents import Version
-from tidegate.kinds.upgrades.ocm.port import SetAside
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.port import UnreadableDocument
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.kinds.upgrades.wire.line import decode
 from tidegate.model.problem import Problems
@@ -44,10 +44,10 @@ class _Still(msgspec.Struct, frozen=True):
 def surveyed(document: dict[str, Any]) -> Survey:
     """What is read of a simulated world."""
     read = read_world(document)
-    return asyncio.run(survey(ClustersInside(found(read), _Still(read.now))))
+    return asyncio.run(survey(SimulatedClusters(found(read), _Still(read.now))))
 
 
-def _simulable(world: World) -> bool:
+def _simulable(world: UpgradeWorld) -> bool:
     """Whether all that the decision needs is in OpenShift Cluster Manager, and in one of them."""
     outside = world.approver or world.fail or world.health_fails
     odd = any(cluster.alerts or cluster.omit for cluster in world.clusters)
@@ -60,7 +60,7 @@ def _simulable(world: World) -> bool:
     return not (outside or odd or idle) and len({org.env for org in world.orgs}) == 1
 
 
-def _alike(world: World) -> bool:
+def _alike(world: UpgradeWorld) -> bool:
     """Whether clusters of one version may be put on the same channels, as real ones may."""
     channels = defaultdict(set)
     for cluster in world.clusters:
@@ -101,7 +101,7 @@ def test_a_cluster_that_could_not_be_read_is_there_with_why() -> None:
     seen = surveyed(small_world())
     broken = msgspec.structs.replace(seen.details["a-id"], error="no answer")
     gapped = msgspec.structs.replace(seen, details={**seen.details, "a-id": broken})
-    orgs = [Org("o1", "one"), Org("o2", "two")]
+    orgs = [Organisation("o1", "one"), Organisation("o2", "two")]
     world = world_of(gapped, orgs, Instant(0))
     assert world.unread == {"a-uuid": "no answer"}
     assert msgspec.structs.replace(world, unread={}) == world_of(seen, orgs, Instant(0))
@@ -111,13 +111,13 @@ def test_a_cluster_that_could_not_be_read_is_there_with_why() -> None:
 def test_what_was_not_read_as_a_whole_is_so_for_every_organisation() -> None:
     """Nobody knows whose items are missing."""
     seen = msgspec.structs.replace(surveyed(small_world()), complete=False)
-    world = world_of(seen, [Org("o1", "one"), Org("o2", "two")], Instant(0))
+    world = world_of(seen, [Organisation("o1", "one"), Organisation("o2", "two")], Instant(0))
     assert [each.partial for each in world.orgs] == ["a list changed while it was read"] * 2
 
 
 def test_a_version_ends_when_it_is_said_to_and_no_other_does() -> None:
     """What is no moment is as if nothing had been said."""
-    read = world_of(surveyed(small_world()), [Org("o1", "one")], Instant(0))
+    read = world_of(surveyed(small_world()), [Organisation("o1", "one")], Instant(0))
     assert read.ends == {}
     versions = [
         Version(id=f"openshift-v{raw}", raw_id=raw, end_of_life_timestamp=end)
@@ -127,7 +127,7 @@ def test_a_version_ends_when_it_is_said_to_and_no_other_does() -> None:
 
 
 def test_a_cluster_that_makes_no_sense_still_has_its_mutexes() -> None:
-    """It is there with its labels, set aside, and taken for being upgraded."""
+    """It is there with its labels, excluded, and taken for being upgraded."""
     labels = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *", "mutexes": "m"}
     base = {"org": "o", "version": "4.16.3", "labels": labels}
     document = {
@@ -138,7 +138,7 @@ def test_a_cluster_that_makes_no_sense_still_has_its_mutexes() -> None:
     }
     seen = surveyed(document)
     assert [each.name for each in seen.clusters] == ["b"]
-    world = world_of(seen, [Org("o", "O")], Instant(0))
+    world = world_of(seen, [Organisation("o", "O")], Instant(0))
     assert {each.name: each.uuid for each in world.clusters} == {"a": "a-uuid", "b": "b-uuid"}
     plan = decide(world, parse_instant("2026-03-02T08:00:00Z"))
     assert plan.actions == []
@@ -161,8 +161,8 @@ def test_a_cluster_that_makes_no_sense_still_has_its_mutexes() -> None:
 def test_what_makes_no_sense_holds_whose_it_is(kind: str, of: str, held: list[str]) -> None:
     """An organisation with a label or a subscription nobody can read; everybody, if need be."""
     seen = surveyed(small_world())
-    aside = SetAside(kind, "x", "odd", of)
-    seen = msgspec.structs.replace(seen, set_aside=(aside,))
-    world = world_of(seen, [Org("o1", "one"), Org("o2", "two")], Instant(0))
+    aside = UnreadableDocument(kind, "x", "odd", of)
+    seen = msgspec.structs.replace(seen, unreadable=(aside,))
+    world = world_of(seen, [Organisation("o1", "one"), Organisation("o2", "two")], Instant(0))
     assert [each.id for each in world.orgs if each.partial] == held
     assert world.unread == {}

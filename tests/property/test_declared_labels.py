@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.kinds.upgrades.core.labels.label_edit import Change, Holder, with_edits
-from tidegate.kinds.upgrades.core.labels.labelling import (
+from tidegate.kinds.upgrades.core.labels.label_edit import HolderChange, LabelHolder, with_edits
+from tidegate.kinds.upgrades.core.labels.label_sync import (
     MARK,
-    Labelled,
-    Labelling,
+    LabelledHolder,
+    LabelSync,
     full_key,
     labelling,
     of_upgrades,
@@ -21,9 +21,9 @@ some_labels = st.dictionaries(st.sampled_from(LABELS), st.sampled_from(("1", "2"
 some_mark = st.none() | st.sets(st.sampled_from(LABELS)).map(lambda some: ",".join(sorted(some)))
 
 
-def holder(name: str) -> Holder:
+def holder(name: str) -> LabelHolder:
     """Whoever is called so."""
-    return Holder("cluster", name, name)
+    return LabelHolder("cluster", name, name)
 
 
 fleets = st.dictionaries(st.sampled_from("abcdef"), st.tuples(some_labels, some_mark), max_size=6)
@@ -33,12 +33,12 @@ declared = st.dictionaries(
 Fleet = Mapping[str, tuple[dict[str, str], str | None]]
 
 
-def labelled(fleet: Fleet) -> list[Labelled]:
+def labelled(fleet: Fleet) -> list[LabelledHolder]:
     """The fleet as it was read."""
-    return [Labelled(holder(name), labels, mark) for name, (labels, mark) in fleet.items()]
+    return [LabelledHolder(holder(name), labels, mark) for name, (labels, mark) in fleet.items()]
 
 
-def after(fleet: Fleet, changes: tuple[Change, ...]) -> Fleet:
+def after(fleet: Fleet, changes: tuple[HolderChange, ...]) -> Fleet:
     """The fleet once all is written."""
     by_id = {each.holder.id: each.edits for each in changes}
     found: dict[str, tuple[dict[str, str], str | None]] = {}
@@ -59,7 +59,7 @@ def test_what_is_declared_is_there_and_what_is_anothers_stays(
     for name, (labels, _) in then.items():
         for label, value in wanted.get(name, {}).items():
             assert labels[label] == value
-        before = Labelled(holder(name), *fleet[name])
+        before = LabelledHolder(holder(name), *fleet[name])
         theirs = before.labels.keys() - before.ours - wanted.get(name, {}).keys()
         assert {each: labels[each] for each in theirs} == {
             each: before.labels[each] for each in theirs
@@ -77,7 +77,7 @@ def test_what_is_not_declared_any_more_goes_if_it_is_ours(
     first = after(fleet, labelling(labelled(fleet), wanted, complete=True, allowed=True).changes)
     last = after(first, labelling(labelled(first), {}, complete=True, allowed=True).changes)
     for name, (labels, mark) in last.items():
-        before = Labelled(holder(name), *fleet[name])
+        before = LabelledHolder(holder(name), *fleet[name])
         gone = before.ours | wanted.get(name, {}).keys()
         assert labels == {key: value for key, value in before.labels.items() if key not in gone}
         assert mark is None
@@ -94,7 +94,7 @@ def test_nothing_is_taken_away_on_half_a_reading(
     assert all(set(labels) <= then[each.id].ours for each, labels in done.kept)
 
 
-def plan(fleet: Fleet, wanted: Mapping[str, dict[str, str]], **more: bool) -> Labelling:
+def plan(fleet: Fleet, wanted: Mapping[str, dict[str, str]], **more: bool) -> LabelSync:
     """What follows from a complete reading."""
     return labelling(labelled(fleet), wanted, **{"complete": True, **more})
 

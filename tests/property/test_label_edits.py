@@ -22,7 +22,7 @@ from tidegate.kinds.upgrades.core.labels.labels import (
     SECTOR_MAX_PARALLEL,
     split,
 )
-from tidegate.kinds.upgrades.core.labels.sector_edit import sector_labels, sector_wishes
+from tidegate.kinds.upgrades.core.labels.sector_edit import sector_labels, sector_values
 from tidegate.kinds.upgrades.wire.labels_doc import (
     inheritance_document,
     policy_document,
@@ -125,8 +125,8 @@ def test_sectors_printed_and_set_change_nothing(labels: dict[str, str], in_yaml:
     """One that waits for nobody, and one that has only a limit, too."""
     printed = there_and_back(sector_documents(labels), in_yaml)
     sectors = read_sectors(printed)
-    assert edits_of(labels, sector_wishes(labels, sectors)) == ()
-    whole = sector_wishes({}, sectors)
+    assert edits_of(labels, sector_values(labels, sectors)) == ()
+    whole = sector_values({}, sectors)
     assert edits_of(labels, replacing(labels, whole, sector_labels(labels))) == ()
 
 
@@ -134,7 +134,7 @@ def test_sectors_printed_and_set_change_nothing(labels: dict[str, str], in_yaml:
 def test_sectors_set_are_the_sectors_got(labels: dict[str, str], others: dict[str, str]) -> None:
     """Where they replace all others; what is no sector stays."""
     sectors = read_sectors(sector_documents(others))
-    wanted = replacing(labels, sector_wishes({}, sectors), sector_labels(labels))
+    wanted = replacing(labels, sector_values({}, sectors), sector_labels(labels))
     after = with_edits(labels, edits_of(labels, wanted))
     assert sector_documents(after) == sector_documents(others)
     assert {k: v for k, v in after.items() if "sector" not in k} == {

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.test_simulated_ocm import ACCOUNTS, ADDONS, CLUSTERS, LOGS, world
-from tidegate.kinds.upgrades.ocm.simulated.answers import Request
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmCall
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.model.time import SECOND, Instant, format_instant
 
@@ -93,7 +93,7 @@ def test_anything_that_is_asked_gets_an_answer(calls: list[Any]) -> None:
     state, now = found(WORLD), _START
     for (method, path, body), query, wait_s, org in calls:
         now = Instant(now + wait_s * SECOND)
-        got = answer(state, Request(method, path, query, body, org), now)
+        got = answer(state, OcmCall(method, path, query, body, org), now)
         assert got.status in (200, 201, 204, 400, 404, 409)
         document = msgspec.json.decode(got.body) if got.body else {}
         if got.status >= 400:
@@ -117,7 +117,7 @@ def test_no_place_has_two_policies_and_none_is_made_too_late(tries: list[Any]) -
         next_run = format_instant(now + ahead_s * SECOND)
         body = {"version": "4.16.4", "schedule_type": "manual", "next_run": next_run}
         there = len(state.collections[path])
-        status = answer(state, Request("POST", path, {}, body), now).status
+        status = answer(state, OcmCall("POST", path, {}, body), now).status
         assert len(state.collections[path]) <= 1
         if status == 201:
             assert ahead_s >= 300

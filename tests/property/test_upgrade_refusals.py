@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.property.test_upgrade_gaps import alone
 from tests.property.test_upgrade_laws import KEYS, NOW, answer, started, worlds
-from tidegate.kinds.upgrades.core.refusal import PAUSE, PAUSE_MAX, Refusal
+from tidegate.kinds.upgrades.core.refusal import PAUSE, PAUSE_MAX, OcmRefusal
 from tidegate.model.time import SECOND, Instant, format_instant, parse_instant
 
 MINUTE = 60 * SECOND
@@ -73,6 +73,6 @@ def test_a_refusal_opens_nothing(
 @given(st.integers(1, 200), st.integers(0, 2**40))
 def test_pauses_double_up_to_a_bound(tries: int, at: int) -> None:
     """Each is twice the one before, or the longest."""
-    one, other = (Refusal(Instant(at), each, "").until - at for each in (tries, tries + 1))
+    one, other = (OcmRefusal(Instant(at), each, "").until - at for each in (tries, tries + 1))
     assert other == min(2 * one, PAUSE_MAX)
     assert one >= PAUSE

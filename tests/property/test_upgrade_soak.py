@@ -10,7 +10,14 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.kinds.upgrades.core.rules.soak import DAY, Ledger, Seen, Sight, fold, inherited
+from tidegate.kinds.upgrades.core.rules.soak import (
+    DAY,
+    SoakLedger,
+    SoakObservation,
+    SoakSnapshot,
+    fold,
+    inherited,
+)
 from tidegate.kinds.upgrades.wire.state import read_ledger, write_ledger
 from tidegate.model.time import SECOND, Instant
 
@@ -26,10 +33,10 @@ LOOKS = st.lists(
 )
 
 
-def seen(uuid: str, at: int, version: str, healthy: bool) -> Seen:
+def seen(uuid: str, at: int, version: str, healthy: bool) -> SoakObservation:
     """A cluster with one workload."""
-    sight = Sight(at=Instant(at), version=version, workloads=("w",), healthy=healthy)
-    return Seen(uuid, uuid, True, sight)
+    sight = SoakSnapshot(at=Instant(at), version=version, workloads=("w",), healthy=healthy)
+    return SoakObservation(uuid, uuid, True, sight)
 
 
 @given(st.lists(LOOKS, min_size=1, max_size=3))
@@ -37,7 +44,7 @@ def test_soak_is_the_sum_of_stretches_that_were_watched(
     histories: list[list[tuple[int, str, bool]]],
 ) -> None:
     """Told the dumb way for each cluster, from the looks that went forward in time."""
-    ledger = Ledger()
+    ledger = SoakLedger()
     expected: dict[str, Fraction] = {}
     for number, looks in enumerate(histories):
         at, last = 1_000_000 * MINUTE, None
@@ -58,7 +65,7 @@ def test_soak_is_the_sum_of_stretches_that_were_watched(
 @given(LOOKS)
 def test_what_is_kept_is_read_back(looks: list[tuple[int, str, bool]]) -> None:
     """Kept after every look and read again, the sum is the same to the microsecond."""
-    straight, kept, at = Ledger(), Ledger(), 1_000_000 * MINUTE
+    straight, kept, at = SoakLedger(), SoakLedger(), 1_000_000 * MINUTE
     for gap, version, healthy in looks:
         at += gap * MINUTE
         look = [seen("c", at, version, healthy)]
@@ -75,7 +82,7 @@ def test_what_is_kept_is_read_back(looks: list[tuple[int, str, bool]]) -> None:
 
 def test_a_hundred_and_forty_four_stretches_of_ten_minutes_are_a_day() -> None:
     """Added up in binary fractions they are almost one."""
-    ledger = Ledger()
+    ledger = SoakLedger()
     for at in range(145):
         ledger = fold(ledger, [seen("c", at * 10 * MINUTE, "4.12.17", True)], None)
     assert ledger.days["4.12.17", "w"] == DAY
@@ -85,7 +92,7 @@ def test_a_hundred_and_forty_four_stretches_of_ten_minutes_are_a_day() -> None:
 def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
     """What it soaked is not."""
     day = 24 * 60 * MINUTE
-    ledger = fold(Ledger(), [seen("gone", 0, "4.12.17", True)], None)
+    ledger = fold(SoakLedger(), [seen("gone", 0, "4.12.17", True)], None)
     ledger = fold(ledger, [seen("gone", 60 * MINUTE, "4.12.17", True)], None)
     soaked = dict(ledger.days)
     ledger = fold(ledger, [seen("here", 30 * day, "4.12.18", True)], None)
@@ -97,7 +104,7 @@ def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
 
 def test_soak_of_others_is_added_for_workloads_known_here() -> None:
     """The sum of all, and nothing of what runs only there; what is ours stays as it was."""
-    ours = Ledger(days={("4.12.17", "w"): 1})
-    theirs = [Ledger(days={("4.12.18", "w"): 2, ("4.12.18", "x"): 9})] * 2
+    ours = SoakLedger(days={("4.12.17", "w"): 1})
+    theirs = [SoakLedger(days={("4.12.18", "w"): 2, ("4.12.18", "x"): 9})] * 2
     assert inherited(ours, theirs)[0] == {("4.12.17", "w"): 1, ("4.12.18", "w"): 4}
     assert ours.days == {("4.12.17", "w"): 1}

@@ -17,9 +17,9 @@ from tests.real import needed
 from tests.real.prometheus import exporting, running
 from tests.real.promtool import promtool
 from tests.upgraded import decided, kept, world
-from tidegate.kinds.upgrades.core.faults import Fault
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.faults import FaultParty
+from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.kinds.upgrades.telemetry.metrics import FailureSeen, SurveySeen, UpgradeNumbers
 from tidegate.kinds.upgrades.telemetry.rows import ActSeen, RoundSeen
 from tidegate.model.time import SECOND, Instant, format_second
@@ -74,14 +74,14 @@ def lived(now: Instant) -> UpgradeNumbers:
     asked["orgs"][0]["addons"] = True
     read, plan = decided(asked)
     numbers = UpgradeNumbers()
-    environment = Environment(name="prod", url="https://ocm", severity="critical")
+    environment = OcmEnvironment(name="prod", url="https://ocm", severity="critical")
     organizations = tuple(Registration(id=each, name=each, environment="prod") for each in "op")
-    numbers.serving(Service((environment,), organizations), lambda: {("GET", "us"): 7})
-    acts = (ActSeen("canary-uuid", Doing.UPGRADE, "4.12.18", "done"),)
+    numbers.serving(UpgradeService((environment,), organizations), lambda: {("GET", "us"): 7})
+    acts = (ActSeen("canary-uuid", StepKind.UPGRADE, "4.12.18", "done"),)
     seen = RoundSeen(env="prod", org_id="o", now=read.now, decided=(read, plan), acts=acts)
     numbers.round_ended(seen)
     numbers.surveyed(SurveySeen(env="prod", at=now, took_s=1.5))
-    numbers.failed(FailureSeen(env="prod", org_id="p", fault=Fault.OURS))
+    numbers.failed(FailureSeen(env="prod", org_id="p", fault=FaultParty.OURS))
     return numbers
 
 

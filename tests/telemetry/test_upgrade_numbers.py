@@ -11,11 +11,11 @@ from tests.real.promtool import promtool
 from tests.telemetry.test_numbers import NOTHING
 from tests.upgraded import decided, hosted, kept, recorded, world
 from tidegate.kinds.upgrades.core.explain.phase import phase_of
-from tidegate.kinds.upgrades.core.explain.stand import stands
-from tidegate.kinds.upgrades.core.faults import Fault
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
-from tidegate.kinds.upgrades.core.step import Doing
-from tidegate.kinds.upgrades.ocm.port import RefusedError
+from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries
+from tidegate.kinds.upgrades.core.faults import FaultParty
+from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
+from tidegate.kinds.upgrades.core.step import StepKind
+from tidegate.kinds.upgrades.ocm.port import OcmRefusedError
 from tidegate.kinds.upgrades.telemetry.faults import fault_of_error
 from tidegate.kinds.upgrades.telemetry.metrics import FailureSeen, SurveySeen, UpgradeNumbers
 from tidegate.kinds.upgrades.telemetry.rows import ActSeen, RoundSeen
@@ -29,10 +29,10 @@ ORG = {"ocm_env": "prod", "org_id": "o"}
 THEIRS = {"integration": "advanced-upgrade-scheduler", **ORG}
 HOUR = 3600 * SECOND
 LOGGING = {"id": "logging", "version": "1.2.0", "latest": "1.3.0"}
-SERVICE = Service(
+SERVICE = UpgradeService(
     environments=(
-        Environment(name="prod", url="https://ocm"),
-        Environment(name="stage", url="https://stage", severity="warning"),
+        OcmEnvironment(name="prod", url="https://ocm"),
+        OcmEnvironment(name="stage", url="https://stage", severity="warning"),
     ),
     organizations=(
         Registration(id="o", name="O", environment="prod"),
@@ -88,7 +88,7 @@ def test_every_recorded_world_can_be_scraped(number: str) -> None:
         assert {name for key in rows for name, _ in key} <= known[name]
         assert all(len(key) == len(known[name]) for key in rows), name
     plan = round_.decided[1]
-    held = sum(phase_of(each)[1] is not None for each in stands(plan))
+    held = sum(phase_of(each)[1] is not None for each in cluster_summaries(plan))
     assert sum(found.get("tidegate_upgrade_clusters", {}).values()) == len(plan.members)
     assert sum(found.get("tidegate_upgrade_waits", {}).values()) == held
     assert len(found.get("tidegate_upgrade_cluster_wait", {})) == held
@@ -210,7 +210,7 @@ def test_a_failed_round_keeps_what_was_told_and_its_age_shows() -> None:
     numbers.serving(SERVICE)
     first = seen(world({"name": "a"}))
     numbers.round_ended(first)
-    for fault in (Fault.OUTSIDE, Fault.OURS):
+    for fault in (FaultParty.OUTSIDE, FaultParty.OURS):
         numbers.failed(FailureSeen(env="prod", org_id="o", fault=fault))
     found = scraped(numbers)
     assert len(found["aus_cluster_info"]) == 1
@@ -243,7 +243,7 @@ def test_a_survey_shows_its_age_and_failed_ones_are_counted() -> None:
     env = {"integration": "advanced-upgrade-scheduler", "ocm_env": "stage"}
     assert scraped(numbers)["aus_ocm_environment_errors_total"] == {of(**env): 0}
     numbers.survey_failed("stage")
-    numbers.failed(FailureSeen(env="stage", org_id="s", fault=Fault.OUTSIDE))
+    numbers.failed(FailureSeen(env="stage", org_id="s", fault=FaultParty.OUTSIDE))
     found = scraped(numbers)
     assert found["aus_ocm_environment_errors_total"] == {of(**env): 1}
     assert list(found["tidegate_upgrade_errors_total"]) == [
@@ -277,9 +277,9 @@ def test_acts_are_counted_and_a_switched_channel_is_told_once() -> None:
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE, lambda: {("GET", "us"): 7, ("POST", "us"): 2})
     acts = (
-        ActSeen("a-uuid", Doing.CHANNEL, "stable-4.13", "done"),
-        ActSeen("b-uuid", Doing.CHANNEL, "stable-4.13", "failed"),
-        ActSeen("b-uuid", Doing.UPGRADE, "4.12.18", "done"),
+        ActSeen("a-uuid", StepKind.CHANNEL, "stable-4.13", "done"),
+        ActSeen("b-uuid", StepKind.CHANNEL, "stable-4.13", "failed"),
+        ActSeen("b-uuid", StepKind.UPGRADE, "4.12.18", "done"),
     )
     numbers.round_ended(seen(asked, acts=acts))
     numbers.told("prod", "o", "sent", 2)
@@ -382,12 +382,12 @@ def busy() -> bytes:
     asked["orgs"][0] |= {"health_checks": [{"provider": "telemeter"}], "addons": True}
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE, lambda: {("GET", "us"): 1})
-    acts = (ActSeen("a-uuid", Doing.CHANNEL, "stable-4.13", "done"),)
+    acts = (ActSeen("a-uuid", StepKind.CHANNEL, "stable-4.13", "done"),)
     numbers.round_ended(seen(asked, acts=acts))
     numbers.told("prod", "o", "sent", 1)
     aside = {"Cluster": 1}
     numbers.surveyed(SurveySeen(env="prod", at=Instant(SECOND), took_s=1, set_aside=aside))
-    numbers.failed(FailureSeen(env="stage", org_id="s", fault=Fault.OURS))
+    numbers.failed(FailureSeen(env="stage", org_id="s", fault=FaultParty.OURS))
     return numbers.text()
 
 
@@ -400,17 +400,19 @@ def test_every_metric_of_the_table_is_there_and_no_other() -> None:
 @pytest.mark.parametrize(
     "error, own, fault",
     [
-        (OutsideError("no answer"), False, Fault.OUTSIDE),
-        (TimeoutError(), False, Fault.OUTSIDE),
-        (ConnectionResetError(), False, Fault.OUTSIDE),
-        (RefusedError("not so", 400), False, Fault.OUTSIDE),
-        (RefusedError("not you", 403), False, Fault.OURS),
-        (RefusedError("not you", 401), True, Fault.USER),
-        (ValueError("a bug"), False, Fault.OURS),
+        (OutsideError("no answer"), False, FaultParty.OUTSIDE),
+        (TimeoutError(), False, FaultParty.OUTSIDE),
+        (ConnectionResetError(), False, FaultParty.OUTSIDE),
+        (OcmRefusedError("not so", 400), False, FaultParty.OUTSIDE),
+        (OcmRefusedError("not you", 403), False, FaultParty.OURS),
+        (OcmRefusedError("not you", 401), True, FaultParty.USER),
+        (ValueError("a bug"), False, FaultParty.OURS),
         (StaleError("look again"), False, None),
     ],
 )
-def test_an_error_is_somebodys_to_mend(error: Exception, own: bool, fault: Fault | None) -> None:
+def test_an_error_is_somebodys_to_mend(
+    error: Exception, own: bool, fault: FaultParty | None
+) -> None:
     """Refused credentials are their owner's; whatever nobody foresaw is ours."""
     assert fault_of_error(error, own_credentials=own) is fault
 

@@ -2,13 +2,13 @@
 
 from tidegate.kinds.upgrades.core.labels.bundled import BundledCluster, BundledOrg, BundledPolicy
 from tidegate.kinds.upgrades.core.labels.declared_clusters import Declarations, declarations
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 
 POLICY = BundledPolicy(workloads=("w",), schedule="@daily")
 LABELS = {"soak-days": "0", "schedule": "@daily", "workloads": "w"}
 
 
-def read(*declared: tuple[str, str], there: tuple[Cluster, ...]) -> Declarations:
+def read(*declared: tuple[str, str], there: tuple[ManagedCluster, ...]) -> Declarations:
     """Clusters by name and id, against those that are there."""
     clusters = tuple(
         BundledCluster(name=name, id=ident, policy=POLICY, where=f"f.yml:{i}")
@@ -17,9 +17,9 @@ def read(*declared: tuple[str, str], there: tuple[Cluster, ...]) -> Declarations
     return declarations(BundledOrg(id="o", name="Pay", clusters=clusters), there)
 
 
-def cluster(name: str, ident: str = "", uuid: str = "") -> Cluster:
+def cluster(name: str, ident: str = "", uuid: str = "") -> ManagedCluster:
     """One that is there."""
-    return Cluster(
+    return ManagedCluster(
         name, "o", "4.16.3", id=ident, external_id=uuid, subscription=f"{ident or name}-s"
     )
 
@@ -49,4 +49,4 @@ def test_a_name_of_several_and_a_cluster_declared_twice_are_problems() -> None:
     (both,) = read(("a", ""), there=twins).problems
     assert both.text() == "f.yml:0: cluster/a: 2 clusters of Pay are called so; write spec.id: 1, 2"
     (twice,) = read(("a", "1"), ("b", "1"), there=twins).problems
-    assert twice.text() == "f.yml:1: cluster/b: it stands at f.yml:0 too; keep one of them"
+    assert twice.text() == "f.yml:1: cluster/b: it is declared at f.yml:0 too; keep one of them"

@@ -56,8 +56,8 @@ from tidegate.kinds.upgrades.core.journal.facts import (
     Standpoint,
     Surveyed,
 )
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.plan import Change, ChangeKind, Event
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant
@@ -95,7 +95,7 @@ PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"
 }
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
-STEP = Step(kind=ChangeKind.APPLY, revision="4.16.4", doing=Doing.UPGRADE)
+STEP = UpgradeStep(kind=ChangeKind.APPLY, revision="4.16.4", doing=StepKind.UPGRADE)
 LINES: list[tuple[Fact, str]] = [
     (
         RolloutDeclared(strategy=Strategy(StrategyType.PROGRESSIVE), groups=GROUPS, revision="B"),
@@ -150,7 +150,9 @@ LINES: list[tuple[Fact, str]] = [
     (Surveyed(), "looked; all as before"),
     (
         Surveyed(
-            clusters=(Cluster("c", "o", "4.16.3"),), gone=("d-uuid",), unread={"e": "no answer"}
+            clusters=(ManagedCluster("c", "o", "4.16.3"),),
+            gone=("d-uuid",),
+            unread={"e": "no answer"},
         ),
         "looked; c 4.16.3; gone: d-uuid; not read: e",
     ),

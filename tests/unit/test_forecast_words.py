@@ -12,10 +12,16 @@ from tidegate.gates.budget import Budget
 from tidegate.gates.claims import Claim
 from tidegate.gates.health import Evidence, HealthGate
 from tidegate.gates.scope import Scope
-from tidegate.kinds.upgrades.core.foresight.expected import Expected
-from tidegate.kinds.upgrades.core.foresight.forecast import Outlook, forecast
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
-from tidegate.kinds.upgrades.core.rules.soak import Ledger, Seen, Sight, carried, fold
+from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades
+from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.rules.soak import (
+    SoakLedger,
+    SoakObservation,
+    SoakSnapshot,
+    carried,
+    fold,
+)
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.limit import Limit
 from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_instant
@@ -23,19 +29,19 @@ from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_
 MINUTE = 60 * SECOND
 
 
-def ahead(asked: dict[str, Any], pace: Pace | None = None, **more: Any) -> Outlook:
+def ahead(asked: dict[str, Any], pace: UpgradePace | None = None, **more: Any) -> FleetForecast:
     """The forecast of a world as lines have it."""
     read = msgspec.structs.replace(read_upgrades(asked).world, **more)
     return forecast(read, read.now, pace)
 
 
-def of(asked: dict[str, Any], name: str = "a", **more: Any) -> Expected:
+def of(asked: dict[str, Any], name: str = "a", **more: Any) -> ExpectedUpgrades:
     """What is expected of one cluster."""
     every = ahead(asked, **more).expected.values()
     return next(each for each in every if each.cluster.name == name)
 
 
-def steps(expected: Expected) -> list[str]:
+def steps(expected: ExpectedUpgrades) -> list[str]:
     """The steps of a cluster, a line each."""
     return [
         f"{format_second(leg.starts_at)} {leg.doing.value} {leg.pool or leg.before}→{leg.version}"
@@ -43,7 +49,7 @@ def steps(expected: Expected) -> list[str]:
     ]
 
 
-def reasons(expected: Expected) -> list[str]:
+def reasons(expected: ExpectedUpgrades) -> list[str]:
     """The gates that the first step waited at, by when they opened."""
     return [each.reason.value for each in expected.legs[0].opened]
 
@@ -263,15 +269,19 @@ def test_carrying_soak_on_is_folding_look_after_look() -> None:
     """For as long as nothing changes: whoever is gone, or ill, adds nothing."""
     began = parse_instant(NOW)
 
-    def seen(at: Instant) -> list[Seen]:
+    def seen(at: Instant) -> list[SoakObservation]:
         sights = {"a": ("4.12.18", True), "b": ("4.12.18", False), "c": ("4.12.19", True)}
         return [
-            Seen(name, name, True, Sight(at=at, version=v, workloads=("w", "x"), healthy=well))
+            SoakObservation(
+                name, name, True, SoakSnapshot(at=at, version=v, workloads=("w", "x"), healthy=well)
+            )
             for name, (v, well) in sights.items()
         ]
 
-    gone = Sight(at=Instant(began - MINUTE), version="4.12.18", workloads=("w",), healthy=True)
-    start = fold(Ledger(sights={"gone": gone}), seen(began), None)
+    gone = SoakSnapshot(
+        at=Instant(began - MINUTE), version="4.12.18", workloads=("w",), healthy=True
+    )
+    start = fold(SoakLedger(sights={"gone": gone}), seen(began), None)
     looked = start
     for number in range(1, 31):
         looked = fold(looked, seen(Instant(began + number * 10 * MINUTE)), None)

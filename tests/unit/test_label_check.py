@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
-from tidegate.kinds.upgrades.core.labels.label_check import Findings, check
+from tidegate.kinds.upgrades.core.labels.label_check import LabelCheck, check
 from tidegate.kinds.upgrades.core.labels.label_edit import (
-    Change,
+    HolderChange,
     Wanted,
     cluster_holders,
     edits_of,
     org_holder,
 )
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
 from tidegate.model.time import parse_instant
 
 NOW = parse_instant("2026-03-02T08:00:00Z")
@@ -19,35 +19,35 @@ GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 BROKEN = {**GOOD, "soak-days": "two", "schedule": "at night"}
 
 
-def world(**clusters: dict[str, str]) -> World:
+def world(**clusters: dict[str, str]) -> UpgradeWorld:
     """One organisation with a sector, and clusters by name."""
-    return World(
+    return UpgradeWorld(
         now=NOW,
-        orgs=(Org("o", "O", labels={"sector-deps.prod": "stage"}),),
+        orgs=(Organisation("o", "O", labels={"sector-deps.prod": "stage"}),),
         clusters=tuple(
-            Cluster(name, "o", "4.16.3", labels=labels) for name, labels in clusters.items()
+            ManagedCluster(name, "o", "4.16.3", labels=labels) for name, labels in clusters.items()
         ),
     )
 
 
-def said(there: World, name: str, wanted: Wanted) -> Findings:
+def said(there: UpgradeWorld, name: str, wanted: Wanted) -> LabelCheck:
     """What is said of an edit of a cluster, or of the organisation `o`."""
     if name == "o":
-        change = Change(org_holder(there.orgs[0]), edits_of(there.orgs[0].labels, wanted))
+        change = HolderChange(org_holder(there.orgs[0]), edits_of(there.orgs[0].labels, wanted))
     else:
         cluster = next(each for each in there.clusters if each.name == name)
         holder = cluster_holders(there)[cluster.subscribed_as]
-        change = Change(holder, edits_of(cluster.labels, wanted))
+        change = HolderChange(holder, edits_of(cluster.labels, wanted))
     return check(there, [change], NOW)
 
 
 @pytest.mark.parametrize(
     "there, wanted, says",
     [
-        (GOOD, {"soak-days": "two"}, '"two" is no whole number of days; write'),
-        (GOOD, {"schedule": "0 0 31 2 *"}, "fires on no day there ever is"),
+        (GOOD, {"soak-days": "two"}, '"two" is not a whole number; write'),
+        (GOOD, {"schedule": "0 0 31 2 *"}, "never fires: no such day exists"),
         (GOOD, {"blocked-versions": "(?=4)"}, "looks ahead or behind"),
-        (GOOD, {"schedule-timezone": "Mars/Base"}, "is no time zone"),
+        (GOOD, {"schedule-timezone": "Mars/Base"}, "is not a time zone"),
         (GOOD, {"sector": "prd"}, '"prd" is no sector of the organisation; did you mean "prod"?'),
         (GOOD, {"workloads": None}, "label sre-capabilities.aus.workloads: missing"),
         ({}, {"soak-days": "1"}, "label sre-capabilities.aus.schedule: missing"),
@@ -66,14 +66,14 @@ def test_of_two_mistakes_one_can_be_mended_alone() -> None:
     there = world(c=BROKEN)
     found = said(there, "c", {"soak-days": "2"})
     assert not found.refused
-    assert ['"at night" is no schedule' in each for each in found.warnings] == [True]
+    assert ['"at night" is not a schedule' in each for each in found.warnings] == [True]
     assert said(there, "c", {"soak-days": "three"}).refused
     assert said(there, "c", {"sector": "nowhere"}).refused
 
 
 def test_others_who_are_wrong_are_not_talked_of() -> None:
     """Whoever edits one cluster hears of that one."""
-    assert said(world(c=GOOD, other=BROKEN), "c", {"mutexes": "m"}) == Findings()
+    assert said(world(c=GOOD, other=BROKEN), "c", {"mutexes": "m"}) == LabelCheck()
 
 
 def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
@@ -81,14 +81,14 @@ def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
     there = world(c={**GOOD, "sector": "prod"})
     (line,) = said(there, "o", {"sector-deps.prod": None}).refused
     assert line.startswith('cluster/c: label sre-capabilities.aus.sector: "prod" is no sector')
-    assert said(there, "o", {"sector-deps.prod": ""}) == Findings()
+    assert said(there, "o", {"sector-deps.prod": ""}) == LabelCheck()
 
 
 @pytest.mark.parametrize(
     "wanted, says",
     [
         ({"sector-deps.stage": "prod"}, "wait for each other in a circle"),
-        ({"sector-max-parallel-upgrades.prod": "many"}, '"many" is no number of clusters'),
+        ({"sector-max-parallel-upgrades.prod": "many"}, '"many" is not a number of clusters'),
         ({"blocked-versions": "[4"}, "missing ]"),
     ],
 )
@@ -114,7 +114,11 @@ def test_what_is_used_otherwise_than_meant_is_a_warning() -> None:
         ("c", {"workloads": "W"}, "org/o: w: every cluster asks for soak (d)"),
         ("c", {"workloads": "W"}, 'cluster/d: "w" is another than the "W" of c'),
         ("c", {"blocked-versions": ".*"}, 'cluster/c: ".*" is found in every version'),
-        ("o", {"sector-max-parallel-upgrades.prod": "0"}, "lets nobody of sector prod be upgraded"),
+        (
+            "o",
+            {"sector-max-parallel-upgrades.prod": "0"},
+            "lets no cluster of sector prod be upgraded",
+        ),
     ],
 )
 def test_what_can_come_to_nothing_is_a_warning(name: str, wanted: Wanted, says: str) -> None:
@@ -130,18 +134,18 @@ def test_nobody_misses_a_canary_that_may_be_elsewhere() -> None:
     there = world(c=GOOD)
     org = msgspec.structs.replace(there.orgs[0], labels={"version-data.inherit": "unseen"})
     there = msgspec.structs.replace(there, orgs=(org,))
-    assert said(there, "c", {"soak-days": "3"}) == Findings()
+    assert said(there, "c", {"soak-days": "3"}) == LabelCheck()
 
 
 def test_equal_names_are_told_apart() -> None:
     """By their external ids."""
     two = tuple(
-        Cluster(
+        ManagedCluster(
             "c", "o", "4.16.3", labels=GOOD, id=each, external_id=f"u-{each}", subscription=each
         )
         for each in ("1", "2")
     )
-    there = World(now=NOW, orgs=(Org("o", "O"),), clusters=two)
+    there = UpgradeWorld(now=NOW, orgs=(Organisation("o", "O"),), clusters=two)
     assert [each.text() for each in cluster_holders(there).values()] == [
         "cluster/c (u-1)",
         "cluster/c (u-2)",

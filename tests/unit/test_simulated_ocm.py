@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidegate.kinds.upgrades.ocm.simulated.answers import Request
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
-from tidegate.kinds.upgrades.ocm.simulated.moving import moved
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmCall
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
 from tidegate.kinds.upgrades.ocm.simulated.search import SearchError, compile_search
+from tidegate.kinds.upgrades.ocm.simulated.shift import moved
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed, read_world
 from tidegate.model.errors import UserError
 from tidegate.model.time import Instant, format_instant, parse_duration, parse_instant
@@ -32,7 +32,7 @@ class Asker:
         self.org = org
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> tuple[int, Any]:
-        got = answer(self.state, Request(method, path, query, body, self.org), self.now)
+        got = answer(self.state, OcmCall(method, path, query, body, self.org), self.now)
         return got.status, msgspec.json.decode(got.body) if got.body else None
 
     def get(self, path: str, **query: str) -> Any:
@@ -390,10 +390,15 @@ def _each_moved(value: Any, by: int) -> Any:
 
 def test_faults_come_as_often_as_they_are_asked_for_and_again_from_a_seed() -> None:
     """Of a thousand; calls beyond the rate of a second are too many."""
-    troubles = Troubles({Fault.LOST: 100, Fault.ERROR: 50})
-    first, second = Luck(troubles, 7), Luck(troubles, 7)
+    troubles = OcmFaults({OcmFault.LOST: 100, OcmFault.ERROR: 50})
+    first, second = FaultDraw(troubles, 7), FaultDraw(troubles, 7)
     drawn = [first.draw(0.0) for _ in range(2000)]
     assert drawn == [second.draw(0.0) for _ in range(2000)]
-    assert 140 < drawn.count(Fault.LOST) < 260
-    limited = Luck(Troubles(rate_max=2))
-    assert [limited.draw(at) for at in (0.1, 0.2, 0.3, 1.0)] == [None, None, Fault.TOO_MANY, None]
+    assert 140 < drawn.count(OcmFault.LOST) < 260
+    limited = FaultDraw(OcmFaults(rate_max=2))
+    assert [limited.draw(at) for at in (0.1, 0.2, 0.3, 1.0)] == [
+        None,
+        None,
+        OcmFault.TOO_MANY,
+        None,
+    ]

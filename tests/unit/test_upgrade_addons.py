@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from tests.upgraded import NOW, acts, answer, brake, hosted, shut, told, world
-from tidegate.kinds.upgrades.core.explain.stand import stands
-from tidegate.kinds.upgrades.core.explain.tree import cluster_tree
-from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.wire.modes import read_upgrades
+from tidegate.kinds.upgrades.app.explanation import explain_cluster
+from tidegate.kinds.upgrades.app.read.document import read_world_document
+from tidegate.kinds.upgrades.app.read.world import FleetReading
+from tidegate.kinds.upgrades.cli.text.why import cluster_tree
 
 PLANS = "/api/addons_mgmt/v1/clusters/a-id/upgrade_plans"
 
@@ -279,9 +279,9 @@ def test_the_versions_others_run_are_inherited_by_add_on() -> None:
 def test_what_is_done_to_add_ons_is_told_in_the_tree_of_a_cluster() -> None:
     """Each as an option of its own, with its gates."""
     left = [plan(id="q", version="1.2.5", state="completed")]
-    read = read_upgrades(asking(having({"upgrade_plans": left}))).world
-    (stand,) = stands(decide(read, read.now))
-    lines = "\n".join(cluster_tree(stand, read.now))
+    asked = asking(having({"upgrade_plans": left}))
+    found = explain_cluster(FleetReading((read_world_document(asked, "a test"),)), "a")
+    lines = "\n".join(cluster_tree(found, found.now))
     assert "delete a plan of add-on log for 1.2.5: now" in lines
     assert "add-on log to 1.3.0: " in lines
     assert "a plan of add-on log for 1.2.5 is in the way: completed" in lines

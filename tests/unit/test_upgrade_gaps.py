@@ -6,7 +6,12 @@ import msgspec
 import pytest
 
 from tests.upgraded import acts, answer, hosted, shut, told, world
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World, only_whole
+from tidegate.kinds.upgrades.core.world import (
+    ManagedCluster,
+    Organisation,
+    UpgradeWorld,
+    only_whole,
+)
 from tidegate.model.time import Instant
 
 UNREAD = {"a-uuid": "no answer"}
@@ -106,9 +111,13 @@ def test_nobody_is_blamed_for_not_publishing_who_was_not_read() -> None:
 
 def test_rules_that_know_of_no_gaps_leave_such_organisations_alone() -> None:
     """And those without gaps as they are."""
-    orgs = (Org("o", "O"), Org("p", "P"), Org("q", "Q", partial="a list changed"))
-    clusters = (Cluster("a", "o", "4.12.17"), Cluster("b", "p", "4.12.17"))
-    seen = World(now=Instant(0), orgs=orgs, clusters=clusters, unread=UNREAD)
+    orgs = (
+        Organisation("o", "O"),
+        Organisation("p", "P"),
+        Organisation("q", "Q", partial="a list changed"),
+    )
+    clusters = (ManagedCluster("a", "o", "4.12.17"), ManagedCluster("b", "p", "4.12.17"))
+    seen = UpgradeWorld(now=Instant(0), orgs=orgs, clusters=clusters, unread=UNREAD)
     whole = only_whole(seen)
     assert [each.registered for each in whole.orgs] == [False, True, False]
     assert msgspec.structs.replace(whole, orgs=orgs) == seen

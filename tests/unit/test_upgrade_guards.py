@@ -21,7 +21,7 @@ def days(state: dict[str, Any], version: str = "4.12.18") -> float:
 
 
 def test_other_products_do_not_take_part() -> None:
-    """Neither are they upgraded, nor set aside, nor told."""
+    """Neither are they upgraded, nor excluded, nor told."""
     assert answer(world({"name": "a", "product": "rhoic"}))["targets"] == []
 
 

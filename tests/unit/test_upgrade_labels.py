@@ -2,9 +2,9 @@
 
 import pytest
 
-from tidegate.kinds.upgrades.core.declared.orders import read_orders
+from tidegate.kinds.upgrades.core.declared.cluster_policy import read_cluster_policy
+from tidegate.kinds.upgrades.core.declared.organisation_policy import read_organisation_policy
 from tidegate.kinds.upgrades.core.declared.patterns import PatternError, is_found, read_pattern
-from tidegate.kinds.upgrades.core.declared.wishes import read_wishes
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
 from tidegate.kinds.upgrades.core.schedule.window import fires_after
 from tidegate.model.time import format_instant, parse_instant
@@ -15,17 +15,17 @@ GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
 @pytest.mark.parametrize(
     "labels, label, words",
     [
-        ({"soak-days": "two"}, "soak-days", '"two" is no whole number of days'),
-        ({"soak-days": "-1"}, "soak-days", '"-1" is no whole number of days'),
-        ({"soak-days": "2.5"}, "soak-days", '"2.5" is no whole number of days'),
+        ({"soak-days": "two"}, "soak-days", '"two" is not a whole number'),
+        ({"soak-days": "-1"}, "soak-days", '"-1" is not a whole number'),
+        ({"soak-days": "2.5"}, "soak-days", '"2.5" is not a whole number'),
         ({"soak-days": "9" * 5000}, "soak-days", "more than 1000000 days"),
-        ({"workloads": " , "}, "workloads", '" , " names none'),
-        ({"schedule": "nope"}, "schedule", '"nope" is no schedule'),
-        ({"schedule": "0 0 31 2 *"}, "schedule", "fires on no day"),
-        ({"schedule": "R * * * *"}, "schedule", "draws lots"),
+        ({"workloads": " , "}, "workloads", '" , " names no workload'),
+        ({"schedule": "nope"}, "schedule", '"nope" is not a schedule'),
+        ({"schedule": "0 0 31 2 *"}, "schedule", "no such day exists"),
+        ({"schedule": "R * * * *"}, "schedule", "draws its times at random"),
         ({"schedule": "0 12-12 * * *"}, "schedule", "range of one"),
-        ({"schedule-timezone": "Mars/North"}, "schedule-timezone", "is no time zone"),
-        ({"schedule-timezone": "../etc/passwd"}, "schedule-timezone", "is no time zone"),
+        ({"schedule-timezone": "Mars/North"}, "schedule-timezone", "is not a time zone"),
+        ({"schedule-timezone": "../etc/passwd"}, "schedule-timezone", "is not a time zone"),
         ({"blocked-versions": "["}, "blocked-versions", "missing ]"),
         ({"blocked-versions": "(?!4)"}, "blocked-versions", "looks ahead or behind"),
     ],
@@ -34,14 +34,14 @@ def test_a_mistake_names_label_value_and_remedy(
     labels: dict[str, str], label: str, words: str
 ) -> None:
     """One complaint, about that label, with an example of what to write."""
-    (found,) = read_wishes(GOOD | labels).complaints
+    (found,) = read_cluster_policy(GOOD | labels).label_errors
     assert (found.label, words in found.words) == (label, True)
     assert "; write " in found.text()
 
 
 def test_labels_that_are_missing_are_told_together() -> None:
     """All at once, and posted in the predecessor's words, so that nobody is told twice."""
-    found = read_wishes({"whatever": "x"}).complaints
+    found = read_cluster_policy({"whatever": "x"}).label_errors
     assert [each.posted().removeprefix("label sre-capabilities.aus.") for each in found] == [
         "soak-days: Input should be a valid integer",
         "workloads: Value should have at least 1 item after validation, not 0",
@@ -51,7 +51,7 @@ def test_labels_that_are_missing_are_told_together() -> None:
 
 def test_values_are_trimmed_and_repetitions_count_once() -> None:
     """Blanks make no phantom workloads; a stray comma is a warning."""
-    read = read_wishes(
+    read = read_cluster_policy(
         {
             "soak-days": " 007 ",
             "workloads": "a, b ,a",
@@ -63,7 +63,7 @@ def test_values_are_trimmed_and_repetitions_count_once() -> None:
     )
     assert (read.soak_days, read.workloads, read.schedule) == (7, ("a", "b"), "@daily")
     assert (read.mutexes, read.sector, read.blocked) == (("m", "n"), "s", ("^4\\.13\\.",))
-    assert not read.complaints
+    assert not read.label_errors
     assert [text.split(":")[0].rpartition(".")[2] for text in read.warnings] == [
         "workloads",
         "mutexes",
@@ -73,8 +73,8 @@ def test_values_are_trimmed_and_repetitions_count_once() -> None:
 
 def test_a_label_nobody_knows_is_a_warning_with_the_nearest_one() -> None:
     """Most of them are typing errors."""
-    (warning,) = read_wishes(GOOD | {"mutex": "m"}).warnings
-    assert warning.endswith('.mutex: not looked at, nobody knows it; did you mean "mutexes"?')
+    (warning,) = read_cluster_policy(GOOD | {"mutex": "m"}).warnings
+    assert warning.endswith('.mutex: unknown, and ignored; did you mean "mutexes"?')
 
 
 def test_a_pattern_that_would_take_for_ever_takes_no_time() -> None:
@@ -125,38 +125,40 @@ def test_limits_of_sectors_are_rounded_as_ever_and_zero_is_none(
     text: str, size: int, most: int
 ) -> None:
     """Halves go to the even neighbour; anything above 0 % is at least one."""
-    read = read_orders({"sector-max-parallel-upgrades.s": f" {text} "}, "o")
-    assert (read.limits["s"].of(size), read.closed, read.complaints) == (most, frozenset(), ())
+    read = read_organisation_policy({"sector-max-parallel-upgrades.s": f" {text} "}, "o")
+    assert (read.limits["s"].of(size), read.closed, read.label_errors) == (most, frozenset(), ())
 
 
 @pytest.mark.parametrize("text", ["abc", "-1", "101%", "1.5", "1e3", "5 %"])
 def test_a_limit_that_is_none_closes_its_sector(text: str) -> None:
     """And only its sector; the owner is told which label."""
-    read = read_orders({"sector-max-parallel-upgrades.s": text, "sector-deps.t": "s"}, "o")
+    read = read_organisation_policy(
+        {"sector-max-parallel-upgrades.s": text, "sector-deps.t": "s"}, "o"
+    )
     assert read.closed == {"s"}
-    assert [each.label for each in read.complaints] == ["sector-max-parallel-upgrades.s"]
+    assert [each.label for each in read.label_errors] == ["sector-max-parallel-upgrades.s"]
 
 
 def test_a_limit_alone_declares_its_sector() -> None:
     """So do a key, and being depended on."""
     labels = {"sector-max-parallel-upgrades.a": "1", "sector-deps.b": "c, ", "sector-deps.d": ""}
-    assert list(read_orders(labels, "o").sectors) == ["a", "b", "c", "d"]
+    assert list(read_organisation_policy(labels, "o").sectors) == ["a", "b", "c", "d"]
 
 
 def test_sectors_in_a_circle_and_behind_it_are_known() -> None:
     """Those before it are free; sixty layers of two are gone through once."""
     circle = {"a": "b", "b": "c", "c": "a", "behind": "a", "before": "", "mid": "before"}
     labels = {f"sector-deps.{name}": deps for name, deps in circle.items()}
-    read = read_orders(labels, "o")
+    read = read_organisation_policy(labels, "o")
     assert read.circling == {"a", "b", "c", "behind"}
-    assert "wait for each other in a circle" in read.complaints[0].words
+    assert "wait for each other in a circle" in read.label_errors[0].words
     layers = {
         f"sector-deps.{side}{at}": f"a{at + 1},b{at + 1}" for at in range(60) for side in "ab"
     }
-    assert not read_orders(layers, "o").circling
+    assert not read_organisation_policy(layers, "o").circling
 
 
 def test_inheriting_from_oneself_is_a_warning() -> None:
     """It is not looked at."""
-    read = read_orders({"version-data.inherit": "o, p"}, "o")
-    assert (read.inherit, read.complaints, len(read.warnings)) == (("p",), (), 1)
+    read = read_organisation_policy({"version-data.inherit": "o, p"}, "o")
+    assert (read.inherit, read.label_errors, len(read.warnings)) == (("p",), (), 1)

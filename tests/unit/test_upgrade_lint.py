@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from tests.upgraded import brake, hosted, world
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
-from tidegate.kinds.upgrades.core.lint.finding import CODES, Finding
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.lint.findings import CODES, LintFinding
 from tidegate.kinds.upgrades.core.lint.lint import lint
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.errors import UserError
@@ -19,7 +19,9 @@ from tidegate.model.time import SECOND, Duration, parse_instant
 VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
 
 
-def found(asked: dict[str, Any], pace: Pace | None = None, **more: Any) -> tuple[Finding, ...]:
+def found(
+    asked: dict[str, Any], pace: UpgradePace | None = None, **more: Any
+) -> tuple[LintFinding, ...]:
     """What is found in a world as lines have it."""
     read = msgspec.structs.replace(read_upgrades(asked).world, approver=False, **more)
     return lint(read, read.now, pace)
@@ -74,22 +76,22 @@ def inheriting(publish: str, **more: Any) -> dict[str, Any]:
 
 # Code, a world that has it, a world next to it that has not, whose it is, and what is said of it.
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
-    ("label", one(soak_days="two"), one(soak_days="2.0"), "cluster/a", "is no whole number"),
-    ("label", one(schedule="0 0 31 2 *"), one(schedule="0 0 29 2 *"), "cluster/a", "fires on no"),
+    ("label", one(soak_days="two"), one(soak_days="2.0"), "cluster/a", "is not a whole number"),
+    ("label", one(schedule="0 0 31 2 *"), one(schedule="0 0 29 2 *"), "cluster/a", "never fires"),
     (
         "label",
         world({"name": "a"}, labels={"sector-max-parallel-upgrades.x": "few"}),
         world({"name": "a"}, labels={"sector-max-parallel-upgrades.x": "5"}),
         "org/o",
-        '"few" is no number of clusters',
+        '"few" is not a number of clusters',
     ),
-    ("unknown-label", one(mutex="m"), one(), "cluster/a", "nobody looks at it"),
+    ("unknown-label", one(mutex="m"), one(), "cluster/a", "unknown label, ignored"),
     (
         "unknown-label",
         world({"name": "a"}, labels={"blocked-version": "x"}),
         world({"name": "a"}, labels={"blocked-versions": "x"}),
         "org/o",
-        "nobody looks at it",
+        "unknown label, ignored",
     ),
     (
         "unknown-sector",
@@ -110,7 +112,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         world(named("a", sector="x"), labels={"sector-max-parallel-upgrades.x": "0"}),
         world(named("a", sector="x"), labels={"sector-max-parallel-upgrades.x": "1"}),
         "org/o",
-        "lets nobody of sector x be upgraded: a",
+        "lets no cluster of sector x be upgraded: a",
     ),
     (
         "stuck-sector",
@@ -139,7 +141,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         world(named("a", sector="prod"), named("s", sector="stage", soak_days="x"), labels=STAGED),
         world(named("a", sector="prod"), named("s", sector="other"), labels=STAGED),
         "cluster/s",
-        "set aside, 1 problem with its labels",
+        "excluded, 1 problem with its labels",
     ),
     (
         "stuck-sector",
@@ -182,7 +184,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         world(named("a", soak_days="1"), named("b", available_upgrades=["4.12.19"])),
         world(named("a", soak_days="1"), named("b", available_upgrades=["4.12.18"])),
         "org/o",
-        "w: nobody is expected on 4.12.18 for long enough, so a will not go there",
+        "w: no cluster is expected on 4.12.18 for long enough, so a will not go there",
     ),
     (
         "mutex-deadlock",
@@ -242,7 +244,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         ),
         world({"name": "a", "available_upgrades": ["4.13.1"]}, gates=[GATE]),
         "cluster/a",
-        "nobody agreed to api.openshift.com/gate-ocp, so it goes to no 4.13",
+        "api.openshift.com/gate-ocp is not agreed to, so it goes to no 4.13",
     ),
     ("unverified-inheritance", inheriting("q"), inheriting("o"), "org/o", "p do not publish"),
     (
@@ -343,10 +345,10 @@ def test_a_version_that_has_ended_is_worse() -> None:
 
 def test_rounds_that_come_too_seldom_reach_no_window() -> None:
     """A window lasts from two hours to six minutes before its time."""
-    seldom = Pace(round=Duration(115 * 60 * SECOND))
+    seldom = UpgradePace(round=Duration(115 * 60 * SECOND))
     said = found(one(), seldom)
     assert [each.code for each in said] == ["unreachable-window"]
-    assert said[0].message == "somebody looks every 1h55m, a window lasts 1h54m"
+    assert said[0].message == "clusters are surveyed every 1h55m, a window lasts 1h54m"
 
 
 def test_every_code_is_shown_here() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from tests.upgraded import decided, hosted, recorded, world
 from tidegate.kind_table import reasons
-from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
-from tidegate.kinds.upgrades.core.explain.stand import stands
-from tidegate.kinds.upgrades.core.faults import Fault, fault_of
+from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
+from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries
+from tidegate.kinds.upgrades.core.faults import FaultParty, fault_of
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.core.rules.decide import decide
@@ -20,10 +20,10 @@ NOT_SOAKED = {"labels": {"soak-days": "3"}}
 
 
 def said(asked: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
-    """Of each cluster where it stands, the version it is about, and the reason."""
+    """Of each cluster where it cluster_summaries, the version it is about, and the reason."""
     _, plan = decided(asked)
     found: dict[str, tuple[str, str, str]] = {}
-    for stand in stands(plan):
+    for stand in cluster_summaries(plan):
         phase, held = phase_of(stand)
         reason = held.reason.value if held else ""
         found[stand.member.cluster.name] = (phase.value, stand.next, reason)
@@ -93,23 +93,25 @@ def test_whoever_does_not_go_on_says_why() -> None:
     seen = set()
     for asked in recorded().values():
         _, plan = decided(asked)
-        found = stands(plan)
+        found = cluster_summaries(plan)
         assert len(found) == len(plan.members)
         for each in found:
             phase, held = phase_of(each)
             seen.add(phase)
-            assert (held is not None) == (phase in (Phase.WAITING, Phase.FAILED, Phase.ASIDE))
+            assert (held is not None) == (
+                phase in (UpgradePhase.WAITING, UpgradePhase.FAILED, UpgradePhase.ASIDE)
+            )
             if held is not None:
                 assert held.outcome is not Outcome.PASS
     # Nobody recorded a failed upgrade.
-    assert seen == set(Phase) - {Phase.FAILED}
+    assert seen == set(UpgradePhase) - {UpgradePhase.FAILED}
 
 
 def test_a_fault_is_only_found_where_something_is_shut() -> None:
     """Nobody is blamed for a gate that is open."""
     blamed = [reason for reason in reasons() if fault_of(reason) is not None]
     assert {each.entry.outcome for each in blamed} <= {Outcome.WAIT, Outcome.STOP}
-    assert {fault_of(each) for each in blamed} == set(Fault)
+    assert {fault_of(each) for each in blamed} == set(FaultParty)
 
 
 def test_a_label_that_cannot_be_read_is_its_owners_to_mend() -> None:
@@ -117,7 +119,7 @@ def test_a_label_that_cannot_be_read_is_its_owners_to_mend() -> None:
     for reason in (each for table in UPGRADE_REASONS for each in table):
         entry = reason.entry
         if entry.outcome is not Outcome.PASS and "mends" in entry.opens:
-            assert fault_of(reason) is Fault.USER, reason
+            assert fault_of(reason) is FaultParty.USER, reason
 
 
 def test_by_the_existing_services_rules_a_cluster_waits_for_them() -> None:
@@ -127,7 +129,7 @@ def test_by_the_existing_services_rules_a_cluster_waits_for_them() -> None:
     plan = theirs(read, read.now, ours, agreeing).plan
     found = {
         each.member.cluster.name: (phase.value, held.reason.value if held else "")
-        for each in stands(plan)
+        for each in cluster_summaries(plan)
         for phase, held in (phase_of(each),)
     }
     assert found == {"a": ("waiting", "ExistingRulesWait"), "b": ("current", "")}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.upgraded import acts, answer, hosted, shut, told, world
 from tidegate.kinds.upgrades.core.refusal import what_of
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.wire.modes import answer_strict
 from tidegate.model.errors import UserError
 from tidegate.model.plan import ChangeKind
@@ -70,7 +70,7 @@ def test_what_is_taken_back_and_agreed_to_waits_too() -> None:
 
 def test_steps_are_told_apart() -> None:
     """By what is done, for which part, to what."""
-    step = Step(kind=ChangeKind.APPLY, revision="4.12.18", doing=Doing.POOL, pool="p")
+    step = UpgradeStep(kind=ChangeKind.APPLY, revision="4.12.18", doing=StepKind.POOL, pool="p")
     assert what_of(step) == "pool/p/4.12.18"
 
 

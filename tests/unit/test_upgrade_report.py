@@ -9,27 +9,34 @@ import msgspec
 import pytest
 
 from tests.upgraded import NOW, hosted, kept, world
-from tidegate.kinds.upgrades.core.explain.markdown import page
-from tidegate.kinds.upgrades.core.explain.report import CHOSEN, Section, history, sections
+from tidegate.kinds.upgrades.app.read.document import read_world_document
+from tidegate.kinds.upgrades.app.read.world import FleetReading
+from tidegate.kinds.upgrades.app.report import FleetReport, report_fleet, report_history
+from tidegate.kinds.upgrades.cli.text.report import history_rows, report_rows
+from tidegate.kinds.upgrades.cli.text.report_page import report_page
+from tidegate.kinds.upgrades.core.explain.report import CHOSEN, sections
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.time import format_second, parse_instant
 
 VECTORS = Path(__file__).parents[1] / "vectors/upgrades"
 
 
-def reported(asked: dict[str, Any]) -> list[Section]:
+def reading(asked: dict[str, Any]) -> FleetReading:
+    """A world as lines have it."""
+    return FleetReading((read_world_document(asked, "a test"),))
+
+
+def reported(asked: dict[str, Any]) -> FleetReport:
     """The report of a world as lines have it."""
-    read = read_upgrades(asked).world
-    return sections(read, decide(read, read.now), read.now)
+    return report_fleet(reading(asked))
 
 
 def soaking(asked: dict[str, Any], name: str = "a") -> str:
     """The last column of one cluster."""
-    every = [line for section in reported(asked) for line in section.lines]
-    return next(each for each in every if each.member.cluster.name == name).soaking_text()
+    return next(row[-1] for row in report_rows(reported(asked)) if row[1] == name)
 
 
 SOAKED = kept(1.25, NOW)
@@ -61,7 +68,7 @@ def going(version: str, hours: float, **more: Any) -> list[dict[str, Any]]:
         ({"state": "error"}, "4.12.18 (1.25)"),
         (
             {"labels": {"soak-days": "two"}},
-            "set aside: see tidegate why",
+            "excluded: see tidegate why",
         ),
     ],
 )
@@ -94,7 +101,7 @@ def test_a_version_that_would_not_be_chosen_is_not_marked(held: dict[str, Any]) 
     assert soaking(world(one, other, **{"labels": labels} | held)) == "4.13.1 (0)"
 
 
-def at_any_time(read: World, one: Cluster) -> World:
+def at_any_time(read: UpgradeWorld, one: ManagedCluster) -> UpgradeWorld:
     """The world with the window of one cluster open."""
     opened = msgspec.structs.replace(one, labels={**one.labels, "schedule": "* * * * *"})
     clusters = tuple(opened if each is one else each for each in read.clusters)
@@ -111,7 +118,7 @@ def test_a_marked_version_and_no_other_is_chosen_once_the_window_opens() -> None
             read = msgspec.structs.replace(read, approver=False)
             for section in sections(read, decide(read, read.now), read.now):
                 for each in section.lines:
-                    if each.member.aside is not None:
+                    if each.member.excluded is not None:
                         continue
                     marked = [one.version for one in each.soaking if one.mark == CHOSEN]
                     cluster = each.member.cluster
@@ -120,8 +127,8 @@ def test_a_marked_version_and_no_other_is_chosen_once_the_window_opens() -> None
                         action.change.revision
                         for action in plan.actions
                         if action.target == cluster.uuid
-                        and isinstance(action.change, Step)
-                        and action.change.doing in (Doing.UPGRADE, Doing.POOL)
+                        and isinstance(action.change, UpgradeStep)
+                        and action.change.doing in (StepKind.UPGRADE, StepKind.POOL)
                     ]
                     assert marked == chosen, (cluster.name, line.get("name"))
                     looked += bool(chosen)
@@ -131,9 +138,7 @@ def test_a_marked_version_and_no_other_is_chosen_once_the_window_opens() -> None
 def test_history_is_an_organisations_own_by_version_and_workload() -> None:
     """With two decimals, and the names of those that were seen there."""
     asked = world({"name": "a", "version": "4.12.18"}, {"name": "b"}, state=SOAKED)
-    read = read_upgrades(asked).world
-    rows = [each.cells() for each in history(decide(read, read.now))]
-    assert rows == [
+    assert history_rows(report_history(reading(asked))) == [
         ("prod/o", "4.12.17", "w", "0.00", "b"),
         ("prod/o", "4.12.18", "w", "1.25", "a"),
     ]
@@ -144,7 +149,7 @@ def test_no_label_ends_a_table_or_becomes_markdown() -> None:
     evil = "```\\n# boo |<b>"
     asked = world({"name": "a", "labels": {"mutexes": evil}})
     asked["orgs"][0]["name"] = "O [x](y) @all"
-    text = page(reported(asked))
+    text = report_page(reported(asked))
     assert text.count("```") == 2
     block = text.partition("```json:table")[2].partition("```")[0]
     (item,) = json.loads(block)["items"]
@@ -157,9 +162,9 @@ def test_whose_soak_is_inherited_is_linked_where_it_is_on_the_page() -> None:
     asked = world({"name": "a"}, labels={"version-data.inherit": "p"})
     other = {"id": "p", "name": "Pay Ments", "labels": {"version-data.publish": "o"}}
     asked["orgs"].append(other)
-    assert "\ninheriting version data from Pay Ments\n" in page(reported(asked))
+    assert "\ninheriting version data from Pay Ments\n" in report_page(reported(asked))
     asked["clusters"].append({**asked["clusters"][0], "name": "b", "org": "p"})
     linked = "\ninheriting version data from [Pay Ments](#pay-ments)\n"
-    assert linked in page(reported(asked))
+    assert linked in report_page(reported(asked))
     other["labels"] = {}
-    assert "\nnot inheriting from p: they do not publish to it\n" in page(reported(asked))
+    assert "\nnot inheriting from p: they do not publish to it\n" in report_page(reported(asked))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tidegate.kinds.upgrades.core.service import Credentials, Rules, Service
+from tidegate.kinds.upgrades.core.service import Credentials, RuleSet, UpgradeService
 from tidegate.kinds.upgrades.core.world import HealthCheck
 from tidegate.kinds.upgrades.wire.service_doc import SERVICES, read_service
 from tidegate.kinds.upgrades.wire.service_file import read_service_file
@@ -25,7 +25,7 @@ def document(org: dict[str, Any] | None = None, **environment: Any) -> dict[str,
     return {"environments": [prod], "organizations": [some]}
 
 
-def read(written: object) -> tuple[Service, list[str], list[str]]:
+def read(written: object) -> tuple[UpgradeService, list[str], list[str]]:
     """Who is served, the mistakes, and the warnings."""
     problems = Problems()
     service = read_service(written, problems)
@@ -46,7 +46,7 @@ def test_the_page_names_every_field_there_is() -> None:
         ['exclude[0]: "o-retired" is no organisation; there are o-payments'],
     )
     (one,) = service.served()
-    assert one.rules is Rules.STRICT
+    assert one.rules is RuleSet.STRICT
     assert one.health_checks == (HealthCheck("telemeter", True),)
     assert one.credentials == Credentials(token="file:secrets/payments")
     assert service.environments[0].prometheus == "telemeter"

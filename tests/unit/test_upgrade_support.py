@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tidegate.kind_table import reasons
-from tidegate.kinds.upgrades.core.faults import Fault, fault_of
+from tidegate.kinds.upgrades.core.faults import FaultParty, fault_of
 from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.telemetry.table import EVERY
 from tidegate.model.reason import Outcome
@@ -24,16 +24,16 @@ DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "upgrades.json").read_byte
 ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
 SECTIONS = {
     "## No fault: it waits": None,
-    "## User: the owner is notified": Fault.USER,
-    "## Outside: retried, then paged": Fault.OUTSIDE,
-    "## Tidegate: paged": Fault.OURS,
+    "## User: the owner is notified": FaultParty.USER,
+    "## Outside: retried, then paged": FaultParty.OUTSIDE,
+    "## Tidegate: paged": FaultParty.OURS,
 }
 METRIC = re.compile(r"\b(?:aus|tidegate|qontract)_[a-z_]+")
 
 
-def classed() -> dict[str, list[Fault | None]]:
+def classed() -> dict[str, list[FaultParty | None]]:
     """Every name in the second column of the page's tables, with the class it stands in."""
-    found: dict[str, list[Fault | None]] = {}
+    found: dict[str, list[FaultParty | None]] = {}
     for head, fault in SECTIONS.items():
         body = PAGE.split(f"\n{head}\n")[1].split("\n## ")[0]
         for line in body.splitlines():
@@ -71,7 +71,7 @@ def test_every_alert_is_in_one_class_and_has_its_runbook() -> None:
     heads = {line.removeprefix("### ").lower() for line in PAGE.splitlines() if line[:4] == "### "}
     found = classed()
     for name, rule in ALERTS.items():
-        assert found[name] == [Fault(rule["labels"]["fault"])], name
+        assert found[name] == [FaultParty(rule["labels"]["fault"])], name
         path, _, anchor = rule["annotations"]["runbook"].partition("#")
         assert path == "docs/guides/upgrades-support.md"
         assert anchor == name.lower()

@@ -6,7 +6,7 @@ import yaml
 
 from tests.upgrades_live import Scene, example
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.kinds.upgrades.wire.world_doc import write_world
 
@@ -28,9 +28,9 @@ def test_what_is_read_from_what_was_written_is_the_same() -> None:
 
 def test_worlds_of_several_organisations_become_one() -> None:
     """And what is decided on each alone is decided on all of them."""
-    scene = Scene(example(), luck=Luck(Troubles(permille={Fault.LOST: 30}), seed=1))
+    scene = Scene(example(), luck=FaultDraw(OcmFaults(permille={OcmFault.LOST: 30}), seed=1))
     scene.live(30)
-    worlds = [each.world for each in scene.looked().grounds]
+    worlds = [each.world for each in scene.fleet().readings]
     document = write_world(worlds, {})
     again = read_upgrades(document).world
     wanted = {

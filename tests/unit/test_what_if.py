@@ -7,9 +7,9 @@ import pytest
 from tests.upgraded import world
 from tidegate.kinds.upgrades.core.foresight.what_if import WhatIf, what_if
 from tidegate.kinds.upgrades.core.labels.label_edit import (
-    Change,
-    Edit,
-    Holder,
+    HolderChange,
+    LabelEdit,
+    LabelHolder,
     cluster_holders,
     org_holder,
 )
@@ -27,11 +27,11 @@ FLEET = read_upgrades(
 HOLDERS = {each.called: each for each in cluster_holders(FLEET).values()}
 
 
-def changing(holder: Holder, label: str, after: str | None) -> WhatIf:
+def changing(holder: LabelHolder, label: str, after: str | None) -> WhatIf:
     """What one label comes to."""
     labels = next((e.labels for e in FLEET.clusters if e.subscribed_as == holder.id), {})
-    edit = Edit(label, labels.get(label), after)
-    return what_if(FLEET, [Change(holder, (edit,))], FLEET.now)
+    edit = LabelEdit(label, labels.get(label), after)
+    return what_if(FLEET, [HolderChange(holder, (edit,))], FLEET.now)
 
 
 def touched(found: WhatIf) -> list[str]:
@@ -78,8 +78,8 @@ def test_findings_that_appear_and_vanish_are_told() -> None:
 def test_a_cluster_without_labels_takes_no_part() -> None:
     """All labels of one taken away: it has no aim, and others do without it."""
     mine = next(each for each in FLEET.clusters if each.name == "c")
-    edits = tuple(Edit(label, value, None) for label, value in mine.labels.items())
-    found = what_if(FLEET, [Change(HOLDERS["c"], edits)], FLEET.now)
+    edits = tuple(LabelEdit(label, value, None) for label, value in mine.labels.items())
+    found = what_if(FLEET, [HolderChange(HOLDERS["c"], edits)], FLEET.now)
     assert touched(found) == ["c"]
     assert found.shifts[0].after is None
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from tests.sim.loop.lives import Life
-from tidegate.kinds.upgrades.ocm.port import Reading
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck, Troubles
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
+from tidegate.kinds.upgrades.ocm.port import OcmList
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     LABELS,
     SUBSCRIPTIONS,
-    State,
+    OcmState,
 )
 from tidegate.machine.clock import Clock
 
@@ -27,11 +27,11 @@ LATENCIES_S = (0.0, 0.0, 0.5, 4.0)
 LONG = (LABELS, SUBSCRIPTIONS, ALL_CLUSTERS)
 
 
-class Weather(Luck):
+class Weather(FaultDraw):
     """What goes wrong with the calls of an environment, for a while; seldom nothing answers."""
 
     def __init__(self, seed: int = 0) -> None:
-        super().__init__(Troubles(), seed)
+        super().__init__(OcmFaults(), seed)
         self.down_until_s = 0.0
         # How many of a thousand lists are not whole.
         self.gaps = 0
@@ -40,19 +40,19 @@ class Weather(Luck):
     def turn(self, rng: random.Random) -> None:
         """The weather changes."""
         mood = rng.choice(MOODS)
-        permille = {each: mood for each in Fault if rng.random() < 0.7}
-        self.troubles = Troubles(permille, rng.choice(LATENCIES_S))
+        permille = {each: mood for each in OcmFault if rng.random() < 0.7}
+        self.troubles = OcmFaults(permille, rng.choice(LATENCIES_S))
         self.gaps = rng.choice((0, 0, 5, 30)) if mood else 0
 
     def clear(self) -> None:
         """All is well."""
-        self.troubles, self.gaps, self.down_until_s = Troubles(), 0, 0.0
+        self.troubles, self.gaps, self.down_until_s = OcmFaults(), 0, 0.0
 
-    def draw(self, now_s: float) -> Fault | None:
+    def draw(self, now_s: float) -> OcmFault | None:
         """The fault a call meets."""
         if now_s < self.down_until_s:
             self.met["down"] += 1
-            return Fault.CUT
+            return OcmFault.CUT
         return super().draw(now_s)
 
     def loses(self) -> bool:
@@ -60,13 +60,13 @@ class Weather(Luck):
         return self.gaps > 0 and self.random.randrange(1000) < self.gaps
 
 
-class MortalClusters(ClustersInside):
+class MortalClusters(SimulatedClusters):
     """Passes requests on; a frozen life's come later, a dead one's not at all."""
 
     def __init__(
         self,
         life: Life,
-        state: State,
+        state: OcmState,
         clock: Clock,
         luck: Weather | None = None,
         asked: Callable[[Life, str, str], None] | None = None,
@@ -95,11 +95,11 @@ class MortalClusters(ClustersInside):
         self._life.call()
         return answer
 
-    async def _list(self, path: str, kind: type[T], search: str = "") -> Reading[T]:
+    async def _list(self, path: str, kind: type[T], search: str = "") -> OcmList[T]:
         """A list; now and then it lacks something, and says so."""
         found = await super()._list(path, kind, search)
         if path not in LONG or not self._weather.loses():
             return found
         draw = self._weather.random.random
         kept = tuple(each for each in found.items if draw() < 0.8)
-        return Reading(kept, found.set_aside, complete=False)
+        return OcmList(kept, found.unreadable, complete=False)

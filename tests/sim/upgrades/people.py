@@ -12,13 +12,13 @@ from tests.sim.upgrades.brakes import Board, Brake
 from tests.sim.upgrades.ground import MINUTE
 from tests.sim.upgrades.owners import SCHEDULES, ZONES, fires
 from tests.sim.upgrades.record import PREFIX, Cluster, Record
-from tidegate.kinds.upgrades.ocm.simulated.answers import Request
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmCall
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     ORGANIZATIONS,
     SUBSCRIPTIONS,
-    State,
+    OcmState,
 )
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import OutcomeDoc
 from tidegate.model.time import SECOND, Instant, format_instant
@@ -34,7 +34,7 @@ class People:
     rng: random.Random
     loop: VirtualLoop
     record: Record
-    states: dict[str, State]
+    states: dict[str, OcmState]
     board: Board
     # Told what they do.
     tell: Callable[[str], None]
@@ -68,7 +68,7 @@ class People:
         """An owner asks for something; the status of the answer."""
         self.record.by_others = True
         try:
-            return answer(self.states[env], Request(method, path, {}, body), self.now()).status
+            return answer(self.states[env], OcmCall(method, path, {}, body), self.now()).status
         finally:
             self.record.by_others = False
 

@@ -13,7 +13,7 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     ORGANIZATIONS,
     SUBSCRIPTIONS,
-    State,
+    OcmState,
 )
 from tidegate.model.time import Instant, parse_instant
 
@@ -137,9 +137,9 @@ class Record:
         self.orgs: dict[str, History[Labels]] = {}
         # Whether what is written now is written by somebody who is not us.
         self.by_others = False
-        self._states: dict[str, State] = {}
+        self._states: dict[str, OcmState] = {}
 
-    def watch(self, env: str, state: State) -> None:
+    def watch(self, env: str, state: OcmState) -> None:
         """Look whenever something changes."""
         self._states[env] = state
         for key, document in state.collections[ALL_CLUSTERS].items():
@@ -171,7 +171,7 @@ class Record:
         """A cluster by its external id."""
         return next(each for each in self.clusters.values() if each.uuid == uuid)
 
-    def _cluster(self, env: str, state: State, document: dict[str, Any]) -> Cluster:
+    def _cluster(self, env: str, state: OcmState, document: dict[str, Any]) -> Cluster:
         key = document["id"]
         subscription = state.collections[SUBSCRIPTIONS][document["subscription"]["id"]]
         hosted = bool(document["product"]["id"] == "rosa" and document["hypershift"]["enabled"])
@@ -195,14 +195,14 @@ class Record:
         found.alerts.note(Instant(state.now - 1), ())
         return found
 
-    def _look(self, state: State, now: Instant) -> None:
+    def _look(self, state: OcmState, now: Instant) -> None:
         for key, document in state.collections[ALL_CLUSTERS].items():
             self._look_at(state, self.clusters[key], document, now)
         for key in state.collections[ORGANIZATIONS]:
             self.orgs[key].note(now, _labels(state, f"{ORGANIZATIONS}/{key}"))
 
     def _look_at(
-        self, state: State, cluster: Cluster, document: dict[str, Any], now: Instant
+        self, state: OcmState, cluster: Cluster, document: dict[str, Any], now: Instant
     ) -> None:
         version, base = document["version"], f"{ALL_CLUSTERS}/{cluster.id}"
         cluster.version.note(now, version["raw_id"])
@@ -243,6 +243,6 @@ class Record:
         known.state.note(now, document.get("state", {}).get("value", "pending"))
 
 
-def _labels(state: State, owner: str) -> Labels:
+def _labels(state: OcmState, owner: str) -> Labels:
     labels = state.collections[f"{owner}/labels"].values()
     return {each["key"].removeprefix(PREFIX): each["value"] for each in labels}

@@ -17,9 +17,9 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Settings, Worker
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, Surveys
 from tidegate.kinds.upgrades.kind import UpgradeKind
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
+from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.state import (
-    State,
+    OcmState,
 )
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.model.errors import OutsideError
@@ -75,7 +75,7 @@ class Scene:
         self.ground = Ground(Record(), self.board, fleet.terms, GATES, 2 * off)
         partitions = {each.partition for some in self.served.values() for each in some}
         self.witness = Witness(self.loop, self.ground, frozenset(partitions))
-        self.states: dict[str, State] = {}
+        self.states: dict[str, OcmState] = {}
         self.weather: dict[str, Weather] = {}
         for env, world in fleet.worlds().items():
             self.states[env] = found(read_world(world))

@@ -10,14 +10,22 @@ from tests.sim.upgrades.story import live_through
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import _Wave
 from tidegate.gates.brakes import Brakes
-from tidegate.kinds.upgrades.app import service_log, worlds
+from tidegate.kinds.upgrades.app import service_log
+from tidegate.kinds.upgrades.app.read import worlds
 from tidegate.kinds.upgrades.core.journal import made
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules import agreeing, ahead, braking, decide, gates, soak
-from tidegate.kinds.upgrades.core.rules.gates import Asked
-from tidegate.kinds.upgrades.core.rules.locks import Locks
-from tidegate.kinds.upgrades.core.rules.passing import Pass
+from tidegate.kinds.upgrades.core.rules import (
+    agreements,
+    brake_gates,
+    decide,
+    gates,
+    sector_order,
+    soak,
+)
+from tidegate.kinds.upgrades.core.rules.cluster_pass import UpgradePass
+from tidegate.kinds.upgrades.core.rules.gates import VersionGates
+from tidegate.kinds.upgrades.core.rules.locks import UpgradeLocks
 from tidegate.kinds.upgrades.core.schedule.window import fires_after
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.model.verdict import verdict
@@ -66,39 +74,39 @@ AT = r" to 4\S+ at \S+Z: "
 # which it did.
 Missing = tuple[object, str, Any, str, int]
 MISSING: dict[str, Missing] = {
-    "mutexes": (Locks, "mutexes", nothing, AT + "mutex .* is had by", 9),
-    "limits": (Locks, "slots", nothing, AT + "\\S+ has room for", 0),
+    "mutexes": (UpgradeLocks, "mutexes", nothing, AT + "mutex .* is had by", 9),
+    "limits": (UpgradeLocks, "slots", nothing, AT + "\\S+ has room for", 0),
     "sectors": (
-        ahead.Ahead,
+        sector_order.SectorOrder,
         "_say",
-        lambda *_: ahead.NO_SECTOR,
+        lambda *_: sector_order.NO_SECTOR,
         AT + "\\S+ of (stage|dev) is behind",
         0,
     ),
     "inheritance": (made, "ledgers_of", lambda *_: {}, "from which it inherits, is behind", 12),
-    "soak": (Asked, "soak", lambda *_: gates.NO_SOAK, "ran .* of .* days", 1),
+    "soak": (VersionGates, "soak", lambda *_: gates.NO_SOAK, "ran .* of .* days", 1),
     "facts": (soak, "_counted", any_stretch, "ran .* days|more than anybody ran", 1),
     "brakes": (BrakeBook, "read", lambda *_: NO_BRAKES, "is on|blocks", 0),
-    "freezes ahead": (braking, "_THEN", frozenset(), "it starts in freeze", 18),
-    "blocks": (Asked, "block", lambda *_: gates.NOT_BLOCKED, "is blocked by", 0),
-    "windows": (Asked, "window", any_minute, "does not fire then", 0),
+    "freezes ahead": (brake_gates, "_THEN", frozenset(), "it starts in freeze", 18),
+    "blocks": (VersionGates, "block", lambda *_: gates.NOT_BLOCKED, "is blocked by", 0),
+    "windows": (VersionGates, "window", any_minute, "does not fire then", 0),
     "lead": (gates, "start_of", at_once, "had to be refused|minutes later", 2),
     "one at a time": (
-        Asked,
+        VersionGates,
         "progress",
         lambda *_: gates.IDLE,
         "there is a policy to|had to be refused",
         2,
     ),
-    "releases": (Asked, "offer", any_version, "is no release", 1),
-    "health": (Asked, "health", nothing, "fires", 11),
-    "quarantine": (Asked, "quarantine", nothing, "upgrades to it failed", 5),
+    "releases": (VersionGates, "offer", any_version, "is no release", 1),
+    "health": (VersionGates, "health", nothing, "fires", 11),
+    "quarantine": (VersionGates, "quarantine", nothing, "upgrades to it failed", 5),
     "days": (service_log, "AGAIN", Duration(3600 * SECOND), "twice a day", 1),
     "gaps": (worlds, "CHANGED", "", "did nothing wrong|are upgraded|is had", 9),
     "lease": (_Wave, "_refused", never_asks, "without asking whether it still leads", 0),
-    "node pools": (Pass, "_pools", nothing, "nobody upgrades .*/np", 2),
-    "channels": (Pass, "_channel", nothing, "nobody puts it on", 8),
-    "agreements": (agreeing, "relevant", lambda *_: [], "nobody agrees to", 7),
+    "node pools": (UpgradePass, "_pools", nothing, "nobody upgrades .*/np", 2),
+    "channels": (UpgradePass, "_channel", nothing, "nobody puts it on", 8),
+    "agreements": (agreements, "relevant", lambda *_: [], "nobody agrees to", 7),
     "tellings": (decide, "_tellings", nothing, "is not told of its mistakes", 7),
 }
 

@@ -14,7 +14,7 @@ from tests.sim.upgrades.ground import DAY, GRACE, Asked, Ground
 from tests.sim.upgrades.owners import items, minor
 from tests.sim.upgrades.record import Cluster
 from tests.sim.upgrades.rules import is_held, moments, shut_out, wrong_with
-from tidegate.kinds.upgrades.ocm.simulated.state import ALL_CLUSTERS, CLUSTER_LOGS, State
+from tidegate.kinds.upgrades.ocm.simulated.state import ALL_CLUSTERS, CLUSTER_LOGS, OcmState
 from tidegate.model.time import SECOND, Instant, format_instant, parse_instant
 from tidegate.simulation.virtual_loop import VirtualLoop
 from tidegate.store.port import Head
@@ -79,7 +79,7 @@ class Witness:
 
     # Of OpenShift Cluster Managers
 
-    def watch(self, env: str, state: State) -> None:
+    def watch(self, env: str, state: OcmState) -> None:
         """Hear of everything that is written."""
         self.ground.record.watch(env, state)
         note = state.note

@@ -14,8 +14,9 @@ from tidegate.documents.files import is_file, read_document
 from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.simulated.forecast import TargetForecast, forecast
-from tidegate.kinds.upgrades.cli.look.flags import SETTINGS, Asked, ground_flags, is_world
-from tidegate.kinds.upgrades.cli.look.names import looked_for
+from tidegate.kinds.upgrades.app.read.document import is_world
+from tidegate.kinds.upgrades.cli.source.flags import SETTINGS, WorldQuery, source_flags
+from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import SECOND, format_instant, format_second
@@ -35,7 +36,7 @@ from tidegate.settings.settings import Merged
 @click.argument("name")
 @click.argument("target", required=False)
 @settings_options(*SETTINGS)
-@ground_flags
+@source_flags
 @click.option("--apply-time", metavar="DURATION", help="How long a change takes, if you know.")
 @click.option("--pool-time", metavar="DURATION", help="Of upgrades: how long a node pool takes.")
 @click.option(
@@ -66,28 +67,28 @@ def when(
     name, external id or id), an organisation (upgrades/ENV/ORG) or a file with a world, of which
     TARGET is one cluster.
     """
-    asked = Asked(settings=merged.settings(), **flags)
+    asked = WorldQuery(settings=merged.settings(), **flags)
     if is_file(name) or target is not None:
         _show_world(asked, name, target, output, (apply_time, pool_time, days))
         return
-    looked = looked_for(asked, name)
-    if looked is not None:
+    fleet = fleet_of(asked, name)
+    if fleet is not None:
         from tidegate.kinds.upgrades.cli.when import pace_of, show_dates
 
-        show_dates(asked, looked, name, output, pace_of(apply_time, pool_time, days))
+        show_dates(asked, fleet, name, output, pace_of(apply_time, pool_time, days))
         return
     _show_rollout(asked.settings.database, name, apply_time, output)
 
 
 def _show_world(
-    asked: Asked,
+    asked: WorldQuery,
     file: str,
     target: str | None,
     output: str,
     times: tuple[str | None, str | None, int],
 ) -> None:
     """A world of upgrades in a file."""
-    from tidegate.kinds.upgrades.cli.look.ground import Looked, of_document
+    from tidegate.kinds.upgrades.cli.source.reader import read_document_world
     from tidegate.kinds.upgrades.cli.when import pace_of, show_dates
 
     document = read_document(file)
@@ -95,8 +96,8 @@ def _show_world(
         raise click.UsageError(
             f"{file}: no world of upgrades, with orgs and clusters; a rollout is named, not a file"
         )
-    looked = Looked((of_document(document, asked),))
-    show_dates(asked, looked, target or "", output, pace_of(*times))
+    fleet = read_document_world(document, asked)
+    show_dates(asked, fleet, target or "", output, pace_of(*times))
 
 
 def _show_rollout(database: str, name: str, apply_time: str | None, output: str) -> None:

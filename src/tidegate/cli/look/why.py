@@ -30,14 +30,14 @@ from tidegate.kinds.rollouts.core.explain.tree import target_tree
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
 from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading, read_rollout
-from tidegate.kinds.upgrades.cli.look.flags import (
+from tidegate.kinds.upgrades.app.read.document import is_world
+from tidegate.kinds.upgrades.cli.source.flags import (
     SETTINGS,
-    Asked,
-    ground_flags,
-    is_world,
+    WorldQuery,
     mode_option,
+    source_flags,
 )
-from tidegate.kinds.upgrades.cli.look.names import looked_for
+from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import nearest
 from tidegate.model.target import bare
@@ -71,7 +71,7 @@ PROMOTION = (
 @click.argument("target", required=False)
 @settings_options(*dict.fromkeys((*SETTINGS, *PROMOTION)))
 @click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
-@ground_flags
+@source_flags
 @mode_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def why(
@@ -91,7 +91,7 @@ def why(
     upgrades. TARGET is one cluster in it.
     """
     settings = merged.settings()
-    asked = Asked(settings=settings, at=at, **flags)
+    asked = WorldQuery(settings=settings, at=at, **flags)
     colour = wants_colour(settings.color)
     if is_file(what):
         document = read_document(what)
@@ -182,22 +182,22 @@ def _target_lines(one: Decision, name: str) -> list[str]:
     return view_tree(view, next(each for each in view.targets if each.name == name))
 
 
-def _show_world(asked: Asked, document: Document, target: str | None, output: str) -> None:
+def _show_world(asked: WorldQuery, document: Document, target: str | None, output: str) -> None:
     """A world of upgrades in a file."""
-    from tidegate.kinds.upgrades.cli.look.ground import Looked, of_document
+    from tidegate.kinds.upgrades.cli.source.reader import read_document_world
     from tidegate.kinds.upgrades.cli.why import show_upgrades
 
-    show_upgrades(asked, Looked((of_document(document, asked),)), target or "", output)
+    show_upgrades(asked, read_document_world(document, asked), target or "", output)
 
 
-def _shown_as_upgrade(asked: Asked, what: str, output: str) -> bool:
+def _shown_as_upgrade(asked: WorldQuery, what: str, output: str) -> bool:
     """Whether a name is of upgrades, and shown; else it is looked up in the journal of rollouts."""
-    looked = looked_for(asked, what)
-    if looked is None:
+    fleet = fleet_of(asked, what)
+    if fleet is None:
         return False
     from tidegate.kinds.upgrades.cli.why import show_upgrades
 
-    show_upgrades(asked, looked, what, output)
+    show_upgrades(asked, fleet, what, output)
     return True
 
 

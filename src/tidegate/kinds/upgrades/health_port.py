@@ -8,7 +8,7 @@ Alerts = Mapping[str, tuple[str, ...]]
 
 
 class ClusterHealth(Protocol):
-    """Whoever knows the alerts of clusters. A call may take long."""
+    """The alerts of clusters. A call may take long."""
 
     async def alerts(self, org_id: str) -> Alerts:
         """What fires now for the clusters of an organisation, names in order.

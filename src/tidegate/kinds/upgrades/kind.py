@@ -14,13 +14,13 @@ from tidegate.kinds.upgrades.app.news import news_of
 from tidegate.kinds.upgrades.app.requests import request
 from tidegate.kinds.upgrades.app.service_log import write_log
 from tidegate.kinds.upgrades.app.surveys import OrganisationReading, Surveys
+from tidegate.kinds.upgrades.core.advance_notice import upcoming
 from tidegate.kinds.upgrades.core.journal.facts import Job
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan, OrganisationWorld
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
-from tidegate.kinds.upgrades.core.rules.agreeing import worth_telling
-from tidegate.kinds.upgrades.core.rules.plan import Telling
+from tidegate.kinds.upgrades.core.rules.agreements import due_notices
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice
 from tidegate.kinds.upgrades.core.service import PARTITION
-from tidegate.kinds.upgrades.core.upcoming import upcoming
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.errors import StaleError
 from tidegate.model.time import SECOND, Duration, Instant
@@ -91,8 +91,8 @@ class UpgradeKind(Kind[UpgradeState, OrganisationWorld, OrganisationPlan, Organi
         entries = self._entries(made.plan, round_)
         return await write_log(round_.part, manager, round_.clock, round_.lease, entries)
 
-    def _entries(self, made: OrganisationPlan, round_: "Round") -> tuple[Telling, ...]:
-        found = tuple(worth_telling(made.plan, made.agreeing))
+    def _entries(self, made: OrganisationPlan, round_: "Round") -> tuple[OwnerNotice, ...]:
+        found = tuple(due_notices(made.plan, made.agreeing))
         if not self.surveys.served[round_.part.partition].notice:
             return found
         done = [

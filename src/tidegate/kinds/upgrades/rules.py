@@ -15,7 +15,7 @@ from tidegate.journal.facts import SHARED_FACTS, Asked, Bound, Verb
 from tidegate.journal.replay import Replayed
 from tidegate.kinds.upgrades.core.explain.notices import organisation_notices
 from tidegate.kinds.upgrades.core.explain.view import organisation_view
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal import made as made_of
 from tidegate.kinds.upgrades.core.journal import replay, state
 from tidegate.kinds.upgrades.core.journal.facts import HistoryNews, Imported, Job, Planned, Surveyed
@@ -23,15 +23,15 @@ from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan, Organisa
 from tidegate.kinds.upgrades.core.journal.past import news_of
 from tidegate.kinds.upgrades.core.journal.record import record_plans
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
-from tidegate.kinds.upgrades.core.rules.braking import HOLDS
+from tidegate.kinds.upgrades.core.rules.brake_gates import HOLDS
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.service import PARTITION
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import Claim
 
-_BACK = (Doing.CANCEL, Doing.CANCEL_ADDON)
+_BACK = (StepKind.CANCEL, StepKind.CANCEL_ADDON)
 _ABORT = (
     "`abort` does not apply to upgrades: an upgrade that has started cannot be stopped; use "
     "`pause` so that nothing new starts, or `block add VERSION` to withdraw scheduled upgrades"
@@ -144,7 +144,7 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         name = f"{step.addon}/{step.revision}" if step.addon else step.revision
         ask = Ask(purpose=Purpose.ROLL_OUT, now=now, revision=name, need=Duration(0))
         found = shut_now(coverages.of(known.clusters[task.target].name), ask)
-        if found is not None and step.doing is Doing.AGREE and found.gate not in HOLDS:
+        if found is not None and step.doing is StepKind.AGREE and found.gate not in HOLDS:
             return None
         return found
 
@@ -193,4 +193,4 @@ def _kept(known: UpgradeState, made: OrganisationPlan) -> HistoryNews | None:
         return None
     org = made.world.orgs[0]
     found = made.theirs.kept.get(f"{org.env}/{org.id}")
-    return None if found is None else news_of(known.history or History(), found)
+    return None if found is None else news_of(known.history or SoakHistory(), found)

@@ -6,10 +6,10 @@ from starlette.routing import Route
 
 from tidegate.engine.started import Started
 from tidegate.kinds.upgrades.api.soak import soak_routes
+from tidegate.kinds.upgrades.app.soak import published
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, Surveys
-from tidegate.kinds.upgrades.cli.journal_soak import published
 from tidegate.kinds.upgrades.cli.managers import Managers, health_of, service_of
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
+from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
 from tidegate.kinds.upgrades.health_port import ClusterHealth
 from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
@@ -47,8 +47,8 @@ def start(settings: Settings, _seed: int) -> Started | None:
     return Started(UpgradeKind(surveys), telemetry, close, routes)
 
 
-def _channels(service: Service, managers: Managers) -> tuple[SurveyChannel, ...]:
-    found: dict[int, tuple[Environment, ManagedClusters, list[Registration]]] = {}
+def _channels(service: UpgradeService, managers: Managers) -> tuple[SurveyChannel, ...]:
+    found: dict[int, tuple[OcmEnvironment, ManagedClusters, list[Registration]]] = {}
     for each in service.served():
         environment = service.environment(each.environment)
         if environment is None:
@@ -62,7 +62,7 @@ def _channels(service: Service, managers: Managers) -> tuple[SurveyChannel, ...]
     )
 
 
-def _health(settings: Settings, service: Service) -> dict[str, ClusterHealth]:
+def _health(settings: Settings, service: UpgradeService) -> dict[str, ClusterHealth]:
     """The source of alerts of clusters, by environment."""
     found = ((each.name, health_of(settings, each)) for each in service.environments)
     return {name: each for name, each in found if each is not None}

@@ -1,4 +1,4 @@
-"""What versions have soaked, for whoever asks: owners need it to see why and when by themselves."""
+"""What versions have soaked, over HTTP: owners need it for `why` and `when` of their own."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +10,13 @@ from starlette.routing import Route
 from tidegate.api.app import json_answer
 
 Published = Callable[[str], dict[str, Any]]
-"""The documents of one `env/org`, by that key; of everybody where it is empty."""
+"""The documents of one `env/org`, by that key; of all where it is empty."""
 
 
 def soak_routes(published: Published) -> list[Route]:
     """`/soak`, and `/soak/ENV/ORG`."""
 
-    def everybody(_: Request) -> Response:
+    def every(_: Request) -> Response:
         return json_answer(published(""))
 
     def one(request: Request) -> Response:
@@ -25,4 +25,4 @@ def soak_routes(published: Published) -> list[Route]:
         return json_answer(found or {"error": f"nothing is kept of {key}"}, 200 if found else 404)
 
     # Not async: journals are read, so they run in a thread.
-    return [Route("/soak", everybody), Route("/soak/{env}/{org}", one)]
+    return [Route("/soak", every), Route("/soak/{env}/{org}", one)]

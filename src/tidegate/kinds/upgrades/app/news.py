@@ -10,10 +10,10 @@ from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.journal.facts import Glimpse, Surveyed
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, perhaps_asked
 from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, gather
-from tidegate.kinds.upgrades.core.rules.looking import minima_of, seen_in
+from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet, gather
+from tidegate.kinds.upgrades.core.rules.observations import minima_of, seen_in
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.model.time import Instant, format_instant
 
 
@@ -55,7 +55,7 @@ def _new(known: Any, found: Any) -> Any:
     return None if found == known else found
 
 
-def _dated(known: Cluster | None, found: Cluster, now: Instant) -> Cluster:
+def _dated(known: ManagedCluster | None, found: ManagedCluster, now: Instant) -> ManagedCluster:
     """A cluster with the moment at which each of its alerts was first seen."""
     if not found.alerts:
         return found
@@ -64,7 +64,9 @@ def _dated(known: Cluster | None, found: Cluster, now: Instant) -> Cluster:
     return msgspec.structs.replace(found, alerts_since=since)
 
 
-def _whole(world: World, known: Cluster | None, found: Cluster) -> Cluster:
+def _whole(
+    world: UpgradeWorld, known: ManagedCluster | None, found: ManagedCluster
+) -> ManagedCluster:
     """A cluster that could not be read whole, with what was last known of the rest."""
     if known is None or found.uuid not in world.unread:
         return found
@@ -78,9 +80,9 @@ def _whole(world: World, known: Cluster | None, found: Cluster) -> Cluster:
 
 
 def _seen(
-    world: World, clusters: Mapping[str, Cluster], now: Instant
+    world: UpgradeWorld, clusters: Mapping[str, ManagedCluster], now: Instant
 ) -> tuple[dict[str, Glimpse], Minima | None, dict[str, Minima]]:
-    """What counts for soak, of everybody who is served; the lowest versions, and of add-ons."""
+    """What counts for soak, the lowest versions, and the same of add-ons."""
     looked = msgspec.structs.replace(world, clusters=tuple(clusters.values()), read_at=now)
     seen: dict[str, Glimpse] = {}
     minima: Minima | None = None
@@ -89,13 +91,13 @@ def _seen(
         minima = minima_of(fleet)
         addons = _addons(looked, fleet, lowest, now) if fleet.org.addons else {}
         for each in seen_in(looked, fleet, now):
-            sight = each.sight
+            snapshot = each.snapshot
             seen[each.uuid] = Glimpse(
                 uuid=each.uuid,
                 name=each.name,
-                version=sight.version,
-                workloads=sight.workloads,
-                healthy=sight.healthy,
+                version=snapshot.version,
+                workloads=snapshot.workloads,
+                healthy=snapshot.healthy,
                 unique=each.unique,
                 addons=addons.get(each.uuid, {}),
             )
@@ -103,7 +105,7 @@ def _seen(
 
 
 def _addons(
-    looked: World, fleet: Fleet, lowest: dict[str, Minima], now: Instant
+    looked: UpgradeWorld, fleet: OrganisationFleet, lowest: dict[str, Minima], now: Instant
 ) -> dict[str, dict[str, tuple[str, bool]]]:
     """The add-ons of each cluster: their versions, and whether they are well."""
     found: dict[str, dict[str, tuple[str, bool]]] = {}
@@ -112,5 +114,5 @@ def _addons(
             lowest[each.addon] = minima
         for one in seen_in(looked, each, now):
             mine = found.setdefault(one.uuid, {})
-            mine[each.addon] = (one.sight.version, one.sight.healthy)
+            mine[each.addon] = (one.snapshot.version, one.snapshot.healthy)
     return found

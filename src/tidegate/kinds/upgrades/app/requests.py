@@ -2,43 +2,43 @@
 
 from tidegate.engine.kind import ActRefusedError
 from tidegate.kinds.upgrades.core.journal.facts import Job
-from tidegate.kinds.upgrades.core.step import Doing
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.step import StepKind
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.kinds.upgrades.ocm.port import (
     UNAUTHORIZED,
     ManagedClusters,
-    RefusedError,
+    OcmRefusedError,
     Upgradable,
 )
 from tidegate.model.time import format_second
 
 
-async def request(manager: ManagedClusters, cluster: Cluster, job: Job) -> str:
+async def request(manager: ManagedClusters, cluster: ManagedCluster, job: Job) -> str:
     """Make one request; what was asked for, in words.
 
     ActRefusedError if it was refused. 401: our credentials are wrong; this cluster was not refused.
     """
     try:
         await _send(manager, cluster, job)
-    except RefusedError as error:
+    except OcmRefusedError as error:
         if error.status == UNAUTHORIZED:
             raise
         raise ActRefusedError(str(error)) from error
     return words(job)
 
 
-async def _send(manager: ManagedClusters, cluster: Cluster, job: Job) -> None:
+async def _send(manager: ManagedClusters, cluster: ManagedCluster, job: Job) -> None:
     step, ident = job.change, cluster.ident
     of = Upgradable(ident, cluster.is_hosted, step.pool)
-    if step.doing is Doing.AGREE:
+    if step.doing is StepKind.AGREE:
         await manager.agree(ident, step.ident)
-    elif step.doing is Doing.CHANNEL:
+    elif step.doing is StepKind.CHANNEL:
         await manager.switch_channel(ident, step.revision or "")
-    elif step.doing is Doing.CANCEL:
+    elif step.doing is StepKind.CANCEL:
         await manager.delete_policy(of, step.ident)
-    elif step.doing is Doing.CANCEL_ADDON:
+    elif step.doing is StepKind.CANCEL_ADDON:
         await manager.delete_addon_plan(ident, step.ident)
-    elif step.starts_at is not None and step.doing is Doing.ADDON:
+    elif step.starts_at is not None and step.doing is StepKind.ADDON:
         when = format_second(step.starts_at)
         await manager.create_addon_plan(ident, step.addon, step.revision or "", when)
     elif step.starts_at is not None:

@@ -14,7 +14,7 @@ from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Told
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
-from tidegate.kinds.upgrades.core.rules.plan import Telling
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice
 from tidegate.kinds.upgrades.ocm.documents import LogEntry
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.machine.clock import Clock
@@ -25,9 +25,9 @@ from tidegate.store.port import Lease
 AGAIN = Duration(24 * 3600 * SECOND)
 
 
-def key_of(telling: Telling) -> str:
+def key_of(owner_notice: OwnerNotice) -> str:
     """What makes two tellings the same."""
-    text = "\0".join((telling.uuid, telling.summary, telling.description))
+    text = "\0".join((owner_notice.uuid, owner_notice.summary, owner_notice.description))
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
@@ -36,14 +36,14 @@ async def write_log(
     manager: ManagedClusters,
     clock: Clock,
     lease: Lease,
-    tellings: Iterable[Telling],
+    owner_notices: Iterable[OwnerNotice],
 ) -> dict[str, str]:
     """Write what was not written within a day; why an entry could not be, by its cluster."""
     now = clock.now()
     known = part.state.told
     due = {
         key: each
-        for each in tellings
+        for each in owner_notices
         if (key := key_of(each)) not in known or now - known[key] > AGAIN
     }
     if not due:
@@ -64,15 +64,15 @@ async def write_log(
 
 
 async def _one(
-    manager: ManagedClusters, telling: Telling, now: Instant, left_s: float
+    manager: ManagedClusters, owner_notice: OwnerNotice, now: Instant, left_s: float
 ) -> str | None:
     """Write one entry: why it could not be; None: written; empty: another service wrote it."""
     entry = LogEntry(
-        cluster_uuid=telling.uuid,
+        cluster_uuid=owner_notice.uuid,
         service_name=SERVICE,
-        summary=telling.summary,
-        description=telling.description,
-        severity=telling.severity,
+        summary=owner_notice.summary,
+        description=owner_notice.description,
+        severity=owner_notice.severity,
     )
     try:
         async with asyncio.timeout(left_s):

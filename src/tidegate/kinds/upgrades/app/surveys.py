@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.app.reading import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.core.world import World
-from tidegate.kinds.upgrades.ocm.port import ManagedClusters, RefusedError
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.kinds.upgrades.ocm.port import ManagedClusters, OcmRefusedError
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
@@ -30,7 +30,7 @@ class OrganisationReading(msgspec.Struct, frozen=True):
     began_at: Instant
     ended_at: Instant
     # Of this organisation alone; the others are those it inherits from.
-    world: World
+    world: UpgradeWorld
     took_s: float
 
 
@@ -154,7 +154,7 @@ class Surveys:
         began = loop.time()
         try:
             async with asyncio.timeout(self._pace.timeout_s):
-                looked, aside = await self._read(channel, wanted, began_at)
+                looked, excluded = await self._read(channel, wanted, began_at)
         except (OutsideError, TimeoutError, OSError) as error:
             told = _told(channel.environment, error, self._pace.timeout_s)
             self._report(channel, began, error=told)
@@ -162,7 +162,7 @@ class Surveys:
                 self._errors[each.partition] = told
                 self._news.put_nowait(each.partition)
             return False
-        self._report(channel, began, set_aside=aside)
+        self._report(channel, began, set_aside=excluded)
         ended_at, took_s = self._clock.now(), loop.time() - began
         for each, world in zip(wanted, looked, strict=True):
             self._errors.pop(each.partition, None)
@@ -178,17 +178,17 @@ class Surveys:
 
     async def _read(
         self, channel: SurveyChannel, wanted: tuple[Registration, ...], now: Instant
-    ) -> tuple[tuple[World, ...], dict[str, int]]:
+    ) -> tuple[tuple[UpgradeWorld, ...], dict[str, int]]:
         """The world of each organisation by itself, and how much could not be read, by kind."""
         ways = {each.environment: each.manager for each in self._channels}
         ask = self._alerts.get(channel.environment)
         read = await read_organisations(channel.manager, wanted, now, publishing(ways), ask)
-        return read.worlds, dict(Counter(each.kind for each in read.set_aside))
+        return read.worlds, dict(Counter(each.kind for each in read.unreadable))
 
 
 def _told(environment: str, error: Exception, timeout_s: float) -> OutsideError:
     """The error with where it happened; what was refused stays refused."""
     text = f"{environment} cannot be read: {str(error) or f'no answer within {timeout_s:.0f} s'}"
-    if isinstance(error, RefusedError):
-        return RefusedError(text, error.status, error.code, error.reason)
+    if isinstance(error, OcmRefusedError):
+        return OcmRefusedError(text, error.status, error.code, error.reason)
     return OutsideError(text)

@@ -1,8 +1,9 @@
-"""`tidegate expedite`: a version that skips soak and windows, with who, why, and an end.
+"""`tidegate expedite`: a version that skips soak and windows, with an owner, a reason and an end.
 
-Kept beside the brakes, and lifting none of them.
+It is kept beside the brakes, and lifts none of them.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -12,8 +13,8 @@ from tidegate.cli.brakes.recorder import common, known_as, read_one, scope_optio
 from tidegate.cli.live import confirmed, opened
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.kinds.upgrades.cli.look.view import NAMES_MAX
-from tidegate.kinds.upgrades.cli.reach import Hurried, clusters_hurried
+from tidegate.kinds.upgrades.app.expedite import ExpediteEffect, expedite_effect
+from tidegate.kinds.upgrades.app.read.view import NAMES_MAX
 from tidegate.model.counted import counted
 from tidegate.wiring import clock
 
@@ -71,28 +72,28 @@ def add_expedite(
     brakes = read_one("expedite", document, now)
     with opened(rest["database"], writes=True) as store:
         known = known_as(store, "expedite", document, now, replace=rest["replace"])
-        where = _whom(clusters_hurried(store, brakes, now))
+        where = _show_effect(expedite_effect(store, brakes, now))
         confirmed(f"{version} skips soak and windows{where}; {_STANDS}", 1, rest["yes"], free=0)
         set_down(store, "expedite", document, now, anew=known is not None)
 
 
-def _whom(hurried: list[Hurried]) -> str:
-    """Say which clusters start at once and what the others wait for; how many there are."""
-    for each in hurried:
+def _show_effect(effect: ExpediteEffect) -> str:
+    """Print which clusters start at once and what the others wait for; return how many."""
+    for each in effect.items:
         starting = [f"{name} ({version})" for name, version in sorted(each.starting.items())]
         if starting:
             click.echo(f"{each.partition}: starts at once on {_some(starting)}", err=True)
         for why, names in _by_reason(each.waiting):
             waits = "waits" if len(names) == 1 else "wait"
             click.echo(f"{each.partition}: {_some(names)} still {waits}: {why}", err=True)
-    if not hurried:
+    if not effect.items:
         return " nowhere yet: no cluster known here is offered it in this scope"
-    at_once = sum(len(each.starting) for each in hurried)
-    total = at_once + sum(len(each.waiting) for each in hurried)
+    at_once = sum(len(each.starting) for each in effect.items)
+    total = at_once + sum(len(each.waiting) for each in effect.items)
     return f" on {counted(total, 'cluster')}, {at_once} at once"
 
 
-def _by_reason(waiting: dict[str, str]) -> list[tuple[str, list[str]]]:
+def _by_reason(waiting: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     found: dict[str, list[str]] = {}
     for name, why in sorted(waiting.items()):
         found.setdefault(why, []).append(name)

@@ -1,7 +1,7 @@
-"""Ways to OpenShift Cluster Managers: as whoever is served wants it, or with a token of one's own.
+"""OpenShift Cluster Managers, opened with the credentials of the service file or with a token.
 
-Whoever has the same credentials at the same address shares one client, with its token and its
-connections. Secrets are fetched from where they are when a client is opened, and kept nowhere.
+The same credentials at the same address share one client, with its token and its connections.
+Secrets are read when a client is opened, and kept nowhere.
 """
 
 import base64
@@ -19,7 +19,12 @@ import msgspec
 from tidegate import wiring
 from tidegate.documents.probe import url_trouble
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled
-from tidegate.kinds.upgrades.core.service import Credentials, Environment, Registration, Service
+from tidegate.kinds.upgrades.core.service import (
+    Credentials,
+    OcmEnvironment,
+    Registration,
+    UpgradeService,
+)
 from tidegate.kinds.upgrades.health_port import ClusterHealth
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.kinds.upgrades.wire.service_doc import is_exposed
@@ -34,20 +39,20 @@ SIGN_ON = "https://sso.redhat.com/auth/realms/redhat-external/protocol/openid-co
 """Where tokens for the public OpenShift Cluster Manager are exchanged."""
 TOKEN_VARIABLE = "OCM_TOKEN"  # where other tools look for it, too
 OWN = "ocm"
-"""What an environment is called that nobody named."""
+"""The name of the environment that a token alone opens."""
 
 
 class Managers:
-    """OpenShift Cluster Managers, each opened when somebody asks for it."""
+    """OpenShift Cluster Managers, each opened when it is first needed."""
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
         self._env = os.environ if env is None else env
         self._opened: dict[tuple[str, str, int, tuple[str, ...]], ManagedClusters] = {}
 
-    def of(self, environment: Environment, of: Registration | None = None) -> ManagedClusters:
+    def of(self, environment: OcmEnvironment, of: Registration | None = None) -> ManagedClusters:
         """The one of an environment, as ourselves or as an organisation served with its own.
 
-        UserError says which credentials are missing. Nobody is asked yet.
+        UserError says which credentials are missing. No request is made yet.
         """
         where = f"environment {environment.name}"
         credentials = environment.credentials
@@ -68,7 +73,7 @@ class Managers:
         return self._opened[key]
 
     def calls(self) -> dict[tuple[str, str], int]:
-        """Calls so far, by verb and by whom they were made; who has a token has no name."""
+        """Calls so far, by verb and client id; `token` for calls with a token."""
         found: Counter[tuple[str, str]] = Counter()
         for (_, _, _, (client_id, *_)), manager in list(self._opened.items()):
             for verb, number in manager.calls().items():
@@ -76,7 +81,7 @@ class Managers:
         return found
 
     async def close(self) -> None:
-        """Let go of all of them."""
+        """Close all of them."""
         for manager in self._opened.values():
             await manager.close()
         self._opened.clear()
@@ -91,11 +96,11 @@ class Managers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let go of all of them."""
+        """Close all of them."""
         await self.close()
 
     def _revealed(
-        self, where: str, credentials: Credentials, environment: Environment
+        self, where: str, credentials: Credentials, environment: OcmEnvironment
     ) -> tuple[str, str, str]:
         if credentials.token:
             return "", "", revealed(credentials.token, self._env, f"{where}: token")
@@ -109,11 +114,11 @@ class Managers:
         return credentials.client_id, secret, ""
 
 
-def service_of(settings: Settings) -> Service:
-    """Who the settings say is served; UserError if they do not. Warnings go to stderr."""
+def service_of(settings: Settings) -> UpgradeService:
+    """All that is served; UserError if the settings name nothing. Warnings go to stderr."""
     if not settings.upgrades:
         remedy = "write --upgrades FILE, or --ocm-url and --token for an organisation of your own"
-        raise UserError((Problem("upgrades", "nobody is served", remedy),))
+        raise UserError((Problem("upgrades", "no organisation is served", remedy),))
     read = read_service_file(Path(settings.upgrades), lambda folder: bundled_of(settings, folder))
     for warning in read.warnings:
         click.echo(f"warning: {warning.text()}", err=True)
@@ -133,10 +138,10 @@ def bundled_of(settings: Settings, folder: str = "") -> Bundled:
     return UPGRADES_SECTION.of(bundle)
 
 
-def health_of(settings: Settings, environment: Environment) -> ClusterHealth | None:
-    """Whoever knows how the clusters of an environment are; None: nobody is named.
+def health_of(settings: Settings, environment: OcmEnvironment) -> ClusterHealth | None:
+    """The health of an environment's clusters; None: no Prometheus is named.
 
-    UserError if who is named is not in the files of the setting `prometheus`.
+    UserError if it is not in the files of the setting `prometheus`.
     """
     if not environment.prometheus:
         return None
@@ -151,12 +156,12 @@ def health_of(settings: Settings, environment: Environment) -> ClusterHealth | N
 
 
 def is_own(settings: Settings) -> bool:
-    """Whether somebody asks with a token of his own, and not for all who are served."""
+    """Whether the settings name one's own organisation, and not all that are served."""
     return bool(settings.ocm_url or settings.ocm_token or not settings.upgrades)
 
 
-def own_environment(settings: Settings, env: Mapping[str, str] | None = None) -> Environment:
-    """The OpenShift Cluster Manager somebody may ask with a token of his own.
+def own_environment(settings: Settings, env: Mapping[str, str] | None = None) -> OcmEnvironment:
+    """The OpenShift Cluster Manager that a token of one's own opens.
 
     No document is needed: `--token` or OCM_TOKEN will do. UserError says what is missing.
     """
@@ -168,7 +173,7 @@ def own_environment(settings: Settings, env: Mapping[str, str] | None = None) ->
         remedy = f"write --token env:NAME or file:PATH, or set {TOKEN_VARIABLE}"
         raise UserError((Problem("--token", "missing", remedy),))
     token = revealed(written, env, "--token")
-    return Environment(
+    return OcmEnvironment(
         name=OWN,
         url=url,
         token_url=_exchanged_at(token, token_url, url),

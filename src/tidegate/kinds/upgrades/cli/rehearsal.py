@@ -1,7 +1,7 @@
-"""Upgrades in virtual time: the real engine, a simulated OpenShift Cluster Manager a environment.
+"""Upgrades in virtual time: the real engine, a simulated OpenShift Cluster Manager an environment.
 
-Everything is in this process, the journal included; a fortnight takes seconds. Whoever tells the
-story hears of every round.
+Everything is in this process, the journal included; a fortnight takes seconds. Every round is
+reported to a callback.
 """
 
 import asyncio
@@ -17,21 +17,21 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.partition import PartitionState
 from tidegate.engine.worker import Report, Settings, Worker
-from tidegate.kinds.upgrades.app.reading import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
+from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, SurveyReport, Surveys
-from tidegate.kinds.upgrades.cli.look.ground import Ground, Looked
-from tidegate.kinds.upgrades.cli.look.journal import Journal
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
-from tidegate.kinds.upgrades.core.service import Environment, Registration, Service
-from tidegate.kinds.upgrades.core.world import HealthCheck, World
+from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
+from tidegate.kinds.upgrades.core.world import HealthCheck, UpgradeWorld
 from tidegate.kinds.upgrades.health_port import Alerts
 from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.kinds.upgrades.ocm.simulated import world_doc as cluster_manager_doc
-from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
-from tidegate.kinds.upgrades.ocm.simulated.founding import found
-from tidegate.kinds.upgrades.ocm.simulated.inside import ClustersInside
-from tidegate.kinds.upgrades.ocm.simulated.state import State
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
+from tidegate.kinds.upgrades.ocm.simulated.start import found
+from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import SECOND, Duration, Instant
@@ -50,7 +50,7 @@ LEASE_LOOKS = 3
 class _Standing:
     """Brakes that stand in the document of a world, and stay as they are."""
 
-    def __init__(self, world: cluster_manager_doc.World) -> None:
+    def __init__(self, world: cluster_manager_doc.OcmWorld) -> None:
         self._written = (Written("world", world.brakes),) if world.brakes else ()
 
     def read(self) -> tuple[Written, ...]:
@@ -58,8 +58,8 @@ class _Standing:
         return self._written
 
 
-def everybody(world: cluster_manager_doc.World) -> tuple[Registration, ...]:
-    """Who is served where nobody keeps a list: every organisation that is not said not to be."""
+def registered(world: cluster_manager_doc.OcmWorld) -> tuple[Registration, ...]:
+    """Every organisation of a world, without those that it says are not served."""
     return tuple(
         Registration(
             id=each.id,
@@ -80,10 +80,10 @@ class Rehearsal:
 
     def __init__(
         self,
-        world: cluster_manager_doc.World,
+        world: cluster_manager_doc.OcmWorld,
         served: Sequence[Registration] = (),
         *,
-        luck: Luck | None = None,
+        luck: FaultDraw | None = None,
         store: Store | None = None,
         look: Duration = LOOK,
         hear: Report | None = None,
@@ -91,27 +91,27 @@ class Rehearsal:
         # What time it is between two plays.
         self.at = world.now
         self._loop: VirtualLoop | None = None
-        self.served = tuple(served) or everybody(world)
+        self.served = tuple(served) or registered(world)
         names = dict.fromkeys(each.env for each in world.orgs)
-        self.states: dict[str, State] = {name: found(narrowed(world, name)) for name in names}
+        self.states: dict[str, OcmState] = {name: found(narrowed(world, name)) for name in names}
         self.luck = luck
         self.store = store if store is not None else wiring.open_store("memory:")
         self._sources = (_Standing(world),)
         self._look_s = look / SECOND
         self.hear = hear
-        # Who hears of looks; None: nobody does.
+        # Called with every survey; None: nothing is.
         self.watch: Callable[[SurveyReport], None] | None = None
         self._alerts = _alerts(world)
-        # Who is asked for alerts; None: nobody can be.
+        # The source of alerts; None: there is none.
         self.ask: AskAlerts | None = self._ask_alerts
 
     def now(self) -> Instant:
         """What time it is here."""
         return self.at if self._loop is None else self._loop.now()
 
-    def way(self, environment: str) -> ClustersInside:
+    def way(self, environment: str) -> SimulatedClusters:
         """A way into one of them."""
-        return ClustersInside(self.states[environment], self, self.luck)
+        return SimulatedClusters(self.states[environment], self, self.luck)
 
     def worker(
         self,
@@ -182,17 +182,19 @@ class Rehearsal:
         """What the journal knows of an organisation."""
         return PartitionState(self.store, partition, UpgradeRules()).state
 
-    def looked(self) -> Looked:
-        """Everybody who is served, as it is now, with what the journal knows; no look fails."""
+    def fleet(self) -> FleetReading:
+        """Every organisation that is served, read now without faults, with its journal."""
         found = self.play(self._read)
-        journal = Journal(self.store, BrakeBook(self.store, self._sources))
-        return Looked(
+        journal = UpgradeJournal(self.store, BrakeBook(self.store, self._sources))
+        return FleetReading(
             tuple(
-                Ground(
+                WorldReading(
                     world=msgspec.structs.replace(
-                        journal.known_of(each.partition, world), read_at=self.at
+                        journal.completed(each.partition, world), read_at=self.at
                     ),
-                    service=Service((Environment(name=each.environment, url=""),), (each,)),
+                    service=UpgradeService(
+                        (OcmEnvironment(name=each.environment, url=""),), (each,)
+                    ),
                     where="simulated",
                     read_at=self.at,
                 )
@@ -200,9 +202,9 @@ class Rehearsal:
             )
         )
 
-    async def _read(self) -> list[tuple[Registration, World]]:
-        ways = {name: ClustersInside(state, self) for name, state in self.states.items()}
-        found: list[tuple[Registration, World]] = []
+    async def _read(self) -> list[tuple[Registration, UpgradeWorld]]:
+        ways = {name: SimulatedClusters(state, self) for name, state in self.states.items()}
+        found: list[tuple[Registration, UpgradeWorld]] = []
         for name, way in ways.items():
             mine = [each for each in self.served if each.environment == name]
             others = publishing(ways)
@@ -211,7 +213,7 @@ class Rehearsal:
         return found
 
 
-def _alerts(world: cluster_manager_doc.World) -> dict[str, dict[str, tuple[str, ...]]]:
+def _alerts(world: cluster_manager_doc.OcmWorld) -> dict[str, dict[str, tuple[str, ...]]]:
     """The alerts that clusters have from beginning to end, by organisation and external id."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for each in world.clusters:

@@ -1,4 +1,4 @@
-"""`tidegate simulate ocm`: an OpenShift Cluster Manager to rehearse with, over HTTP."""
+"""`tidegate simulate ocm`: a simulated OpenShift Cluster Manager, over HTTP."""
 
 import asyncio
 import signal
@@ -10,12 +10,11 @@ import click
 from tidegate.cli.shape import Command
 
 if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.ocm.simulated.faults import Troubles
+    from tidegate.kinds.upgrades.ocm.simulated.faults import OcmFaults
     from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-    from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
+    from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
 
 SPEED_MAX = 100_000
-FAULT_MAX = 1000
 
 
 @click.command(
@@ -72,42 +71,33 @@ def ocm(
     ours is, so that `tidegate run --upgrades` can be used with it. GET /simulation returns its time
     and every write.
     """
-    from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
-    from tidegate.kinds.upgrades.ocm.simulated.founding import found
-    from tidegate.kinds.upgrades.ocm.simulated.moving import moved
-    from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-    from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
-    from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
-    from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
-    from tidegate.model.time import SECOND, Instant
+    from tidegate.kinds.upgrades.app.simulation import OcmSimulation, simulated_manager
     from tidegate.wiring import clock
 
-    troubles = troubles_of(faults, _seconds("--latency", latency), retry_after, rate)
-    lasts_s = _seconds("--token-lasts", token_lasts)
-    read = narrowed(read_world_file(world), environment) if environment else read_world_file(world)
-    if from_now:
-        read = moved(read, Instant(clock().now() // SECOND * SECOND))
-    state = found(read)
+    wanted = OcmSimulation(
+        world=read_world_file(world),
+        speed=speed,
+        from_now=from_now,
+        environment=environment or "",
+        troubles=troubles_of(faults, _seconds("--latency", latency), retry_after, rate),
+        seed=seed,
+        token_lasts_s=_seconds("--token-lasts", token_lasts),
+    )
 
     async def serve() -> None:
-        server = ManagerServer(
-            state,
-            OwnClock(clock(), read.now, speed),
-            Tokens(read.credentials, lasts_s),
-            Luck(troubles, seed),
-        )
+        server = simulated_manager(wanted, clock())
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, server.stop)
-        with _listening(port) as ear:
-            click.echo(f"http://127.0.0.1:{ear.getsockname()[1]}")
-            _introduce(server, read, speed)
-            await server.serve(ear)
+        with _listening(port) as listener:
+            click.echo(f"http://127.0.0.1:{listener.getsockname()[1]}")
+            _introduce(server, wanted.world, speed)
+            await server.serve(listener)
 
     asyncio.run(serve())
 
 
-def read_world_file(file: str) -> "World":
+def read_world_file(file: str) -> "OcmWorld":
     """The world in a file; UserError says where it is wrong."""
     from tidegate.documents.files import located, read_document
     from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
@@ -131,23 +121,12 @@ def _seconds(option: str, text: str) -> float:
 
 def troubles_of(
     faults: tuple[str, ...], latency_s: float = 0.0, retry_after: int = 1, rate: int = 0
-) -> "Troubles":
-    """What goes wrong with calls, as flags say it."""
-    from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Troubles
-    from tidegate.model.problem import nearest_or_all
+) -> "OcmFaults":
+    """The faults of calls, as flags name them."""
+    from tidegate.kinds.upgrades.app.simulation import fault_shares
+    from tidegate.kinds.upgrades.ocm.simulated.faults import OcmFaults
 
-    known = {each.value: each for each in Fault}
-    shares: dict[Fault, int] = {}
-    for text in faults:
-        name, _, share = text.partition("=")
-        if name not in known:
-            raise click.UsageError(f"--fault {text}: {nearest_or_all(name, known)}")
-        if not share.isascii() or not share.isdigit() or int(share) > FAULT_MAX:
-            raise click.UsageError(f"--fault {text}: no number of a thousand; write {name}=20")
-        shares[known[name]] = int(share)
-    if sum(shares.values()) > FAULT_MAX:
-        raise click.UsageError("--fault: more than a thousand of a thousand; write smaller numbers")
-    return Troubles(shares, latency_s, retry_after, rate)
+    return OcmFaults(fault_shares(faults), latency_s, retry_after, rate)
 
 
 def _listening(port: int) -> socket.socket:
@@ -158,7 +137,7 @@ def _listening(port: int) -> socket.socket:
         raise click.ClickException(f"--port {port}: {why}") from None
 
 
-def _introduce(server: "ManagerServer", world: "World", speed: int) -> None:
+def _introduce(server: "ManagerServer", world: "OcmWorld", speed: int) -> None:
     """What is simulated, for people."""
     from tidegate.model.time import format_instant
 

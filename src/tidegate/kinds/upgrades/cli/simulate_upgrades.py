@@ -13,17 +13,15 @@ from tidegate.cli.setting_options import color_option
 from tidegate.cli.shape import Command
 
 if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.cli.look.ground import Looked
-    from tidegate.kinds.upgrades.core.rules.fleet import Member
+    from tidegate.kinds.upgrades.app.read.world import FleetReading
     from tidegate.kinds.upgrades.core.service import Registration
-    from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
+    from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
     from tidegate.model.time import Duration
 
 DAYS_MAX = 366
-# Soak is counted between two looks that are at most 2 hours apart, and one may fail.
+# Soak is counted between two surveys that are at most 2 hours apart, and one may fail.
 LOOK_MAX = "90m"
 LOOK_MIN = "1m"
-SOAK_DAYS = "soak-days"
 
 
 @click.command(
@@ -40,7 +38,12 @@ SOAK_DAYS = "soak-days"
 @click.option(
     "--days", default=14, show_default=True, type=click.IntRange(1, DAYS_MAX), help="How long."
 )
-@click.option("--upgrades", "service", metavar="FILE", help="Organisations to serve; default: all.")
+@click.option(
+    "--upgrades",
+    "service",
+    metavar="FILE",
+    help="Organisations to serve; default: all.",
+)
 @click.option(
     "--look-every",
     default="1h",
@@ -80,26 +83,27 @@ def upgrades(
     reads stdin), and brakes, if there are any. Everything runs in this process; nothing is sent
     anywhere, and nothing is kept.
     """
+    from tidegate.kinds.upgrades.app.clusters import list_clusters
     from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
     from tidegate.kinds.upgrades.cli.simulate_ocm import read_world_file, troubles_of
-    from tidegate.kinds.upgrades.cli.story import STORY, Teller
-    from tidegate.kinds.upgrades.ocm.simulated.faults import Luck
+    from tidegate.kinds.upgrades.cli.story import STORY, StoryPrinter
+    from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw
 
-    luck, look = Luck(troubles_of(faults), seed), _look(look_every)
+    luck, look = FaultDraw(troubles_of(faults), seed), _look(look_every)
     read = read_world_file(world)
     served = _served(read, service)
-    teller = Teller(read, output, wants_colour(color), pace)
+    teller = StoryPrinter(read, output, wants_colour(color), pace)
     rehearsal = Rehearsal(read, served, luck=luck, look=look)
     rehearsal.hear = lambda _, outcome: teller.hear(rehearsal, outcome)
     teller.open(len(served), days)
     rehearsal.live(days * 24)
     teller.hear(rehearsal, None)
-    looked = rehearsal.looked()
-    teller.close(looked, days)
+    fleet = rehearsal.fleet()
+    teller.close(list_clusters(fleet), days)
     if save:
-        _save(looked, read, Path(save))
+        _save(fleet, read, Path(save))
     if output == STORY:
-        for line in _offers(looked, world, save):
+        for line in _offers(fleet, world, save):
             click.echo(line, err=True)
 
 
@@ -111,74 +115,60 @@ def _look(text: str) -> "Duration":
     except ValueError as error:
         raise click.UsageError(f"--look-every {text}: {error}; write 1h") from None
     if not parse_duration(LOOK_MIN) <= found <= parse_duration(LOOK_MAX):
-        why = f"from {LOOK_MIN} to {LOOK_MAX}: what nobody saw for longer does not soak"
+        why = f"write {LOOK_MIN} to {LOOK_MAX}: soak is not counted over longer gaps"
         raise click.UsageError(f"--look-every {text}: {why}")
     return found
 
 
-def _served(world: "World", file: str | None) -> "tuple[Registration, ...]":
-    """Who is served: as a file has it, or everybody there is."""
-    from tidegate.kinds.upgrades.cli.rehearsal import everybody
+def _served(world: "OcmWorld", file: str | None) -> "tuple[Registration, ...]":
+    """The organisations that are served: those of a file, or all there are."""
+    from tidegate.kinds.upgrades.cli.rehearsal import registered
 
     if file is None:
-        served = everybody(world)
+        served = registered(world)
     else:
+        from tidegate.kinds.upgrades.app.simulation import served_in
         from tidegate.kinds.upgrades.wire.service_file import read_service_file
 
-        listed = read_service_file(Path(file)).service.served()
-        there = {(each.env, each.id) for each in world.orgs}
-        served = tuple(each for each in listed if (each.environment, each.id) in there)
-        for each in listed:
-            if each not in served:
-                what = f"{each.id} is served, but not in environment {each.environment} of this"
-                click.echo(f"note: {what} world", err=True)
+        served, notes = served_in(world, read_service_file(Path(file)).service.served())
+        for note in notes:
+            click.echo(f"note: {note}", err=True)
     if not served:
-        raise click.UsageError("nobody in this world is served; write orgs, or another --upgrades")
+        raise click.UsageError("no organisation is served; write orgs, or another --upgrades")
     return served
 
 
-def _save(looked: "Looked", world: "World", path: Path) -> None:
+def _save(fleet: "FleetReading", world: "OcmWorld", path: Path) -> None:
     import msgspec
 
     from tidegate.kinds.upgrades.wire.world_doc import write_world
 
-    document = write_world([each.world for each in looked.grounds], world.brakes)
+    document = write_world([each.world for each in fleet.readings], world.brakes)
     path.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
     click.echo(f"wrote {path}", err=True)
 
 
-def _offers(looked: "Looked", world: str, save: str | None) -> Iterator[str]:
-    """Commands to paste, about what was just seen."""
-    from tidegate.kinds.upgrades.cli.look.view import views
-    from tidegate.kinds.upgrades.core.explain.table import word_of
-    from tidegate.model.reason import Gate
+def _offers(fleet: "FleetReading", world: str, save: str | None) -> Iterator[str]:
+    """Commands to paste, about clusters of the simulation."""
+    from tidegate.kinds.upgrades.app.simulation import SOAK_DAYS, highlights
 
-    stands = [stand for view in views(looked) for stand in view.stands]
-    if world == "-" or not stands:
+    found = highlights(fleet)
+    if world == "-" or found is None:
         return
-    waiting = [stand for stand in stands if word_of(stand) == "waiting"]
-    held = max(waiting or stands, key=lambda one: one.others)
-    soaking = (one for one in waiting if one.shut is not None and one.shut.gate is Gate.SOAK)
-    dated = next(soaking, held)
     program, file = _program(), save or "world.json"
     yield "\nNow paste one:"
     if not save:
         yield f"  {program} simulate upgrades {world} --save {file} -o table"
-    yield f"  {program} why cluster/{held.member.cluster.name} --world {file}"
-    yield f"  {program} when cluster/{dated.member.cluster.name} --world {file}"
-    mistaken = (one.member for one in stands if _has_mistaken(one.member, SOAK_DAYS))
-    if (wrong := next(mistaken, None)) is not None:
-        yield f"  {program} what-if --set {wrong.cluster.name}/{SOAK_DAYS}=2 --world {file}"
+    yield f"  {program} why cluster/{found.held} --world {file}"
+    yield f"  {program} when cluster/{found.dated} --world {file}"
+    if found.unreadable is not None:
+        yield f"  {program} what-if --set {found.unreadable}/{SOAK_DAYS}=2 --world {file}"
     else:
         yield f"  {program} lint --world {file}"
 
 
-def _has_mistaken(member: "Member", label: str) -> bool:
-    return any(each.label == label for each in member.complaints)
-
-
 def _program() -> str:
-    """This program, as whoever runs it types it."""
+    """This program, as it is typed."""
     typed, known = sys.argv[0], shutil.which("tidegate")
     if Path(typed).name != "tidegate" or (known is not None and Path(known).samefile(typed)):
         return "tidegate"

@@ -1,4 +1,4 @@
-"""`tidegate soak`: what versions have soaked, brought along from elsewhere and handed on."""
+"""`tidegate soak`: what versions have soaked, imported from elsewhere and exported."""
 
 import sys
 from pathlib import Path
@@ -7,24 +7,24 @@ from typing import Any
 import click
 import msgspec
 
-from tidegate.cli.live import confirmed, opened, signed
+from tidegate.cli.live import confirmed, opened, whoami
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.kinds.upgrades.cli.journal_soak import kept_of
-from tidegate.kinds.upgrades.core.journal.facts import Imported
-from tidegate.kinds.upgrades.core.journal.state import soak_doc
-from tidegate.kinds.upgrades.core.rules.soak import DAY, Ledger
-from tidegate.kinds.upgrades.core.service import PARTITION
-from tidegate.kinds.upgrades.wire.state import check_ledger, read_ledger, write_ledger
-from tidegate.model.counted import counted
+from tidegate.kinds.upgrades.app.soak import (
+    ImportedSoak,
+    check_soak,
+    export_soak,
+    import_soak,
+    owner_of,
+    plan_soak_import,
+    soak_text,
+)
 from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem, nearest_or_all
-from tidegate.store.port import Store
+from tidegate.model.problem import Problem
 from tidegate.wiring import clock
 
-_DEPTH = 2  # prod/o-payments; what comes behind is an add-on
-# In folders what add-ons have soaked is apart: nothing is a file and a folder at once.
+# In folders the soak of add-ons is apart: a name cannot be a file and a folder at once.
 _ADDONS = "addons"
 
 
@@ -63,20 +63,18 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
     AUS and Tidegate read it, so that no soak is lost in either direction. Soak data of add-ons is
     under ENV/ORG/ADDON; in a folder below `addons`.
     """
-    now = clock().now()
     with opened(database) as store:
-        wanted = _wanted(store, orgs)
-        found = {name: one for key in wanted for name, one in kept_of(store, key).items()}
-    documents = {key: write_ledger(each, now) for key, each in found.items()}
+        found = export_soak(store, orgs, clock().now())
     if folder is None:
-        emit(documents, "json")
+        emit(found.documents, "json")
         return
-    for key, document in documents.items():
-        file = Path(folder) / (f"{_ADDONS}/{key}" if _split(key)[1] else key)
+    for each in found.items:
+        key = each.key
+        file = Path(folder) / (f"{_ADDONS}/{key}" if owner_of(key)[1] else key)
         file.parent.mkdir(parents=True, exist_ok=True)
-        text = msgspec.json.format(msgspec.json.encode(document, order="sorted"))
+        text = msgspec.json.format(msgspec.json.encode(found.documents[key], order="sorted"))
         file.write_bytes(text + b"\n")
-        click.echo(f"{file}: {_told(found[key])}", err=True)
+        click.echo(f"{file}: {soak_text(each)}", err=True)
 
 
 @click.command(
@@ -110,44 +108,13 @@ def bring(
     unique; so neither a migration nor a lost database resets soak.
     """
     documents = _documents(source, org)
-    now = clock().now()
+    wanted = ImportedSoak(documents=documents, origin=source, reason=reason, replace=replace)
     with opened(database, writes=not dry_run) as store:
-        lines: list[str] = []
-        for key, document in documents.items():
-            here = kept_of(store, _split(key)[0]).get(key, Ledger())
-            if here.days and not replace:
-                what = f"{_told(here)} already"
-                remedy = "write --replace to put what is in the file in its place"
-                raise UserError((Problem(key, what, remedy),))
-            lines.append(f"{key}: {_told(read_ledger(document))}")
+        planned = plan_soak_import(store, wanted)
+        lines = [f"{each.key}: {soak_text(each)}" for each in planned.items]
         confirmed("\n".join(lines), len(lines), yes or dry_run)
-        for key, document in () if dry_run else documents.items():
-            doc = soak_doc(read_ledger(document))
-            own, addon = _split(key)
-            fact = Imported(soak=doc, addon=addon, origin=source, reason=reason)
-            store.append(f"{PARTITION}/{own}", [signed(fact, now)])
-
-
-def _wanted(store: Store, orgs: tuple[str, ...]) -> list[str]:
-    prefix = f"{PARTITION}/"
-    known = [each.removeprefix(prefix) for each in store.partitions() if each.startswith(prefix)]
-    for each in orgs:
-        if each not in known:
-            hint = nearest_or_all(each, known, "nothing was looked at yet")
-            raise click.UsageError(f'no organisation "{each}"; {hint}')
-    return [each for each in known if not orgs or each in orgs]
-
-
-def _split(key: str) -> tuple[str, str]:
-    """The organisation a document is of, and the add-on; empty: it is of clusters."""
-    parts = key.split("/")
-    return "/".join(parts[:_DEPTH]), "/".join(parts[_DEPTH:])
-
-
-def _told(ledger: Ledger) -> str:
-    versions = {version for version, _ in ledger.days}
-    days = sum(ledger.days.values()) / DAY
-    return f"{counted(len(versions), 'version')}, {days:.2f} days"
+        if not dry_run:
+            import_soak(store, wanted, clock().now(), f"user:{whoami()}")
 
 
 def _documents(source: str, org: str | None) -> dict[str, Any]:
@@ -162,24 +129,9 @@ def _documents(source: str, org: str | None) -> dict[str, Any]:
         value = _read(source)
         found = {org: value} if org is not None else value
     if not found:
-        raise UserError((Problem(source, "nothing is in it", "name what was exported"),))
-    problems = [
-        problem
-        for key, value in found.items()
-        for problem in _problems(source, key, value, org is None)
-    ]
-    if problems:
-        raise UserError(tuple(problems))
+        raise UserError((Problem(source, "empty", "name what was exported"),))
+    check_soak(found, source, named=org is None)
     return found
-
-
-def _problems(source: str, key: str, value: Any, named: bool) -> list[Problem]:
-    parts = key.split("/")
-    if len(parts) < _DEPTH or not all(parts):
-        remedy = "write --org ENV/ORG for a document of one organisation" if named else ""
-        return [Problem(f"{source}: {key}", "is no environment and organisation", remedy)]
-    wrong = check_ledger(value)
-    return [Problem(f"{source}: {key}", wrong, "name what was exported")] if wrong else []
 
 
 def _read(file: str) -> Any:
@@ -190,5 +142,5 @@ def _read(file: str) -> Any:
         what = getattr(error, "strerror", None) or str(error)
         raise UserError((Problem(file, what.lower(), "name a JSON file"),)) from None
     if not isinstance(value, dict):
-        raise UserError((Problem(file, "is no object", "name what was exported"),))
+        raise UserError((Problem(file, "not an object", "name what was exported"),))
     return value

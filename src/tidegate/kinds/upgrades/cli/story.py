@@ -1,9 +1,10 @@
-"""A rehearsal of upgrades told as it goes, and where everybody stands in the end: text or lines."""
+"""A simulation of upgrades printed as it goes, and the state of every cluster in the end."""
 
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 import click
 import msgspec
@@ -12,18 +13,15 @@ from tidegate.cli.output import say, terminal_width
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import Led
 from tidegate.explain.names import ranged
-from tidegate.kinds.upgrades.cli.cluster_list import cluster_item, cluster_lines
-from tidegate.kinds.upgrades.cli.look.ground import Looked
-from tidegate.kinds.upgrades.cli.look.view import View, views
+from tidegate.kinds.upgrades.app.clusters import ClusterList, ClusterRow
 from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
-from tidegate.kinds.upgrades.core.explain.stand import Stand
-from tidegate.kinds.upgrades.core.explain.table import org_words, why_cell, word_of
+from tidegate.kinds.upgrades.cli.text.clusters import cluster_table, organisation_words
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
-from tidegate.kinds.upgrades.ocm.simulated.happenings import What
-from tidegate.kinds.upgrades.ocm.simulated.lives import live
-from tidegate.kinds.upgrades.ocm.simulated.world_doc import World
-from tidegate.kinds.upgrades.simulated.events import SILENT, Event, Watch, of_happening
-from tidegate.kinds.upgrades.simulated.story import Story
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
+from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
+from tidegate.kinds.upgrades.simulated.events import SILENT, EventWatch, UpgradeEvent, of_happening
+from tidegate.kinds.upgrades.simulated.story import UpgradeStory
 from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant, format_age, format_instant
 from tidegate.simulation.line_wrap import folded
@@ -40,7 +38,7 @@ _MARKS = {
     "under way": "▶",
     "waiting": "…",
     "failed": "✗",
-    "set aside": "✗",
+    "excluded": "✗",
 }
 _ORDER = "✓▶…✗"
 
@@ -48,18 +46,18 @@ _ORDER = "✓▶…✗"
 Outcome = RoundResult | Led | Exception | None
 
 
-class Ear:
+class EventCollector:
     """Hears of every round of a rehearsal, and knows what happened since the last."""
 
     def __init__(self) -> None:
-        self._watch = Watch()
+        self._watch = EventWatch()
 
-    def events(self, rehearsal: Rehearsal, outcome: Outcome) -> list[Event]:
+    def events(self, rehearsal: Rehearsal, outcome: Outcome) -> list[UpgradeEvent]:
         """What happened up to now: in every environment, and in what was decided."""
         now = rehearsal.now()
         found = list(_happened(rehearsal, now))
         if isinstance(outcome, Exception):
-            found.append(Event(at=now, event=SILENT, text=str(outcome)))
+            found.append(UpgradeEvent(at=now, event=SILENT, text=str(outcome)))
         elif isinstance(outcome, RoundResult) and isinstance(outcome.plan, OrganisationPlan):
             made = outcome.plan
             if outcome.is_new:
@@ -67,18 +65,20 @@ class Ear:
         return found
 
 
-class Teller:
+class StoryPrinter:
     """Tells what is new in a rehearsal, as it goes."""
 
-    def __init__(self, world: World, output: str, colour: bool, pace: float | None) -> None:
+    def __init__(self, world: OcmWorld, output: str, colour: bool, pace: float | None) -> None:
         self._world = world
         self._output = output
         self._colour = colour
-        # Only where somebody is watching.
+        # Only on a terminal.
         self._pace = pace if sys.stdout.isatty() else None
         self._width = min(terminal_width() or WIDTH, WIDTH_MAX)
-        self._story = Story({each.id: each.name or each.id for each in world.orgs}, self._width)
-        self._ear = Ear()
+        self._story = UpgradeStory(
+            {each.id: each.name or each.id for each in world.orgs}, self._width
+        )
+        self._ear = EventCollector()
         self._began_s = time.monotonic()
         self.counts: Counter[str] = Counter()
 
@@ -98,7 +98,7 @@ class Teller:
         self.counts.update(each.event for each in events)
         self._tell(events, rehearsal.now() if outcome is not None else None)
 
-    def _tell(self, events: list[Event], now: Instant | None) -> None:
+    def _tell(self, events: list[UpgradeEvent], now: Instant | None) -> None:
         if self._output == JSON:
             for each in sorted(events, key=lambda one: one.at):
                 click.echo(msgspec.json.encode(each.document()))
@@ -108,39 +108,35 @@ class Teller:
                 say(line, self._colour)
 
     def _wait(self, at: Instant) -> None:
-        """Let somebody who watches see the time pass."""
+        """Wait, so that the time is seen to pass on a terminal."""
         if self._pace:
             due_s = self._began_s + (at - self._world.now) / SECOND / self._pace
             time.sleep(max(0.0, due_s - time.monotonic()))
 
-    def close(self, looked: Looked, days: int) -> None:
-        """Where everybody stands."""
-        some = views(looked)
-        found = [(view, stand) for view in some for stand in view.stands]
+    def close(self, found: ClusterList, days: int) -> None:
+        """Print the state of every cluster in the end."""
         if self._output == JSON:
-            for view, stand in found:
-                head = {"at": format_instant(view.ground.now), "event": "stands"}
-                click.echo(msgspec.json.encode(head | cluster_item(view, stand)))
+            for row in found.items:
+                head = {"at": found.now, "event": "stands"}
+                click.echo(msgspec.json.encode(head | msgspec.to_builtins(row)))
             return
-        lines = (
-            cluster_lines(found, TABLE, no_headers=False, one_org=False)
-            if self._output == TABLE
-            else ["", self._tally(days), *_standing(some, self._width)]
-        )
+        lines: list[str] = ["", self._tally(days), *_states(found.items, self._width)]
+        if self._output == TABLE:
+            lines = cluster_table(found, terminal_width(), wide=False, headed=True, one_org=False)
         for line in lines:
             say(line, self._colour)
 
     def _tally(self, days: int) -> str:
-        asked, done = self.counts[What.ASKED.value], self.counts[What.DONE.value]
-        failed, told = self.counts[What.FAILED.value], self.counts[What.TOLD.value]
+        asked, done = self.counts[OcmEventKind.ASKED.value], self.counts[OcmEventKind.DONE.value]
+        failed, logs = self.counts[OcmEventKind.FAILED.value], self.counts[OcmEventKind.TOLD.value]
         parts = [f"{counted(asked, 'upgrade')} asked for", f"{done} done", f"{failed} failed"]
-        parts += [counted(told, "service log")] if told else []
+        parts += [counted(logs, "service log")] if logs else []
         silent = self.counts[SILENT]
         parts += [f"{counted(silent, 'look')} failed"] if silent else []
         return f"After {counted(days, 'day')}: {' · '.join(parts)}"
 
 
-def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[Event]:
+def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[UpgradeEvent]:
     """What happened in all environments up to now, as they themselves tell it."""
     for state in rehearsal.states.values():
         live(state, now)
@@ -148,15 +144,16 @@ def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[Event]:
             yield of_happening(state, state.happened.popleft())
 
 
-def _standing(some: Iterable[View], width: int) -> Iterator[str]:
-    """Organisation by organisation, the clusters that stand alike together, and why they wait."""
-    shown = [(fleet, mine, _alike(mine)) for view in some for fleet, mine in view.by_fleet()]
-    waiting = [row for _, _, rows in shown for row in rows if row[3]]
+def _states(rows: Iterable[ClusterRow], width: int) -> Iterator[str]:
+    """Organisation by organisation, clusters in the same state together, and why they wait."""
+    fleets = groupby(rows, key=lambda each: (each.environment, each.org, each.org_name))
+    shown = [(key[2], mine := list(some), _alike(mine)) for key, some in fleets]
+    waiting = [row for _, _, groups in shown for row in groups if row[3]]
     names = max((len(row[1]) for row in waiting), default=0)
     ways = max((len(row[2]) for row in waiting), default=0)
-    for fleet, mine, rows in shown:
-        yield org_words(fleet, mine)
-        for mark, who, way, why in rows:
+    for name, mine, groups in shown:
+        yield organisation_words(name, (each.phase for each in mine))
+        for mark, who, way, why in groups:
             head = f"  {mark} {who.ljust(names)}  {way.ljust(ways)}  "
             if not why:
                 yield f"  {mark} {who}  {way}"
@@ -165,13 +162,13 @@ def _standing(some: Iterable[View], width: int) -> Iterator[str]:
             yield from folded(why, width, head, beneath)
 
 
-def _alike(mine: Iterable[Stand]) -> list[tuple[str, str, str, str]]:
-    """Mark, names, versions and why; a row for all who have the same."""
+def _alike(mine: Iterable[ClusterRow]) -> list[tuple[str, str, str, str]]:
+    """Mark, names, versions and why; a row for all clusters that have the same."""
     groups: dict[tuple[str, str, str], list[str]] = {}
-    for stand in mine:
-        word = word_of(stand)
-        way = f"{stand.oldest} → {stand.next}" if stand.next else stand.oldest
-        why = "" if word == _UP_TO_DATE else why_cell(stand)
-        groups.setdefault((_MARKS[word], way, why), []).append(stand.member.cluster.name)
+    for row in mine:
+        oldest = row.oldest_version
+        way = f"{oldest} → {row.next}" if row.next else oldest
+        why = "" if row.phase == _UP_TO_DATE else row.summary
+        groups.setdefault((_MARKS[row.phase], way, why), []).append(row.cluster)
     ordered = sorted(groups.items(), key=lambda one: _ORDER.index(one[0][0]))
     return [(mark, ranged(names), way, why) for (mark, way, why), names in ordered]

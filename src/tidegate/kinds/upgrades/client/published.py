@@ -1,4 +1,4 @@
-"""A document that somebody publishes at an address, read once; nobody asks who reads it."""
+"""A document that is published at an address, read once, without credentials."""
 
 import msgspec
 from aiohttp import ClientTimeout
@@ -17,8 +17,8 @@ from tidegate.net.http_request import (
 _OK = 200
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """How long anybody waits for it, and how much of it is read."""
+class FetchLimits(msgspec.Struct, frozen=True):
+    """How long to wait for it, and how much of it is read."""
 
     timeout_s: float = 15.0
     # All tries.
@@ -29,9 +29,9 @@ class Limits(msgspec.Struct, frozen=True):
     bytes_max: int = 64 * 1024 * 1024
 
 
-async def fetch(url: str, limits: Limits | None = None) -> bytes:
+async def fetch(url: str, limits: FetchLimits | None = None) -> bytes:
     """What is at an address; OutsideError if it cannot be had."""
-    bounds = limits or Limits()
+    bounds = limits or FetchLimits()
     try:
         async for attempt in tries(bounds):
             with attempt:
@@ -41,7 +41,7 @@ async def fetch(url: str, limits: Limits | None = None) -> bytes:
     raise AssertionError("a try returns or raises")
 
 
-async def _fetch(url: str, limits: Limits) -> bytes:
+async def _fetch(url: str, limits: FetchLimits) -> bytes:
     with passing(limits.timeout_s):
         async with (
             plain_session() as session,

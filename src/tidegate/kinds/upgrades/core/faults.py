@@ -1,10 +1,10 @@
-"""Whose fault it is that an upgrade does not go on, and so who is told and who is paged.
+"""Who must act when an upgrade does not proceed, and so who is notified and who is paged.
 
-    user      what owners wrote, or what became of their cluster: they are told, nobody is paged
+    user      what owners wrote, or the state of their cluster: they are notified
     outside   another system does not answer, or says what cannot be read: tried again, then paged
     ours      our own mistake, or what we are not allowed: paged
 
-Most waits are nobody's fault: a window, a soak, a sector that goes first.
+Most waits need no action: a window, a soak, a sector that goes first.
 """
 
 import enum
@@ -15,8 +15,8 @@ from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.reason import Reason
 
 
-class Fault(enum.Enum):
-    """Who has to mend it."""
+class FaultParty(enum.Enum):
+    """Who must act."""
 
     USER = "user"
     OUTSIDE = "outside"
@@ -26,34 +26,34 @@ class Fault(enum.Enum):
 NOBODY = "nobody"
 """What stands for no fault where a word is needed."""
 
-_FAULTS: dict[Reason, Fault] = {
-    UpgradeReason.LabelsUnreadable: Fault.USER,
-    UpgradeReason.OrgLabelsUnreadable: Fault.USER,
-    UpgradeReason.ScheduleOver: Fault.USER,
-    UpgradeReason.TwoUpgrades: Fault.USER,
-    UpgradeReason.UpgradeFailed: Fault.USER,
-    UpgradeReason.AddonFailed: Fault.USER,
-    UpgradeReason.MutexUpgradeFailed: Fault.USER,
-    VersionReason.VersionQuarantined: Fault.USER,
-    UpgradeReason.SectorLimitUnreadable: Fault.USER,
-    VersionReason.SectorCircle: Fault.USER,
-    VersionReason.InheritanceUnverified: Fault.USER,
-    VersionReason.AgreementMissing: Fault.USER,
-    UpgradeReason.ClusterUnreadable: Fault.OUTSIDE,
-    VersionReason.VersionUnreadable: Fault.OUTSIDE,
-    VersionReason.SectorMemberUnreadable: Fault.OUTSIDE,
-    UpgradeReason.ClusterUnread: Fault.OUTSIDE,
-    UpgradeReason.OrgPartlyRead: Fault.OUTSIDE,
-    VersionReason.SectorMemberUnread: Fault.OUTSIDE,
-    UpgradeReason.MutexUnread: Fault.OUTSIDE,
-    VersionReason.FailuresUnread: Fault.OUTSIDE,
-    VersionReason.RefusedLately: Fault.OUTSIDE,
-    UpgradeReason.HealthUnasked: Fault.OUTSIDE,
-    BrakeReason.CalendarEnds: Fault.OURS,
-    BrakeReason.CoverUnclear: Fault.OURS,
+_FAULTS: dict[Reason, FaultParty] = {
+    UpgradeReason.LabelsUnreadable: FaultParty.USER,
+    UpgradeReason.OrgLabelsUnreadable: FaultParty.USER,
+    UpgradeReason.ScheduleOver: FaultParty.USER,
+    UpgradeReason.TwoUpgrades: FaultParty.USER,
+    UpgradeReason.UpgradeFailed: FaultParty.USER,
+    UpgradeReason.AddonFailed: FaultParty.USER,
+    UpgradeReason.MutexUpgradeFailed: FaultParty.USER,
+    VersionReason.VersionQuarantined: FaultParty.USER,
+    UpgradeReason.SectorLimitUnreadable: FaultParty.USER,
+    VersionReason.SectorCircle: FaultParty.USER,
+    VersionReason.InheritanceUnverified: FaultParty.USER,
+    VersionReason.AgreementMissing: FaultParty.USER,
+    UpgradeReason.ClusterUnreadable: FaultParty.OUTSIDE,
+    VersionReason.VersionUnreadable: FaultParty.OUTSIDE,
+    VersionReason.SectorMemberUnreadable: FaultParty.OUTSIDE,
+    UpgradeReason.ClusterUnread: FaultParty.OUTSIDE,
+    UpgradeReason.OrgPartlyRead: FaultParty.OUTSIDE,
+    VersionReason.SectorMemberUnread: FaultParty.OUTSIDE,
+    UpgradeReason.MutexUnread: FaultParty.OUTSIDE,
+    VersionReason.FailuresUnread: FaultParty.OUTSIDE,
+    VersionReason.RefusedLately: FaultParty.OUTSIDE,
+    UpgradeReason.HealthUnasked: FaultParty.OUTSIDE,
+    BrakeReason.CalendarEnds: FaultParty.OURS,
+    BrakeReason.CoverUnclear: FaultParty.OURS,
 }
 
 
-def fault_of(reason: Reason) -> Fault | None:
-    """Whose fault a wait is; None: nobody's, it opens by itself or was asked for."""
+def fault_of(reason: Reason) -> FaultParty | None:
+    """Who must act on a wait; None: it opens by itself, or was asked for."""
     return _FAULTS.get(reason)

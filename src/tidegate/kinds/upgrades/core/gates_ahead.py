@@ -1,7 +1,7 @@
 """The version gates before each cluster, of any kind, and who agrees to them.
 
 Before a minor version there may be gates. The service agrees to those that a cluster's labels
-approve; all others are for its owner. Kinds that the service does not know hold nobody here, but
+approve; all others are for its owner. Kinds that the service does not know hold nothing here, but
 OpenShift Cluster Manager may refuse the upgrade until they are agreed to.
 """
 
@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.rules.agreeing import APPROVER, approved
+from tidegate.kinds.upgrades.core.rules.agreements import APPROVER, approved
 from tidegate.kinds.upgrades.core.rules.fleet import gather
 from tidegate.kinds.upgrades.core.rules.gates import KINDS, on_the_way
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
-from tidegate.kinds.upgrades.core.world import Cluster, Gate, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, UpgradeWorld
 from tidegate.model.time import Instant
 
 NO_GATE = "none"
@@ -31,28 +31,30 @@ def strangers(items: Iterable[str]) -> list[str]:
     return [each for each in items if each not in (*KINDS, NO_GATE)]
 
 
-class Ahead(msgspec.Struct, frozen=True):
+class PendingGate(msgspec.Struct, frozen=True):
     """One gate before one cluster."""
 
-    cluster: Cluster
-    gate: Gate
+    cluster: ManagedCluster
+    gate: MinorGate
     near: bool  # a version behind it is offered now
     agreed: bool
     approved: bool  # labels have the service agree, once a version behind it is offered
     known: bool  # the service knows its kind
 
 
-def ahead_of(world: World, clusters: Iterable[Cluster], now: Instant) -> list[Ahead]:
+def ahead_of(
+    world: UpgradeWorld, clusters: Iterable[ManagedCluster], now: Instant
+) -> list[PendingGate]:
     """The gates before clusters, by cluster and minor version; none before a version of no kind."""
     approvals = _approvals(world, now)
-    found: list[Ahead] = []
+    found: list[PendingGate] = []
     for cluster in clusters:
         if not is_version(cluster.version):
             continue
         minors = {minor_of(each) for each in cluster.available_upgrades if is_version(each)}
         gates = on_the_way(cluster, world.gates)
         found += [
-            Ahead(
+            PendingGate(
                 cluster,
                 gate,
                 gate.prefix in minors,
@@ -65,15 +67,15 @@ def ahead_of(world: World, clusters: Iterable[Cluster], now: Instant) -> list[Ah
     return found
 
 
-def _order(gate: Gate) -> tuple[int, ...]:
+def _order(gate: MinorGate) -> tuple[int, ...]:
     return tuple(int(each) if each.isdigit() else 0 for each in gate.prefix.split("."))
 
 
-def _approvals(world: World, now: Instant) -> dict[str, tuple[str, ...]]:
+def _approvals(world: UpgradeWorld, now: Instant) -> dict[str, tuple[str, ...]]:
     """The kinds of gates that the service agrees to by itself, by external id."""
     return {
         member.cluster.uuid: approved(fleet, member)
         for fleet in gather(world, now, APPROVER)
         for member in fleet.members
-        if member.aside is None
+        if member.excluded is None
     }

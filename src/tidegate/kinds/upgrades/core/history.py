@@ -15,7 +15,7 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Soak(msgspec.Struct):
+class WorkloadSoak(msgspec.Struct):
     """What one workload has soaked on one version."""
 
     soak_days: float = 0.0
@@ -25,7 +25,7 @@ class Soak(msgspec.Struct):
 class Workloads(msgspec.Struct):
     """The workloads of one version."""
 
-    workloads: dict[str, Soak] = {}
+    workloads: dict[str, WorkloadSoak] = {}
 
 
 class Minima(msgspec.Struct):
@@ -35,7 +35,7 @@ class Minima(msgspec.Struct):
     min_version_per_workload: dict[str, str] = {}
 
 
-class History(msgspec.Struct):
+class SoakHistory(msgspec.Struct):
     """All that is kept of an organisation."""
 
     check_in: str | None = None  # None: never looked before
@@ -43,17 +43,17 @@ class History(msgspec.Struct):
     stats: Minima | None = None  # None: not worked out yet
 
 
-def soaked(history: History, version: str, workload: str) -> float:
-    """Days a workload has run on a version; 0 if nobody has seen it there."""
+def soaked(history: SoakHistory, version: str, workload: str) -> float:
+    """Days a workload has run on a version; 0 if it was never observed there."""
     found = history.versions.get(version)
     one = found.workloads.get(workload) if found else None
     return one.soak_days if one else 0.0
 
 
-def soak_of(history: History, version: str, workload: str) -> Soak:
+def soak_of(history: SoakHistory, version: str, workload: str) -> WorkloadSoak:
     """The entry of a workload on a version, made if there is none."""
     workloads = history.versions.setdefault(version, Workloads()).workloads
-    return workloads.setdefault(workload, Soak())
+    return workloads.setdefault(workload, WorkloadSoak())
 
 
 def days_since(check_in: str | None, now: int) -> float:

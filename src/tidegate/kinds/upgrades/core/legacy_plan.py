@@ -1,7 +1,7 @@
 """What the existing service would do, as a plan: its writes as steps, with why each cluster waits.
 
-An organisation may be served by its rules, to the letter; brakes are heeded all the same. Whoever
-compares both puts this plan beside ours.
+An organisation may be served by its rules, to the letter; brakes apply all the same. A comparison
+puts this plan beside ours.
 """
 
 import re
@@ -9,44 +9,44 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.compat.record import Record, Sample, Write
+from tidegate.kinds.upgrades.core.compat.record import LegacyRecord, Sample
 from tidegate.kinds.upgrades.core.compat.run import run
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.reasons.rules_reasons import LegacyReason
-from tidegate.kinds.upgrades.core.rules.braking import Braking
-from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan, actions_of
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster, World, only_whole
+from tidegate.kinds.upgrades.core.requests import OcmRequest
+from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
+from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan, actions_of
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld, only_whole
 from tidegate.model.plan import Change, ChangeKind, Option
-from tidegate.model.time import Instant, parse_instant
+from tidegate.model.time import Instant
 from tidegate.model.verdict import verdict
 
-_OF_CLUSTER = re.compile(r"/api/clusters_mgmt/v1/clusters/([^/]+)(?:/(.*))?")
-_POOL = re.compile(r"node_pools/([^/]+)/upgrade_policies")
 _NOTHING = Change(ChangeKind.APPLY)
 _UNSAID = "no version qualifies, or what is under way is not over"
 
 
-class Theirs(msgspec.Struct, frozen=True):
+class LegacyRun(msgspec.Struct, frozen=True):
     """One run of the existing service."""
 
     plan: UpgradePlan
     # What it keeps, by `env/org`.
-    kept: dict[str, History]
+    kept: dict[str, SoakHistory]
     numbers: dict[str, list[Sample]]
 
 
-def theirs(world: World, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan) -> Theirs:
+def theirs(
+    world: UpgradeWorld, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan
+) -> LegacyRun:
     """What it does in one run: upgrades, and agreements to gates; `ours` says who takes part."""
     world = msgspec.structs.replace(only_whole(world), now=now)
     record = run(msgspec.structs.replace(world, approver=False))
     approved = run(msgspec.structs.replace(world, approver=True))
-    gates = {each.id: each.prefix for each in world.gates}
-    steps: dict[str, list[Step]] = {}
-    for ident, step in _steps((*record.writes, *approved.writes), gates):
-        steps.setdefault(ident, []).append(step)
+    steps: dict[str, list[UpgradeStep]] = {}
+    for cluster, step in (*record.steps, *approved.steps):
+        steps.setdefault(cluster.ident, []).append(step)
     members = ours.members if len(ours.members) >= len(agreeing.members) else agreeing.members
-    braking = Braking(world.brakes, ours.fleets, now)
+    braking = BrakeGates(world.brakes, ours.fleets, now)
     options: list[Option] = []
     for at, member in enumerate(members):
         mine = steps.get(member.cluster.ident, [])
@@ -61,44 +61,19 @@ def theirs(world: World, now: Instant, ours: UpgradePlan, agreeing: UpgradePlan)
         members=members,
         options=options,
         actions=actions_of(options, members),
-        tellings=tuple(_tellings(record.writes)),
+        owner_notices=tuple(_owner_notices(record.logs)),
         recheck_at=None,
         claims=(),
     )
-    return Theirs(plan, record.kept, record.metrics)
+    return LegacyRun(plan, record.kept, record.metrics)
 
 
-def _steps(writes: Iterable[Write], gates: dict[str, str]) -> Iterable[tuple[str, Step]]:
-    for method, path, body in writes:
-        match = _OF_CLUSTER.fullmatch(path)
-        if match is None:
-            continue
-        rest = match[2] or ""
-        if method == "PATCH":
-            yield match[1], _step(Doing.CHANNEL, body["channel"])
-        elif rest == "gate_agreements":
-            ident = body["version_gate"]["id"]
-            step = _step(Doing.AGREE, gates.get(ident, ""))
-            yield match[1], msgspec.structs.replace(step, ident=ident)
-        elif method == "POST" and rest.endswith("upgrade_policies"):
-            pool = _POOL.fullmatch(rest)
-            step = _step(Doing.POOL if pool else Doing.UPGRADE, body["version"])
-            starts_at = parse_instant(body["next_run"])
-            name = pool[1] if pool else ""
-            yield match[1], msgspec.structs.replace(step, pool=name, starts_at=starts_at)
+def _owner_notices(logs: Iterable[OcmRequest]) -> Iterable[OwnerNotice]:
+    for each in logs:
+        yield OwnerNotice(each.body["cluster_uuid"], each.body["summary"], each.body["description"])
 
 
-def _step(doing: Doing, revision: str) -> Step:
-    return Step(kind=ChangeKind.APPLY, revision=revision, doing=doing)
-
-
-def _tellings(writes: Iterable[Write]) -> Iterable[Telling]:
-    for _, path, body in writes:
-        if path.endswith("/cluster_logs"):
-            yield Telling(body["cluster_uuid"], body["summary"], body["description"])
-
-
-def _why(record: Record, cluster: Cluster) -> str:
+def _why(record: LegacyRecord, cluster: ManagedCluster) -> str:
     """The last it says of a cluster, or loudly of its organisation.
 
     Where no version qualifies it says nothing.

@@ -10,7 +10,7 @@ done for the cluster is done.
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.time import SECOND, Duration, Instant
 
 PAUSE = Duration(10 * 60 * SECOND)
@@ -19,7 +19,7 @@ PAUSE_MAX = Duration(6 * 60 * 60 * SECOND)
 _DOUBLINGS_MAX = 16
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class OcmRefusal(msgspec.Struct, frozen=True):
     """Something that was asked for and refused."""
 
     at: Instant
@@ -35,7 +35,7 @@ class Refusal(msgspec.Struct, frozen=True):
         return Instant(self.at + min(PAUSE << doublings, PAUSE_MAX))
 
 
-def what_of(step: Step) -> str:
+def what_of(step: UpgradeStep) -> str:
     """What a step asks for, as it is remembered by: upgrade/4.21.3, pool/workers/4.21.3."""
     parts = (step.doing.value, step.addon, step.pool, step.revision or "", step.ident)
     return "/".join(each for each in parts if each)

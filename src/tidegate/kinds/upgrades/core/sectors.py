@@ -43,7 +43,7 @@ def check_loops(sectors: Sequence[Sector]) -> None:
 
 
 def _loop(name: str, path: list[str]) -> str:
-    """The circle, told by a sector of it and the one it goes through next."""
+    """The circle, named by a sector of it and the next one in it."""
     found = f"[{name}] infinite sector dependency loop detected"
     if path[-1] == name:
         return f"{found}: depending on itself"

@@ -1,6 +1,6 @@
-"""Who is served: environments of OpenShift Cluster Manager, and organisations registered there.
+"""What is served: environments of OpenShift Cluster Manager, and organisations registered there.
 
-Nobody is served who is not listed here. All else is in the labels of organisations and clusters.
+Only organisations that are listed are served. All else is in their labels and those of clusters.
 """
 
 import enum
@@ -8,13 +8,13 @@ import enum
 import msgspec
 
 from tidegate.gates.block import is_like
-from tidegate.kinds.upgrades.core.world import HealthCheck, Org
+from tidegate.kinds.upgrades.core.world import HealthCheck, Organisation
 
 PARTITION = "upgrades"
 """What the journals of organisations begin with: upgrades/prod/o-payments."""
 
 
-class Rules(enum.Enum):
+class RuleSet(enum.Enum):
     """By which rules an organisation is served."""
 
     STRICT = "strict"  # ours
@@ -34,7 +34,7 @@ class Credentials(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"Credentials({self.client_id!r})"
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
+class OcmEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """One OpenShift Cluster Manager."""
 
     name: str
@@ -57,17 +57,17 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     environment: str
-    rules: Rules = Rules.STRICT
+    rules: RuleSet = RuleSet.STRICT
     health_checks: tuple[HealthCheck, ...] = ()
     # Services that leave it alone: advanced-upgrade-scheduler, version-gate-approver.
     disabled: tuple[str, ...] = ()
     # Whether add-ons are upgraded by the labels of their clusters.
     addons: bool = False
-    # After so many failed upgrades to a version nobody else goes to it; 0: not asked for.
+    # After so many failed upgrades to a version no other cluster goes to it; 0: no limit.
     quarantine_after: int = 0
     # Its own, instead of its environment's; None: it has none.
     credentials: Credentials | None = None
-    # Whether owners are told of an upgrade before it starts.
+    # Whether owners get a service log before an upgrade starts.
     notice: bool = False
 
     @property
@@ -75,9 +75,9 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
         """Its journal."""
         return f"{PARTITION}/{self.environment}/{self.id}"
 
-    def org(self) -> Org:
+    def org(self) -> Organisation:
         """The organisation as it is decided on, without its labels yet."""
-        return Org(
+        return Organisation(
             id=self.id,
             name=self.name,
             env=self.environment,
@@ -88,17 +88,17 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Service(msgspec.Struct, frozen=True):
-    """Everybody who is served."""
+class UpgradeService(msgspec.Struct, frozen=True):
+    """All environments and organisations that are served."""
 
-    environments: tuple[Environment, ...] = ()
+    environments: tuple[OcmEnvironment, ...] = ()
     organizations: tuple[Registration, ...] = ()
     # Which of them, by ids and patterns; who is excluded is so whatever is included.
     include: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
 
     def served(self) -> tuple[Registration, ...]:
-        """Whom this process serves."""
+        """The organisations that this process serves."""
         return tuple(
             each
             for each in self.organizations
@@ -106,6 +106,6 @@ class Service(msgspec.Struct, frozen=True):
             and not any(is_like(each.id, one) for one in self.exclude)
         )
 
-    def environment(self, name: str) -> Environment | None:
+    def environment(self, name: str) -> OcmEnvironment | None:
         """An environment by its name."""
         return next((each for each in self.environments if each.name == name), None)

@@ -2,11 +2,11 @@
 
 import enum
 
-from tidegate.model.plan import Change
+from tidegate.model.plan import Change, ChangeKind
 from tidegate.model.time import Instant
 
 
-class Doing(enum.Enum):
+class StepKind(enum.Enum):
     """What is asked of OpenShift Cluster Manager."""
 
     UPGRADE = "upgrade"  # the cluster, or its control plane
@@ -18,10 +18,10 @@ class Doing(enum.Enum):
     CANCEL_ADDON = "cancel-addon"  # an upgrade of an add-on that is over, or not ours to have
 
 
-class Step(Change, frozen=True, gc=False, kw_only=True):
+class UpgradeStep(Change, frozen=True, gc=False, kw_only=True):
     """What an option would do; `revision` is the version, the channel, or the gate's minor."""
 
-    doing: Doing
+    doing: StepKind
     # The node pool, for POOL and for CANCEL of one; empty: the cluster, or its control plane.
     pool: str = ""
     # The add-on, for ADDON and CANCEL_ADDON.
@@ -30,3 +30,8 @@ class Step(Change, frozen=True, gc=False, kw_only=True):
     ident: str = ""
     # None: it would not start soon, or starts nothing.
     starts_at: Instant | None = None
+
+
+def step_of(doing: StepKind, revision: str) -> UpgradeStep:
+    """A step that applies a version, a channel or the minor version of a gate."""
+    return UpgradeStep(kind=ChangeKind.APPLY, revision=revision, doing=doing)

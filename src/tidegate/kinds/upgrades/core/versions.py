@@ -13,7 +13,7 @@ _NUMBER = r"(0|[1-9][0-9]*)"
 _PRE = r"(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
 _BUILD = r"\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*"
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_PRE}(?:\.{_PRE})*))?(?:{_BUILD})?")
-# A fleet knows a few hundred versions; more than this in one process is somebody's mistake.
+# A fleet knows a few hundred versions; more than this in one process is a mistake.
 _REMEMBERED_MAX = 4096
 
 Key = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from tidegate.gates.brakes import Brakes
-from tidegate.kinds.upgrades.core.history import History
-from tidegate.kinds.upgrades.core.refusal import Refusal
-from tidegate.kinds.upgrades.core.rules.soak import Ledger
+from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.core.refusal import OcmRefusal
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
 from tidegate.kinds.upgrades.core.versions import VersionError, minor_of
 from tidegate.model.time import Instant
 
@@ -19,7 +19,7 @@ class HealthCheck(msgspec.Struct, frozen=True):
     enforced: bool = False
 
 
-class Org(msgspec.Struct, frozen=True):
+class Organisation(msgspec.Struct, frozen=True):
     """An organisation; its labels stand without their prefix."""
 
     id: str
@@ -29,15 +29,15 @@ class Org(msgspec.Struct, frozen=True):
     health_checks: tuple[HealthCheck, ...] = ()
     disabled: tuple[str, ...] = ()  # services that leave it alone
     registered: bool = True
-    # After so many failed upgrades to a version nobody else here goes to it; 0: not asked for.
+    # After so many failed upgrades to a version no other cluster here goes to it; 0: no limit.
     quarantine_after: int = 0
     # Whether add-ons are upgraded too, by the labels of their clusters.
     addons: bool = False
-    # Why not all that is there was read this time; empty: it was. Our own rules heed it.
+    # Why not all that is there was read this time; empty: it was. Our own rules respect it.
     partial: str = ""
 
 
-class Upgrade(msgspec.Struct, frozen=True):
+class OcmUpgrade(msgspec.Struct, frozen=True):
     """An upgrade that OCM knows of: an upgrade policy, in its words."""
 
     id: str = ""
@@ -49,25 +49,25 @@ class Upgrade(msgspec.Struct, frozen=True):
     upgrade_type: str | None = None
 
 
-class NodePool(msgspec.Struct, frozen=True):
+class ClusterPool(msgspec.Struct, frozen=True):
     """A node pool of a hosted control plane."""
 
     id: str
     version: str
-    upgrade_policies: tuple[Upgrade, ...] = ()
+    upgrade_policies: tuple[OcmUpgrade, ...] = ()
 
 
-class InstalledAddon(msgspec.Struct, frozen=True):
+class ClusterAddon(msgspec.Struct, frozen=True):
     """An add-on on a cluster, and the upgrades of it that OCM knows of."""
 
     id: str
     version: str
     latest: str | None = None  # its newest version; None: not known
     state: str = "ready"
-    upgrade_plans: tuple[Upgrade, ...] = ()
+    upgrade_plans: tuple[OcmUpgrade, ...] = ()
 
 
-class Cluster(msgspec.Struct, frozen=True):
+class ManagedCluster(msgspec.Struct, frozen=True):
     """A cluster; its subscription's labels stand without their prefix."""
 
     name: str
@@ -80,8 +80,8 @@ class Cluster(msgspec.Struct, frozen=True):
     sts: bool = False
     channel: str | None = None  # None: the stable channel of its minor
     available_channels: tuple[str, ...] = ()
-    node_pools: tuple[NodePool, ...] = ()
-    upgrade_policies: tuple[Upgrade, ...] = ()
+    node_pools: tuple[ClusterPool, ...] = ()
+    upgrade_policies: tuple[OcmUpgrade, ...] = ()
     gate_agreements: tuple[str, ...] = ()
     alerts: tuple[str, ...] = ()
     alerts_since: dict[str, str] = {}  # since when each fires; one that is not here does not say
@@ -90,7 +90,7 @@ class Cluster(msgspec.Struct, frozen=True):
     external_id: str = ""
     subscription: str = ""
     omit: tuple[str, ...] = ()  # fields that OCM left out
-    addons: tuple[InstalledAddon, ...] = ()  # read only where somebody asks for it
+    addons: tuple[ClusterAddon, ...] = ()  # read only where they are managed
 
     @property
     def ident(self) -> str:
@@ -123,7 +123,7 @@ class Cluster(msgspec.Struct, frozen=True):
             return "stable"
 
     @property
-    def upgrades(self) -> tuple[Upgrade, ...]:
+    def upgrades(self) -> tuple[OcmUpgrade, ...]:
         """Every upgrade OCM knows of, those of node pools included."""
         if not self.is_hosted:
             return self.upgrade_policies
@@ -132,14 +132,14 @@ class Cluster(msgspec.Struct, frozen=True):
 
 
 def with_addon(
-    cluster: Cluster, ident: str, change: Callable[[InstalledAddon], InstalledAddon]
-) -> Cluster:
+    cluster: ManagedCluster, ident: str, change: Callable[[ClusterAddon], ClusterAddon]
+) -> ManagedCluster:
     """A cluster of which one add-on is not what it was."""
     some = tuple(change(each) if each.id == ident else each for each in cluster.addons)
     return msgspec.structs.replace(cluster, addons=some)
 
 
-class Gate(msgspec.Struct, frozen=True):
+class MinorGate(msgspec.Struct, frozen=True):
     """Something that must be agreed to before a cluster goes to a minor version."""
 
     id: str
@@ -148,23 +148,23 @@ class Gate(msgspec.Struct, frozen=True):
     sts_only: bool = False
 
 
-class World(msgspec.Struct, frozen=True):
+class UpgradeWorld(msgspec.Struct, frozen=True):
     """All that is decided on."""
 
     now: Instant
-    orgs: tuple[Org, ...]
-    clusters: tuple[Cluster, ...]
-    gates: tuple[Gate, ...] = ()
-    kept: Mapping[str, History] = {}  # by `env/org`
+    orgs: tuple[Organisation, ...]
+    clusters: tuple[ManagedCluster, ...]
+    gates: tuple[MinorGate, ...] = ()
+    kept: Mapping[str, SoakHistory] = {}  # by `env/org`
     dry_run: bool = False
     ignore_sts: bool = False
     approver: bool = False  # the other service: agree to gates
     fail: Mapping[str, int] = {}  # "POST /path" -> the status it is answered with
     health_fails: bool = False
     # What follows is for our own rules only.
-    # When clusters were looked at; None: now. Soak ends there: nobody has seen them since.
+    # When clusters were looked at; None: now. Soak ends there: they were not observed since.
     read_at: Instant | None = None
-    ledgers: Mapping[str, Ledger] = {}  # by `env/org`
+    ledgers: Mapping[str, SoakLedger] = {}  # by `env/org`
     # When versions are no longer supported; one that is not here does not say.
     ends: Mapping[str, Instant] = {}
     brakes: Brakes = Brakes()
@@ -172,10 +172,10 @@ class World(msgspec.Struct, frozen=True):
     # policies, node pools and agreements there may be more than stands here.
     unread: Mapping[str, str] = {}
     # What was refused lately, by external id and by what was asked for (`refusal.what_of`).
-    refused: Mapping[str, Mapping[str, Refusal]] = {}
+    refused: Mapping[str, Mapping[str, OcmRefusal]] = {}
 
 
-def only_whole(world: World) -> World:
+def only_whole(world: UpgradeWorld) -> UpgradeWorld:
     """The world as rules must see it that know of no gaps: who was not read whole is left alone.
 
     The existing service gives an organisation up when one of its clusters cannot be read.

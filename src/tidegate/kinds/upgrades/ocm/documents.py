@@ -1,6 +1,6 @@
 """What OpenShift Cluster Manager says, as far as upgrades need it; other fields are let pass.
 
-A field without a default must be there: a document that lacks it is set aside, and told of.
+A field without a default must be there: a document that lacks it is excluded, and reported.
 """
 
 import msgspec
@@ -122,7 +122,7 @@ class Dns(msgspec.Struct, frozen=True):
     base_domain: str = ""
 
 
-class Cluster(msgspec.Struct, frozen=True):
+class OcmCluster(msgspec.Struct, frozen=True):
     """A cluster."""
 
     id: str
@@ -169,14 +169,14 @@ class NodePool(msgspec.Struct, frozen=True):
     version: PoolVersion
 
 
-class PolicyState(msgspec.Struct, frozen=True):
+class OcmPolicyState(msgspec.Struct, frozen=True):
     """How far an upgrade is."""
 
     value: str = ""
     description: str = ""
 
 
-class UpgradePolicy(msgspec.Struct, frozen=True):
+class OcmPolicy(msgspec.Struct, frozen=True):
     """An upgrade that is to be, or under way."""
 
     id: str
@@ -186,8 +186,8 @@ class UpgradePolicy(msgspec.Struct, frozen=True):
     next_run: str = ""
     upgrade_type: str = ""
     enable_minor_version_upgrades: bool = False
-    # None: it could not be told.
-    state: PolicyState | None = None
+    # None: not known.
+    state: OcmPolicyState | None = None
 
 
 class AddonPlan(msgspec.Struct, frozen=True):
@@ -200,8 +200,8 @@ class AddonPlan(msgspec.Struct, frozen=True):
     type: str = ""
     schedule_type: str = ""
     next_run: str = ""
-    # None: it could not be told.
-    state: PolicyState | None = None
+    # None: not known.
+    state: OcmPolicyState | None = None
 
 
 class VersionGate(msgspec.Struct, frozen=True):
@@ -219,7 +219,7 @@ class VersionGate(msgspec.Struct, frozen=True):
 
 
 class GateAgreement(msgspec.Struct, frozen=True):
-    """That somebody agreed to a gate."""
+    """An agreement to a version gate."""
 
     id: str
     version_gate: Ref
@@ -234,7 +234,7 @@ class Version(msgspec.Struct, frozen=True):
     channel_group: str = ""
     enabled: bool = True
     available_upgrades: tuple[str, ...] = ()
-    # Empty: nobody says.
+    # Empty: not known.
     end_of_life_timestamp: str = ""
 
 
@@ -256,7 +256,7 @@ class InstalledAddon(msgspec.Struct, frozen=True):
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """What the owner of a cluster is told."""
+    """A service log to be written."""
 
     cluster_uuid: str
     service_name: str
@@ -266,7 +266,7 @@ class LogEntry(msgspec.Struct, frozen=True):
 
 
 class ServiceLog(msgspec.Struct, frozen=True):
-    """What the owner of a cluster was told."""
+    """A service log of a cluster."""
 
     id: str
     summary: str = ""
@@ -276,3 +276,15 @@ class ServiceLog(msgspec.Struct, frozen=True):
     cluster_uuid: str = ""
     timestamp: str = ""
     created_at: str = ""
+
+
+_KINDS: dict[type, str] = {
+    OcmCluster: "Cluster",
+    OcmPolicy: "UpgradePolicy",
+    OcmPolicyState: "PolicyState",
+}
+
+
+def kind_name(document: type) -> str:
+    """The kind of a document in the words of OpenShift Cluster Manager; it is part of metrics."""
+    return _KINDS.get(document, document.__name__)

@@ -1,8 +1,8 @@
 """OpenShift Cluster Manager as Tidegate sees it: clusters, their labels, and their upgrades.
 
-What is asked may take long, or fail with OutsideError; what is refused fails with RefusedError.
-Whoever asks again after a lost answer does not make a second of anything. A document that cannot be
-read is set aside and told of, and the others are used.
+A request may take long, or fail with OutsideError; one that is refused fails with OcmRefusedError.
+The same request after a lost answer creates nothing twice. A document that cannot be read is
+excluded and reported, and the others are used.
 """
 
 import enum
@@ -15,16 +15,16 @@ from tidegate.kinds.upgrades.ocm.documents import (
     Account,
     Addon,
     AddonPlan,
-    Cluster,
     GateAgreement,
     InstalledAddon,
     Label,
     LogEntry,
     NodePool,
+    OcmCluster,
+    OcmPolicy,
     Organization,
     ServiceLog,
     Subscription,
-    UpgradePolicy,
     Version,
     VersionGate,
 )
@@ -38,7 +38,7 @@ UNAUTHORIZED = 401
 """The status of what is refused because of who asks, whatever it is."""
 
 
-class RefusedError(OutsideError):
+class OcmRefusedError(OutsideError):
     """What was asked for was refused; asking again is refused again."""
 
     def __init__(self, text: str, status: int, code: str = "", reason: str = "") -> None:
@@ -49,23 +49,23 @@ class RefusedError(OutsideError):
         super().__init__(text)
 
 
-class SetAside(msgspec.Struct, frozen=True):
+class UnreadableDocument(msgspec.Struct, frozen=True):
     """A document that cannot be used, and why."""
 
     kind: str
     # Empty: not even that can be read.
     id: str
     why: str
-    # What it belongs to: a cluster to its subscription, a label to whoever has it, a subscription
+    # What it belongs to: a cluster to its subscription, a label to its holder, a subscription
     # to its organisation. Empty: that cannot be read.
     of: str = ""
 
 
-class Reading(msgspec.Struct, Generic[T], frozen=True):
+class OcmList(msgspec.Struct, Generic[T], frozen=True):
     """What a list holds."""
 
     items: tuple[T, ...] = ()
-    set_aside: tuple[SetAside, ...] = ()
+    unreadable: tuple[UnreadableDocument, ...] = ()
     # Whether it is known to be all: lists change while their pages are read.
     complete: bool = True
 
@@ -77,8 +77,8 @@ class LabelType(enum.Enum):
     ORGANIZATION = "Organization"
 
 
-class Owner(msgspec.Struct, frozen=True):
-    """Who has labels."""
+class LabelOwner(msgspec.Struct, frozen=True):
+    """The holder of labels."""
 
     type: LabelType
     id: str
@@ -102,67 +102,67 @@ class ManagedClusters(Protocol):
 
     async def labels(
         self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
-    ) -> Reading[Label]:
+    ) -> OcmList[Label]:
         """Labels whose keys begin with a text; of some organisations only, if any are named."""
         ...
 
     async def subscriptions(
         self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
-    ) -> Reading[Subscription]:
+    ) -> OcmList[Subscription]:
         """Managed subscriptions that are in use: by their ids, and all of some organisations."""
         ...
 
     async def clusters(
         self, subscriptions: Iterable[str], *, ready: bool = False
-    ) -> Reading[Cluster]:
+    ) -> OcmList[OcmCluster]:
         """The managed clusters of subscriptions; only those that are ready, if asked for."""
         ...
 
-    async def cluster(self, cluster: str) -> Cluster | None:
+    async def cluster(self, cluster: str) -> OcmCluster | None:
         """One cluster, with the channels it may be put on; None: there is none."""
         ...
 
-    async def node_pools(self, cluster: str) -> Reading[NodePool]:
+    async def node_pools(self, cluster: str) -> OcmList[NodePool]:
         """The node pools of a cluster."""
         ...
 
-    async def policies(self, of: Upgradable) -> Reading[UpgradePolicy]:
+    async def policies(self, of: Upgradable) -> OcmList[OcmPolicy]:
         """The upgrades that are to be, or under way, each with its state."""
         ...
 
-    async def gates(self) -> Reading[VersionGate]:
+    async def gates(self) -> OcmList[VersionGate]:
         """All version gates."""
         ...
 
-    async def agreements(self, cluster: str) -> Reading[GateAgreement]:
+    async def agreements(self, cluster: str) -> OcmList[GateAgreement]:
         """What was agreed to for a cluster."""
         ...
 
-    async def versions(self) -> Reading[Version]:
+    async def versions(self) -> OcmList[Version]:
         """All versions, with the end of their lives."""
         ...
 
-    async def organizations(self, ids: Iterable[str]) -> Reading[Organization]:
+    async def organizations(self, ids: Iterable[str]) -> OcmList[Organization]:
         """Organisations by their ids."""
         ...
 
     async def account(self) -> Account:
-        """Who we are there."""
+        """The account of our token."""
         ...
 
-    async def addons(self) -> Reading[Addon]:
+    async def addons(self) -> OcmList[Addon]:
         """All add-ons."""
         ...
 
-    async def installed_addons(self, cluster: str) -> Reading[InstalledAddon]:
+    async def installed_addons(self, cluster: str) -> OcmList[InstalledAddon]:
         """The add-ons of a cluster, whatever their state."""
         ...
 
-    async def addon_plans(self, cluster: str) -> Reading[AddonPlan]:
+    async def addon_plans(self, cluster: str) -> OcmList[AddonPlan]:
         """The upgrades of a cluster's add-ons."""
         ...
 
-    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> UpgradePolicy:
+    async def create_policy(self, of: Upgradable, version: str, next_run: str) -> OcmPolicy:
         """Have it upgraded at a moment; the same again is the same policy."""
         ...
 
@@ -184,19 +184,19 @@ class ManagedClusters(Protocol):
         """Agree to a gate for a cluster; once."""
         ...
 
-    async def switch_channel(self, cluster: str, channel: str) -> Cluster:
+    async def switch_channel(self, cluster: str, channel: str) -> OcmCluster:
         """Put a cluster on a channel."""
         ...
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Tell the owner of a cluster, unless the same was told since a moment; None: it was."""
+        """Write a service log, unless the same was written since a moment; None: it was."""
         ...
 
-    async def set_label(self, owner: Owner, key: str, value: str) -> Label:
+    async def set_label(self, owner: LabelOwner, key: str, value: str) -> Label:
         """Make a label what it should be."""
         ...
 
-    async def delete_label(self, owner: Owner, key: str) -> None:
+    async def delete_label(self, owner: LabelOwner, key: str) -> None:
         """Take a label away; one that is gone is gone."""
         ...
 

@@ -1,7 +1,7 @@
 """What happens to a fleet that upgrades by its labels: in its OpenShift Cluster Manager, and in the
 decisions made on it.
 
-What happened there is told by the simulation itself; of decisions, what keeps clusters from going
+What happened there comes from the simulation itself; of decisions, what keeps clusters from going
 on for longer than others moving does is an event when it begins, and brakes when they end.
 """
 
@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from tidegate.explain.sentence import opens, sentence
-from tidegate.kinds.upgrades.core.explain.table import aside_words
+from tidegate.kinds.upgrades.core.explain.words import exclusion_words
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.fleet import Member
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.ocm.simulated.founding import hosted_plane
-from tidegate.kinds.upgrades.ocm.simulated.happenings import Happening, What
-from tidegate.kinds.upgrades.ocm.simulated.state import GATES, State
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEvent, OcmEventKind
+from tidegate.kinds.upgrades.ocm.simulated.start import hosted_plane
+from tidegate.kinds.upgrades.ocm.simulated.state import GATES, OcmState
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant, format_second
@@ -26,9 +26,9 @@ from tidegate.model.verdict import Verdict
 
 ASIDE, HELD, FREED, SILENT = "setAside", "held", "freed", "silent"
 
-# What is told of whatever gate is shut here: somebody wanted it so, or something is wrong.
+# Shown for any gate of these that is shut: it was set on purpose, or something is wrong.
 _GATES = (Gate.HOLD, Gate.FREEZE, Gate.PIN, Gate.APPROVAL, Gate.HEALTH, Gate.REFUSAL)
-# And what is told of others, which mostly wait for clusters to move.
+# Shown for other gates, which mostly wait for clusters to move.
 _REASONS = (
     VersionReason.VersionBlocked,
     BrakeReason.Blocked,
@@ -45,11 +45,11 @@ _REASONS = (
     VersionReason.SectorMemberUnreadable,
     VersionReason.InheritanceUnverified,
 )
-# Whose end is told, too.
+# Gates whose end is shown, too.
 _BRAKES = (Gate.HOLD, Gate.FREEZE)
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class UpgradeEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something happened at a moment."""
 
     at: Instant
@@ -87,14 +87,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-def of_happening(state: State, one: Happening) -> Event:
+def of_happening(state: OcmState, one: OcmEvent) -> UpgradeEvent:
     """An event of an OpenShift Cluster Manager, with the names that people know."""
     doc = state.declared.get(one.cluster)
     to = one.to
-    if one.what is What.AGREED:
+    if one.what is OcmEventKind.AGREED:
         gate = state.collections[GATES][one.to]
         to = f"{gate['label'].rpartition('/')[2]} for {gate['version_raw_id_prefix']}"
-    return Event(
+    return UpgradeEvent(
         at=one.at,
         event=one.what.value,
         org=doc.org if doc is not None else "",
@@ -111,13 +111,13 @@ def of_happening(state: State, one: Happening) -> Event:
     )
 
 
-def _is_hosted(state: State, one: Happening) -> bool:
+def _is_hosted(state: OcmState, one: OcmEvent) -> bool:
     """Whether an upgrade is of a control plane alone."""
     whole = one.starts_at is not None and not one.pool and not one.addon
     return whole and hosted_plane(state.cluster(one.cluster))
 
 
-class Holding(msgspec.Struct, frozen=True):
+class HeldCluster(msgspec.Struct, frozen=True):
     """Something that keeps clusters of an organisation where they are."""
 
     verdict: Verdict
@@ -128,18 +128,18 @@ class Holding(msgspec.Struct, frozen=True):
 Key = tuple[str, str, str]
 
 
-class Watch:
+class EventWatch:
     """Tells what is new in the decisions on organisations, plan after plan."""
 
     def __init__(self) -> None:
-        self._held: dict[str, dict[Key, Holding]] = {}
+        self._held: dict[str, dict[Key, HeldCluster]] = {}
 
-    def news(self, at: Instant, plans: Sequence[UpgradePlan]) -> Iterator[Event]:
-        """What began to hold somebody, and which brakes ended, by plans that were made together."""
+    def news(self, at: Instant, plans: Sequence[UpgradePlan]) -> Iterator[UpgradeEvent]:
+        """What began to hold clusters, and which brakes ended, by plans that were made together."""
         for fleet in plans[0].fleets:
             org = fleet.org.id
             before, now = self._held.get(org, {}), _holdings(org, plans)
-            # Of whom nothing could be read this time, nothing changed.
+            # A cluster that could not be read this time did not change.
             unread = {each.cluster.name for each in fleet.members if _is_unread(each)}
             now |= {
                 key: one
@@ -156,12 +156,12 @@ class Watch:
                     yield _event(at, FREED, org, msgspec.structs.replace(one, text=text))
 
 
-def _is_unread(member: Member) -> bool:
-    return member.aside is not None and member.aside.reason is UpgradeReason.ClusterUnread
+def _is_unread(member: FleetMember) -> bool:
+    return member.excluded is not None and member.excluded.reason is UpgradeReason.ClusterUnread
 
 
-def _event(at: Instant, event: str, org: str, one: Holding) -> Event:
-    return Event(
+def _event(at: Instant, event: str, org: str, one: HeldCluster) -> UpgradeEvent:
+    return UpgradeEvent(
         at=at,
         event=event,
         org=org,
@@ -174,9 +174,9 @@ def _event(at: Instant, event: str, org: str, one: Holding) -> Event:
     )
 
 
-def _holdings(org: str, plans: Iterable[UpgradePlan]) -> dict[Key, Holding]:
-    """All that holds clusters of an organisation, each with whom."""
-    found: dict[Key, tuple[Verdict, Member]] = {}
+def _holdings(org: str, plans: Iterable[UpgradePlan]) -> dict[Key, HeldCluster]:
+    """All that holds clusters of an organisation, each with its clusters."""
+    found: dict[Key, tuple[Verdict, FleetMember]] = {}
     names: dict[Key, dict[str, None]] = {}
     for plan in plans:
         for option in plan.options:
@@ -188,13 +188,13 @@ def _holdings(org: str, plans: Iterable[UpgradePlan]) -> dict[Key, Holding]:
                     found.setdefault(key, (each, member))
                     names.setdefault(key, {})[member.cluster.name] = None
     return {
-        key: Holding(one, tuple(sorted(names[key])), aside_words(member) or sentence(one))
+        key: HeldCluster(one, tuple(sorted(names[key])), exclusion_words(member) or sentence(one))
         for key, (one, member) in found.items()
     }
 
 
 def _key(one: Verdict, cluster: str) -> Key | None:
-    """What makes two verdicts one story; None: it is not told."""
+    """What makes two verdicts one story; None: it is not shown."""
     if one.outcome is Outcome.PASS:
         return None
     if one.reason in (UpgradeReason.LabelsUnreadable, UpgradeReason.ClusterUnreadable):

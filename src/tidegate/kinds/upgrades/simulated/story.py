@@ -1,16 +1,16 @@
-"""Upgrades told line by line: what came out, who goes to which version when, what fails.
+"""Upgrades line by line: new versions, which clusters go to which version when, what fails.
 
-What happens in one minute is told together. A start is told when it is asked for, with its moment;
-that it started is told only where that was another one.
+What happens in one minute is one line. A start is shown when it is requested, with its moment; that
+it started is shown only where the moment was another.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from tidegate.explain.names import ranged
-from tidegate.kinds.upgrades.core import upcoming
-from tidegate.kinds.upgrades.ocm.simulated.happenings import What
-from tidegate.kinds.upgrades.simulated.events import ASIDE, FREED, HELD, SILENT, Event
+from tidegate.kinds.upgrades.core import advance_notice
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
+from tidegate.kinds.upgrades.simulated.events import ASIDE, FREED, HELD, SILENT, UpgradeEvent
 from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant
 from tidegate.simulation.line_wrap import folded
@@ -20,12 +20,12 @@ _MINUTE = 60 * SECOND
 _CLOCK = 12
 # What a line goes on with, beneath.
 _BENEATH = " " * (_CLOCK + 3)
-# Of whom something holds, more than these are counted.
+# More clusters than these are counted instead of named.
 NAMES_MAX = 2
 # With less room than this a line is not broken.
 _LEAST = 40
 
-Group = list[Event]
+Group = list[UpgradeEvent]
 
 
 def clock_text(moment: Instant) -> str:
@@ -37,7 +37,7 @@ def _date(moment: Instant) -> datetime:
     return datetime.fromtimestamp(moment // SECOND, UTC)
 
 
-class Story:
+class UpgradeStory:
     """Makes lines of events, as they come."""
 
     def __init__(self, orgs: Mapping[str, str], width: int = 80) -> None:
@@ -51,7 +51,7 @@ class Story:
         self._shown = ""
 
     def add(
-        self, events: Iterable[Event], now: Instant | None = None
+        self, events: Iterable[UpgradeEvent], now: Instant | None = None
     ) -> Iterator[tuple[Instant, str]]:
         """The lines of all that happened before the minute of now, each with its moment.
 
@@ -82,17 +82,19 @@ class Story:
         for group in groups.values():
             yield f"{_MARKS[group[0].event]} {_SAYS[group[0].event](self, group)}"
 
-    def _is_told(self, one: Event) -> bool:
+    def _is_told(self, one: UpgradeEvent) -> bool:
         """Whether it is worth a line: not what was said before."""
         upgrade = (*one.clusters, one.pool, one.addon, one.to)
-        if one.event == What.ASKED.value:
+        if one.event == OcmEventKind.ASKED.value:
             self._promised[upgrade] = one.starts_at
-        if one.event == What.STARTED.value:
+        if one.event == OcmEventKind.STARTED.value:
             asked = self._promised.get(upgrade)
             return asked is None or _minute(asked) != _minute(one.at)
-        if one.event == What.TOLD.value:
-            # What is to start is told already.
-            return one.summary != upcoming.SUMMARY and self._is_new(f"{one.clusters} {one.text}")
+        if one.event == OcmEventKind.TOLD.value:
+            # What is to start was shown already.
+            return one.summary != advance_notice.SUMMARY and self._is_new(
+                f"{one.clusters} {one.text}"
+            )
         if one.event == SILENT:
             return self._is_new(f"{clock_text(one.at)[:6]} {_gist(one.text)}")
         return True
@@ -158,7 +160,7 @@ class Story:
     def _silent(self, group: Group) -> str:
         return _gist(group[0].text)
 
-    def _org(self, one: Event) -> str:
+    def _org(self, one: UpgradeEvent) -> str:
         return self._orgs.get(one.org, one.org)
 
     def _who(self, group: Group) -> str:
@@ -176,7 +178,7 @@ def _minute(at: Instant) -> int:
 
 
 def _gist(text: str) -> str:
-    """What went wrong, without the call it went wrong with: that is told once a day."""
+    """What went wrong, without the call it went wrong with; shown once a day."""
     return text.partition(": simulated: ")[0]
 
 
@@ -193,51 +195,52 @@ def _ways(group: Group) -> str:
     return f"{was[0]} → {group[0].to}" if len(was) == 1 else f"→ {group[0].to}"
 
 
-def _by_group(one: Event) -> tuple[object, ...]:
-    """Upgrades that are told together: of one sector, to one version, of the same parts."""
+def _by_group(one: UpgradeEvent) -> tuple[object, ...]:
+    """Upgrades that are shown together: of one sector, to one version, of the same parts."""
     several = one.clusters if one.pool or one.addon else ()
     part = "pool" if one.pool else "addon" if one.addon else one.hosted
     return one.org, one.sector, one.to, part, several
 
 
-def _by_start(one: Event) -> tuple[object, ...]:
+def _by_start(one: UpgradeEvent) -> tuple[object, ...]:
     return *_by_group(one), one.starts_at
 
 
-def _by_what(one: Event) -> tuple[object, ...]:
+def _by_what(one: UpgradeEvent) -> tuple[object, ...]:
     return one.org, one.to
 
 
-def _by_text(one: Event) -> tuple[object, ...]:
+def _by_text(one: UpgradeEvent) -> tuple[object, ...]:
     return (one.text,)
 
 
-def _by_itself(one: Event) -> tuple[object, ...]:
+def _by_itself(one: UpgradeEvent) -> tuple[object, ...]:
     return one.org, one.clusters, one.text
 
 
-def _all(_: Event) -> tuple[object, ...]:
+def _all(_: UpgradeEvent) -> tuple[object, ...]:
     return ()
 
 
-# How each is told: in which order within a minute, with what mark, with what else, in which words.
+# How each is shown: in which order within a minute, with what mark, with what else, in which words.
 _TABLE: dict[
-    str, tuple[str, Callable[[Event], tuple[object, ...]], Callable[[Story, Group], str]]
+    str,
+    tuple[str, Callable[[UpgradeEvent], tuple[object, ...]], Callable[[UpgradeStory, Group], str]],
 ] = {
-    SILENT: ("✗", _by_text, Story._silent),
-    What.OUT.value: ("●", _all, Story._out),
-    What.DONE.value: ("✓", _by_group, Story._done),
-    What.FAILED.value: ("✗", _by_group, Story._failed),
-    FREED: ("●", _by_text, Story._freed),
-    ASIDE: ("✗", _by_itself, Story._aside),
-    What.TOLD.value: (" ", _by_text, Story._said),
-    HELD: ("■", _by_text, Story._held),
-    What.AGREED.value: ("✓", _by_what, Story._agreed),
-    What.CHANNEL.value: ("●", _by_what, Story._channel),
-    What.CALLED_OFF.value: ("↩", _by_group, Story._called_off),
-    What.ASKED.value: ("▶", _by_start, Story._asked),
-    What.DELAYED.value: ("…", _by_group, Story._delayed),
-    What.STARTED.value: ("▶", _by_group, Story._started),
+    SILENT: ("✗", _by_text, UpgradeStory._silent),
+    OcmEventKind.OUT.value: ("●", _all, UpgradeStory._out),
+    OcmEventKind.DONE.value: ("✓", _by_group, UpgradeStory._done),
+    OcmEventKind.FAILED.value: ("✗", _by_group, UpgradeStory._failed),
+    FREED: ("●", _by_text, UpgradeStory._freed),
+    ASIDE: ("✗", _by_itself, UpgradeStory._aside),
+    OcmEventKind.TOLD.value: (" ", _by_text, UpgradeStory._said),
+    HELD: ("■", _by_text, UpgradeStory._held),
+    OcmEventKind.AGREED.value: ("✓", _by_what, UpgradeStory._agreed),
+    OcmEventKind.CHANNEL.value: ("●", _by_what, UpgradeStory._channel),
+    OcmEventKind.CALLED_OFF.value: ("↩", _by_group, UpgradeStory._called_off),
+    OcmEventKind.ASKED.value: ("▶", _by_start, UpgradeStory._asked),
+    OcmEventKind.DELAYED.value: ("…", _by_group, UpgradeStory._delayed),
+    OcmEventKind.STARTED.value: ("▶", _by_group, UpgradeStory._started),
 }
 _RANKS = {name: rank for rank, name in enumerate(_TABLE)}
 _MARKS = {name: mark for name, (mark, _, _) in _TABLE.items()}

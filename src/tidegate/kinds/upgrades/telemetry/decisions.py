@@ -6,7 +6,7 @@ from typing import Any
 from tidegate.explain.sentence import sentence
 from tidegate.journal.facts import Mode
 from tidegate.kinds.upgrades.core.explain.phase import phase_of
-from tidegate.kinds.upgrades.core.explain.stand import stands
+from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.telemetry.log import Record
@@ -21,7 +21,7 @@ def upgrade_records(partition: str, planned: Planned, plan: UpgradePlan) -> Iter
     changed = {each.target for each in planned.changed}
     if planned.mode is Mode.ACT:
         changed |= jobs.keys()
-    for stand in stands(plan):
+    for stand in cluster_summaries(plan):
         cluster = stand.member.cluster
         if cluster.uuid not in changed:
             continue

@@ -1,22 +1,22 @@
 """Whose fault an error of a round is: decides who is paged, and after how long."""
 
-from tidegate.kinds.upgrades.core.faults import Fault
-from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, RefusedError
+from tidegate.kinds.upgrades.core.faults import FaultParty
+from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, OcmRefusedError
 from tidegate.model.errors import OutsideError, StaleError
 
 # Whoever we are there, we may not.
 _NOT_ALLOWED = (UNAUTHORIZED, 403)
 
 
-def fault_of_error(error: BaseException, *, own_credentials: bool = False) -> Fault | None:
+def fault_of_error(error: BaseException, *, own_credentials: bool = False) -> FaultParty | None:
     """Whose fault it is; None: nobody's, the world moved on and is looked at again.
 
     `own_credentials`: it happened under those of the organisation, which are its own to mend.
     """
     if isinstance(error, StaleError):
         return None
-    if isinstance(error, RefusedError) and error.status in _NOT_ALLOWED:
-        return Fault.USER if own_credentials else Fault.OURS
+    if isinstance(error, OcmRefusedError) and error.status in _NOT_ALLOWED:
+        return FaultParty.USER if own_credentials else FaultParty.OURS
     if isinstance(error, OutsideError | TimeoutError | OSError):
-        return Fault.OUTSIDE
-    return Fault.OURS
+        return FaultParty.OUTSIDE
+    return FaultParty.OURS

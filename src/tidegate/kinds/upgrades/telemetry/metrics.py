@@ -11,9 +11,9 @@ from threading import Lock
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.faults import Fault
+from tidegate.kinds.upgrades.core.faults import FaultParty
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
-from tidegate.kinds.upgrades.core.service import Service
+from tidegate.kinds.upgrades.core.service import UpgradeService
 from tidegate.kinds.upgrades.telemetry.rows import RoundSeen, Rows, Since, rows, tally
 from tidegate.kinds.upgrades.telemetry.table import GAUGES, ROUND_GAUGES, TOTALS
 from tidegate.model.time import SECOND, Instant
@@ -32,7 +32,7 @@ class FailureSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     env: str
     org_id: str
-    fault: Fault
+    fault: FaultParty
 
 
 class SurveySeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,10 +66,10 @@ class UpgradeNumbers:
 
     def __init__(self) -> None:
         self._calls: Callable[[], Calls] = dict
-        self._service = Service()
+        self._service = UpgradeService()
         # By environment and organisation.
         self._last: dict[Org, _Last] = {}
-        self._failing: dict[Org, Fault] = {}
+        self._failing: dict[Org, FaultParty] = {}
         self._surveys: dict[str, SurveySeen] = {}
         self._totals: dict[str, Counter[tuple[str, ...]]] = {
             each.name: Counter() for each in TOTALS
@@ -78,7 +78,7 @@ class UpgradeNumbers:
         # One makes lines at a time; rounds never wait for it.
         self._making = Lock()
 
-    def serving(self, service: Service, calls: Callable[[], Calls] | None = None) -> None:
+    def serving(self, service: UpgradeService, calls: Callable[[], Calls] | None = None) -> None:
         """Who is served from now on; whoever counts the calls made for it is asked then."""
         with self._lock:
             self._service = service

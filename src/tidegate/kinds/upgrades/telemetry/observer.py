@@ -10,7 +10,7 @@ from tidegate.kinds.upgrades.app.requests import words
 from tidegate.kinds.upgrades.app.surveys import SurveyReport
 from tidegate.kinds.upgrades.core.journal.facts import Planned
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
-from tidegate.kinds.upgrades.core.service import Registration, Service
+from tidegate.kinds.upgrades.core.service import Registration, UpgradeService
 from tidegate.kinds.upgrades.telemetry.decisions import upgrade_records
 from tidegate.kinds.upgrades.telemetry.faults import fault_of_error
 from tidegate.kinds.upgrades.telemetry.metrics import Calls, FailureSeen, SurveySeen, UpgradeNumbers
@@ -31,7 +31,7 @@ class UpgradeTelemetry(KindTelemetry):
         self._numbers = numbers or UpgradeNumbers()
         self._served: dict[str, Registration] = {}
 
-    def serve(self, service: Service, calls: Callable[[], Calls]) -> None:
+    def serve(self, service: UpgradeService, calls: Callable[[], Calls]) -> None:
         """The organisations that are served, and the counts of requests made for them."""
         self._served = {each.partition: each for each in service.served()}
         self._numbers.serving(service, calls)

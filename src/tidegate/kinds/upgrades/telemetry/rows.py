@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
+from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.faults import NOBODY, fault_of
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
 from tidegate.kinds.upgrades.core.rules.numbers import PLAIN, Sample, numbers
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.step import Doing
-from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.core.step import StepKind
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.kinds.upgrades.telemetry.table import ROUND_GAUGES
 from tidegate.model.time import SECOND, Instant, parse_instant
 from tidegate.model.verdict import Verdict
@@ -26,7 +26,7 @@ class ActSeen(msgspec.Struct, frozen=True):
     """One thing that was asked of OpenShift Cluster Manager, and what came of it."""
 
     uuid: str
-    doing: Doing
+    doing: StepKind
     # The version, the channel, or the gate's minor.
     revision: str
     # done, failed, dropped.
@@ -43,7 +43,7 @@ class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
     read_at: Instant | None = None
     took_s: float = 0.0
     # What it was decided from, and what was decided.
-    decided: tuple[World, UpgradePlan]
+    decided: tuple[UpgradeWorld, UpgradePlan]
     # The existing service's numbers, where its rules decided; None: ours did.
     theirs: Mapping[str, list[Sample]] | None = None
     acts: tuple[ActSeen, ...] = ()
@@ -62,7 +62,7 @@ def rows(seen: RoundSeen, before: Since) -> Rows:
     samples = numbers(world, plan, seen.now)
     if seen.theirs is not None:
         samples = {name: samples[name] for name in PLAIN if name in samples} | dict(seen.theirs)
-    placed = [(each, *phase_of(each)) for each in stands(plan)]
+    placed = [(each, *phase_of(each)) for each in cluster_summaries(plan)]
     since = _since(placed, before, seen.now)
     samples |= _of_stands(seen, placed, since)
     samples["aus_cluster_channel_switch"] = list(_switched(seen, world))
@@ -71,7 +71,7 @@ def rows(seen: RoundSeen, before: Since) -> Rows:
     return Rows({name: lines(name, samples[name]) for name in known if name in samples}, since)
 
 
-_Placed = list[tuple[Stand, Phase, Verdict | None]]
+_Placed = list[tuple[ClusterSummary, UpgradePhase, Verdict | None]]
 
 
 def _since(placed: _Placed, before: Since, now: Instant) -> Since:
@@ -118,10 +118,10 @@ def _of_stands(seen: RoundSeen, placed: _Placed, since: Since) -> dict[str, list
     }
 
 
-def _switched(seen: RoundSeen, world: World) -> Iterator[Sample]:
+def _switched(seen: RoundSeen, world: UpgradeWorld) -> Iterator[Sample]:
     """Whom this round put on another channel."""
-    clusters: dict[str, Cluster] = {}
-    switches = [each for each in seen.acts if each.doing is Doing.CHANNEL]
+    clusters: dict[str, ManagedCluster] = {}
+    switches = [each for each in seen.acts if each.doing is StepKind.CHANNEL]
     if switches:
         clusters = {each.uuid: each for each in world.clusters}
     for each in switches:
@@ -140,7 +140,7 @@ def _switched(seen: RoundSeen, world: World) -> Iterator[Sample]:
 def _starts(plan: UpgradePlan) -> Iterator[Sample]:
     """When what is under way or failed starts or started."""
     for member in plan.members:
-        standing = member.standing
+        standing = member.progress
         own = [(one, pool, "") for one, pool in (*standing.under_way, *standing.failed)]
         addons = (*standing.addons, *standing.addons_failed)
         for upgrade, pool, addon in (*own, *((one, "", addon) for one, addon in addons)):

@@ -5,27 +5,21 @@ from typing import Any
 import msgspec
 
 from tidegate.explain.verdict_doc import verdict_doc
-from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
+from tidegate.kinds.upgrades.core.requests import Write, post_service_log, request_of
 from tidegate.kinds.upgrades.core.rules.numbers import numbers
-from tidegate.kinds.upgrades.core.rules.plan import Telling, UpgradePlan
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.wire.state import write_ledger
 from tidegate.model.plan import Option
-from tidegate.model.time import SECOND, Instant, format_instant, format_second
+from tidegate.model.time import SECOND, Instant, format_instant
 from tidegate.model.verdict import Verdict, all_pass
 
-_CLUSTERS = "/api/clusters_mgmt/v1/clusters"
-_ADDONS = "/api/addons_mgmt/v1/clusters"
-_LOGS = "/api/service_logs/v1/cluster_logs"
-_SEVERITY = "Moderate"
 _encode = msgspec.json.Encoder().encode
-
-Write = tuple[str, str, dict[str, Any]]
 
 
 def answer_plan(
-    ident: object, world: World, plan: UpgradePlan, state: dict[str, Any], now: Instant
+    ident: object, world: UpgradeWorld, plan: UpgradePlan, state: dict[str, Any], now: Instant
 ) -> dict[str, Any]:
     """The whole answer; `state` as it was read."""
     if not world.dry_run:
@@ -46,63 +40,15 @@ def writes_of(plan: UpgradePlan) -> list[Write]:
     """Everything that is asked of OpenShift Cluster Manager, in order."""
     by_uuid = {each.cluster.uuid: each.cluster for each in plan.members}
     found = [
-        _write(by_uuid[each.target], each.change)
+        request_of(by_uuid[each.target], each.change)
         for each in plan.actions
-        if isinstance(each.change, Step)
+        if isinstance(each.change, UpgradeStep)
     ]
-    return [*found, *(_log(each) for each in plan.tellings)]
-
-
-def _write(cluster: Cluster, step: Step) -> Write:
-    path = f"{_CLUSTERS}/{cluster.ident}"
-    version = step.revision or ""
-    if step.doing is Doing.CHANNEL:
-        return ("PATCH", path, {"channel": version})
-    if step.doing is Doing.AGREE:
-        return ("POST", f"{path}/gate_agreements", {"version_gate": {"id": step.ident}})
-    if step.addon:
-        return _addon_write(cluster, step)
-    policies = f"{path}/{_policies(cluster, step)}"
-    if step.doing is Doing.CANCEL:
-        return ("DELETE", f"{policies}/{step.ident}", {})
-    body: dict[str, Any] = {"version": version, "schedule_type": "manual"}
-    if cluster.is_hosted:
-        what = "NodePool" if step.pool else "ControlPlane"
-        body |= {"upgrade_type": what, "cluster_id": cluster.ident}
-    starts_at = step.starts_at if step.starts_at is not None else Instant(0)
-    return ("POST", policies, body | {"next_run": format_second(starts_at)})
-
-
-def _addon_write(cluster: Cluster, step: Step) -> Write:
-    plans = f"{_ADDONS}/{cluster.ident}/upgrade_plans"
-    if step.doing is Doing.CANCEL_ADDON:
-        return ("DELETE", f"{plans}/{step.ident}", {})
-    starts_at = step.starts_at if step.starts_at is not None else Instant(0)
-    body = {
-        "version": step.revision,
-        "type": "manual",
-        "addon_id": step.addon,
-        "cluster_id": cluster.ident,
-        "next_run": format_second(starts_at),
-    }
-    return ("POST", plans, body)
-
-
-def _policies(cluster: Cluster, step: Step) -> str:
-    if step.pool:
-        return f"node_pools/{step.pool}/upgrade_policies"
-    return "control_plane/upgrade_policies" if cluster.is_hosted else "upgrade_policies"
-
-
-def _log(telling: Telling) -> Write:
-    body = {
-        "cluster_uuid": telling.uuid,
-        "service_name": SERVICE,
-        "summary": telling.summary,
-        "description": telling.description,
-        "severity": _SEVERITY,
-    }
-    return ("POST", _LOGS, body)
+    found += [
+        post_service_log(each.uuid, each.summary, each.description, severity=each.severity)
+        for each in plan.owner_notices
+    ]
+    return [each.write() for each in found]
 
 
 def targets_of(plan: UpgradePlan) -> list[dict[str, Any]]:
@@ -127,7 +73,7 @@ def _option(option: Option, known: dict[int, msgspec.Raw]) -> dict[str, Any]:
     change = option.change
     go = all_pass(option.verdicts)
     doc: dict[str, Any] = {"go": go}
-    if isinstance(change, Step):
+    if isinstance(change, UpgradeStep):
         doc |= {"do": change.doing.value, "version": change.revision}
         if change.pool:
             doc["pool"] = change.pool

@@ -4,7 +4,7 @@
     environments:
       - {name: prod, clientSecret: env:OCM_SECRET}
 
-What the document says of somebody counts, and the bundle says the rest: whom it names by the same
+The document takes precedence over the bundle, which completes it: an organisation by the same
 name, and all others. Secrets are what a bundle never has: it says only who keeps them.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled, BundledEnvironment, BundledOrg
-from tidegate.kinds.upgrades.core.service import Service
+from tidegate.kinds.upgrades.core.service import UpgradeService
 from tidegate.kinds.upgrades.wire.service_doc import SERVICES
 from tidegate.model.problem import Problems, shown
 
@@ -43,8 +43,8 @@ def with_bundle(document: Mapping[str, Any], bundled: Bundled, problems: Problem
     return {**document, "environments": environments, "organizations": organizations}
 
 
-def check_secrets(service: Service, bundled: Bundled, problems: Problems) -> None:
-    """Environments of the bundle that nobody can be asked at, though somebody there is served."""
+def check_secrets(service: UpgradeService, bundled: Bundled, problems: Problems) -> None:
+    """Environments of the bundle without an address, though an organisation there is served."""
     known = {each.name: each for each in bundled.environments}
     for i, environment in enumerate(service.environments):
         own = environment.credentials
@@ -70,7 +70,7 @@ def _environment(each: BundledEnvironment, entry: Entry) -> Entry:
     found = {"name": each.name, "url": each.url}
     found |= {"tokenUrl": each.token_url} if each.token_url else {}
     found |= {"prometheus": each.prometheus} if each.prometheus else {}
-    # Whoever has a secret of his own may still be who the bundle says.
+    # With a secret of its own it may still have the client id of the bundle.
     found |= {"clientId": each.client_id} if each.client_id and "clientSecret" in entry else {}
     return found
 

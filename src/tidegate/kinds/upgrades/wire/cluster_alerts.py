@@ -1,6 +1,6 @@
 """The alerts of an organisation's clusters: one question, and what the answer says of each.
 
-Clusters report their alerts as `alerts`, and each is told by `_id`, its external id. Whose it is
+Clusters report their alerts as `alerts`, and each has `_id`, its external id. Whose it is
 stands in another series, `ocm_subscription`, so the two are joined there and not here. A cluster
 for which the answer has nothing is well.
 """
@@ -19,7 +19,7 @@ def alerts_query(org_id: str) -> str:
 
 
 def alerts_of(reading: Reading) -> dict[str, tuple[str, ...]]:
-    """The names of alerts by cluster; AnswerError if some may be missing, or are nobody's."""
+    """The names of alerts by cluster; AnswerError if some may be missing, or have no cluster."""
     if reading.warnings:
         raise AnswerError(f"part of its answer may be missing: {reading.warnings[0]}")
     found: dict[str, set[str]] = {}

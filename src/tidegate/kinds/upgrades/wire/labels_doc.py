@@ -8,7 +8,7 @@
 
 Documents become labels and labels documents, and there and back nothing is lost: items stand as
 they do between the commas of a label, and a number of days that is none as the text it is. A field
-that is not there asks for nothing; one that nobody knows is an error, and never dropped.
+that is not there asks for nothing; an unknown one is an error, and never dropped.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ from tidegate.kinds.upgrades.core.labels.labels import (
     SECTOR_MAX_PARALLEL,
     split,
 )
-from tidegate.kinds.upgrades.core.labels.sector_edit import SectorWish, sector_labels
+from tidegate.kinds.upgrades.core.labels.sector_edit import WantedSector, sector_labels
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, shown
 
@@ -47,7 +47,7 @@ _CONDITION_LISTS = {"mutexes": "mutexes", "blocked_versions": BLOCKED}
 _DAYS, _SECTOR = "soak-days", "sector"
 
 
-class PolicyDoc(msgspec.Struct, frozen=True):
+class UpgradePolicyDoc(msgspec.Struct, frozen=True):
     """What is asked for of one cluster."""
 
     path: str  # where it stands in its document
@@ -56,7 +56,7 @@ class PolicyDoc(msgspec.Struct, frozen=True):
     wanted: Wanted
 
 
-def read_policies(document: object) -> tuple[PolicyDoc, ...]:
+def read_policies(document: object) -> tuple[UpgradePolicyDoc, ...]:
     """The policies of a document; UserError lists all that is wrong with it."""
     problems = Problems()
     found = [_policy(each) for each in _objects(document, problems)]
@@ -82,7 +82,7 @@ def policy_document(name: str, labels: Labels, subscription: str = "") -> dict[s
     return {**document, "labels": others} if others else document
 
 
-def read_sectors(document: object) -> tuple[SectorWish, ...]:
+def read_sectors(document: object) -> tuple[WantedSector, ...]:
     """The sectors of a document; UserError lists all that is wrong with it."""
     problems = Problems()
     found = [_sector(each) for each in _objects(document, problems)]
@@ -110,7 +110,7 @@ def sector_documents(labels: Labels) -> list[dict[str, Any]]:
 def read_blocks(document: object) -> tuple[str, ...]:
     """The patterns of a document; UserError lists all that is wrong with it."""
     problems = Problems()
-    found = _items(Reader({BLOCKED: document}, "", problems), BLOCKED)
+    found = _items(Reader({BLOCKED: _listed(document)[1]}, "", problems), BLOCKED)
     _raise(problems)
     return found or ()
 
@@ -118,6 +118,8 @@ def read_blocks(document: object) -> tuple[str, ...]:
 def read_inheritance(document: object) -> Wanted:
     """Whose version data counts and who may use ours; UserError lists all that is wrong."""
     problems = Problems()
+    if isinstance(document, Mapping) and "apiVersion" in document:
+        document = {name: document[name] for name in ("inherit", "publish") if name in document}
     reader = Reader(document, "", problems)
     wanted = {
         label: ",".join(found)
@@ -146,7 +148,7 @@ def joined(items: Iterable[str]) -> str:
     return ",".join(several)
 
 
-def _policy(reader: Reader) -> PolicyDoc:
+def _policy(reader: Reader) -> UpgradePolicyDoc:
     name, subscription = reader.text("name") or "", reader.text("subscription_id") or ""
     if not name and not subscription:
         reader.problems.add(reader.at("name"), "missing", "write the name of a cluster")
@@ -166,7 +168,7 @@ def _policy(reader: Reader) -> PolicyDoc:
     wanted |= _others(reader.child("labels"))
     conditions.close()
     reader.close()
-    return PolicyDoc(reader.path, name, subscription, wanted)
+    return UpgradePolicyDoc(reader.path, name, subscription, wanted)
 
 
 def _others(reader: Reader) -> dict[str, str]:
@@ -182,7 +184,7 @@ def _others(reader: Reader) -> dict[str, str]:
     return found
 
 
-def _sector(reader: Reader) -> SectorWish:
+def _sector(reader: Reader) -> WantedSector:
     name, behind = reader.text("name") or "", _items(reader, "dependencies")
     if not name.strip():
         reader.problems.add(reader.at("name"), "missing", "write the name of a sector")
@@ -194,17 +196,25 @@ def _sector(reader: Reader) -> SectorWish:
         reader.problems.add(reader.at("maxParallelUpgrades"), f"{shown(most)} is no limit", remedy)
         most = None
     reader.close()
-    return SectorWish(name, behind, most)
+    return WantedSector(name, behind, most)
 
 
 def _objects(document: object, problems: Problems) -> list[Reader]:
-    """The objects of a list; one by itself is a list of one."""
-    if isinstance(document, Mapping):
-        return [Reader(document, "", problems)]
-    if not isinstance(document, list):
-        problems.add("", f"{shown(document)} is not a list", "write a list")
+    """The objects of a list, or of one of our documents; one by itself is a list of one."""
+    path, several = _listed(document)
+    if isinstance(several, Mapping):
+        return [Reader(several, "", problems)]
+    if not isinstance(several, list):
+        problems.add(path, f"{shown(several)} is not a list", "write a list")
         return []
-    return [Reader(each, f"[{i}]", problems) for i, each in enumerate(document)]
+    return [Reader(each, f"{path}[{i}]", problems) for i, each in enumerate(several)]
+
+
+def _listed(document: object) -> tuple[str, object]:
+    """The items of what `get -o json` prints, and their place; else the document as it is."""
+    if isinstance(document, Mapping) and "apiVersion" in document and "items" in document:
+        return "items", document["items"]
+    return "", document
 
 
 def _items(reader: Reader, name: str) -> tuple[str, ...] | None:

@@ -8,8 +8,8 @@ import msgspec
 from tidegate.documents.line import fields_of
 from tidegate.documents.reader import INSTANT_REMEDY, Reader
 from tidegate.kinds.upgrades.core import compat
-from tidegate.kinds.upgrades.core.history import History
-from tidegate.kinds.upgrades.core.world import Cluster, Gate, Org, World
+from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, Organisation, UpgradeWorld
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problems, shown
 from tidegate.model.time import Instant, parse_instant
@@ -45,18 +45,18 @@ def refusal(ident: object, error: UserError, where: str = "") -> dict[str, Any]:
     }
 
 
-def decode(reader: Reader) -> World:
+def decode(reader: Reader) -> UpgradeWorld:
     """Read a whole line."""
     if not reader.has("now"):
         reader.problems.add("now", "missing", INSTANT_REMEDY)
     for name, noun in (("orgs", "organisations"), ("clusters", "clusters")):
         if not reader.has(name):
             reader.problems.add(name, "missing", f"write a list of {noun}")
-    return World(
+    return UpgradeWorld(
         now=reader.instant("now") or Instant(0),
-        orgs=tuple(reader.typed_list("orgs", Org)),
-        clusters=tuple(reader.typed_list("clusters", Cluster)),
-        gates=tuple(reader.typed_list("gates", Gate)),
+        orgs=tuple(reader.typed_list("orgs", Organisation)),
+        clusters=tuple(reader.typed_list("clusters", ManagedCluster)),
+        gates=tuple(reader.typed_list("gates", MinorGate)),
         kept=_kept(reader),
         dry_run=reader.flag("dry_run"),
         ignore_sts=reader.flag("ignore_sts"),
@@ -89,14 +89,14 @@ def _ends(reader: Reader) -> dict[str, Instant]:
     return found
 
 
-def _kept(reader: Reader) -> dict[str, History]:
+def _kept(reader: Reader) -> dict[str, SoakHistory]:
     """Histories by `env/org`; what cannot be read is as if nothing had been kept."""
-    found: dict[str, History] = {}
+    found: dict[str, SoakHistory] = {}
     for key, value in mapping(reader, "state").items():
         try:
-            found[key] = msgspec.convert(value, History)
+            found[key] = msgspec.convert(value, SoakHistory)
         except msgspec.ValidationError:
-            found[key] = History()
+            found[key] = SoakHistory()
     return found
 
 

@@ -9,9 +9,10 @@ from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
+from tidegate.kinds.upgrades.core.requests import Write
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.world import World
-from tidegate.kinds.upgrades.wire.answer import Write, answer_plan
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.kinds.upgrades.wire.answer import answer_plan
 from tidegate.kinds.upgrades.wire.line import answer_compat, decode, mapping
 from tidegate.kinds.upgrades.wire.refusal_doc import read_refused
 from tidegate.kinds.upgrades.wire.state import read_ledger
@@ -19,17 +20,17 @@ from tidegate.model.errors import UserError
 from tidegate.model.problem import Problems
 
 
-class Read(NamedTuple):
+class UpgradeLine(NamedTuple):
     """One line, read by our rules."""
 
     ident: object
-    world: World
+    world: UpgradeWorld
     # What was kept, as it stands there.
     state: dict[str, Any]
     warnings: tuple[str, ...]
 
 
-def read_upgrades(raw: bytes | Mapping[str, Any]) -> Read:
+def read_upgrades(raw: bytes | Mapping[str, Any]) -> UpgradeLine:
     """A whole reading of OCM, with brakes and what is expedited; UserError if it cannot be used."""
     reader = Reader(fields_of(raw), "", problems := Problems())
     world = decode(reader)
@@ -43,7 +44,7 @@ def read_upgrades(raw: bytes | Mapping[str, Any]) -> Read:
     ledgers = {key: read_ledger(value) for key, value in state.items()}
     world = msgspec.structs.replace(world, ledgers=ledgers, brakes=brakes, refused=refused)
     warned = tuple(each.text() for each in problems.warnings)
-    return Read(reader.raw("id"), world, state, warned)
+    return UpgradeLine(reader.raw("id"), world, state, warned)
 
 
 def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:

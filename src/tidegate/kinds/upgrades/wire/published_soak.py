@@ -1,6 +1,6 @@
 """Soak that was published: histories by `env/org`, as the existing service keeps them, or one.
 
-What is written there is somebody's export, so what cannot be read is told, and not taken for a
+It is an export, so what cannot be read is reported, and not taken for a
 history in which nothing soaked.
 """
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.history import History
-from tidegate.kinds.upgrades.core.rules.soak import Ledger
-from tidegate.kinds.upgrades.wire.state import Kept, read_ledger
+from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
+from tidegate.kinds.upgrades.wire.state import KeptHistory, read_ledger
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
 
@@ -19,7 +19,7 @@ _OF_ONE = ("check_in", "versions")
 _REMEDY = "write histories by env/org, as `tidegate decide upgrades` has them under `state`"
 
 
-class Soak(msgspec.Struct, frozen=True):
+class PublishedSoak(msgspec.Struct, frozen=True):
     """Histories, by `env/org`; the empty key is one that does not say whose it is."""
 
     documents: Mapping[str, Mapping[str, Any]] = {}
@@ -34,7 +34,7 @@ class Soak(msgspec.Struct, frozen=True):
         return tuple(key.removesuffix(f"/{org}") for key in self.documents if _is_of(key, org))
 
 
-def read_soak(data: object) -> Soak:
+def read_soak(data: object) -> PublishedSoak:
     """Histories from a document; UserError lists all that cannot be read."""
     if not isinstance(data, dict):
         raise UserError((Problem("", f"{shown(data)} is no history", _REMEDY),))
@@ -46,17 +46,17 @@ def read_soak(data: object) -> Soak:
     ]
     if problems:
         raise UserError(tuple(problems))
-    return Soak(several)
+    return PublishedSoak(several)
 
 
-def ledger_of(document: Mapping[str, Any]) -> Ledger:
+def ledger_of(document: Mapping[str, Any]) -> SoakLedger:
     """A history as our rules use it."""
     return read_ledger(document)
 
 
-def history_of(document: Mapping[str, Any]) -> History:
+def history_of(document: Mapping[str, Any]) -> SoakHistory:
     """The same as the existing service's rules use it."""
-    return msgspec.convert(document, History)
+    return msgspec.convert(document, SoakHistory)
 
 
 def _is_of(key: str, org: str) -> bool:
@@ -67,7 +67,7 @@ def _wrong(key: str, value: object) -> str:
     if key and "/" not in key:
         return f'"{key}" names no organisation'
     try:
-        msgspec.convert(value, Kept)
+        msgspec.convert(value, KeptHistory)
     except msgspec.ValidationError as error:
         return f"no history: {error}"
     return ""

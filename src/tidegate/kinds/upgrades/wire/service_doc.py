@@ -1,4 +1,4 @@
-"""Who is served, as a document: environments of OpenShift Cluster Manager, and organisations there.
+"""What is served, as a document: environments of OpenShift Cluster Manager, and organisations.
 
     environments:
       - name: prod
@@ -9,8 +9,8 @@
     organizations:
       - {id: o-payments, name: Payments, environment: prod}
 
-Nobody is served who does not stand here. A secret is not written here but where it is; one that is
-written anyway works, and is warned of. Nothing secret is sent over plain HTTP to another machine.
+Only organisations that are listed are served. A secret is referenced, not written; one that is
+written anyway works, with a warning. Nothing secret is sent over plain HTTP to another machine.
 """
 
 import enum
@@ -21,15 +21,15 @@ from urllib.parse import urlsplit
 from tidegate.documents.probe import url_trouble
 from tidegate.documents.reader import Reader
 from tidegate.gates.block import is_like
-from tidegate.kinds.upgrades.core.rules.agreeing import APPROVER
+from tidegate.kinds.upgrades.core.rules.agreements import APPROVER
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
 from tidegate.kinds.upgrades.core.rules.gates import TELEMETER
 from tidegate.kinds.upgrades.core.service import (
     Credentials,
-    Environment,
+    OcmEnvironment,
     Registration,
-    Rules,
-    Service,
+    RuleSet,
+    UpgradeService,
 )
 from tidegate.kinds.upgrades.core.world import HealthCheck
 from tidegate.model.problem import Problems, nearest_or_all, shown
@@ -53,14 +53,14 @@ class Severity(enum.Enum):
     INFO = "info"
 
 
-def read_service(document: object, problems: Problems) -> Service:
-    """Everybody who is served; what is wrong with the document is in the problems."""
+def read_service(document: object, problems: Problems) -> UpgradeService:
+    """All that is served; what is wrong with the document is in the problems."""
     reader = Reader(document, "", problems)
     bundle_named(reader)
     for name, of in (("environments", "{name, url}"), ("organizations", "{id, name, environment}")):
         if not reader.has(name):
             problems.add(name, "missing", f"write a list of {of}")
-    service = Service(
+    service = UpgradeService(
         environments=tuple(map(_environment, reader.children("environments"))),
         organizations=tuple(map(_organization, reader.children("organizations"))),
         include=tuple(reader.texts("include")) if reader.has("include") else ("*",),
@@ -83,7 +83,7 @@ def bundle_named(reader: Reader) -> str | None:
     return found
 
 
-def check_service(service: Service, problems: Problems) -> None:
+def check_service(service: UpgradeService, problems: Problems) -> None:
     """What no single entry shows: names used twice, names that lead nowhere, what is missing."""
     _no_twins("environments", (each.name for each in service.environments), problems)
     _no_twins("organizations", (each.id for each in service.organizations), problems)
@@ -121,9 +121,9 @@ def read_credentials(reader: Reader) -> Credentials:
     return found
 
 
-def _environment(reader: Reader) -> Environment:
+def _environment(reader: Reader) -> OcmEnvironment:
     plain = reader.flag("plainHttp")
-    environment = Environment(
+    environment = OcmEnvironment(
         name=_name(reader, "name"),
         url=_address(reader, "url", plain=plain),
         token_url=_address(reader, "tokenUrl", plain=plain),
@@ -153,7 +153,7 @@ def _organization(reader: Reader) -> Registration:
         id=ident,
         name=_filled(reader, "name") or ident,
         environment=reader.text("environment") or "",
-        rules=reader.choice("mode", Rules, Rules.STRICT),
+        rules=reader.choice("mode", RuleSet, RuleSet.STRICT),
         health_checks=tuple(map(_health_check, reader.children("healthChecks"))),
         disabled=_disabled(reader),
         addons=reader.flag("addons"),
@@ -225,7 +225,7 @@ def _secret(reader: Reader, field: str) -> str:
 
 
 def _address(reader: Reader, field: str, *, plain: bool) -> str:
-    """An address; over plain HTTP only on this machine, unless somebody says it may be."""
+    """An address; over plain HTTP only on this machine, unless that is allowed explicitly."""
     found = reader.text(field)
     if found is None:
         return ""
@@ -253,7 +253,7 @@ def _needs_token_url(path: str, token_url: str, problems: Problems) -> None:
 
 
 def _of_somebody(field: str, patterns: Iterable[str], ids: list[str], problems: Problems) -> None:
-    """A pattern that is nobody's is probably misspelt, and harmless."""
+    """A pattern that matches no organisation is probably misspelt, and harmless."""
     for i, each in enumerate(patterns):
         if each != "*" and not any(is_like(ident, each) for ident in ids):
             wrong = f"{shown(each)} is no organisation"

@@ -8,7 +8,7 @@ import msgspec
 from tidegate.documents.reader import Reader
 from tidegate.documents.strict_yaml import Document, read_yaml
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled
-from tidegate.kinds.upgrades.core.service import Credentials, Service
+from tidegate.kinds.upgrades.core.service import Credentials, UpgradeService
 from tidegate.kinds.upgrades.wire.bundled_service import check_secrets, with_bundle
 from tidegate.kinds.upgrades.wire.service_doc import bundle_named, read_service
 from tidegate.model.errors import UserError
@@ -18,7 +18,7 @@ from tidegate.model.problem import Problem, Problems
 class ServiceFile(msgspec.Struct, frozen=True):
     """Who is served, and what looked odd on the way."""
 
-    service: Service
+    service: UpgradeService
     warnings: tuple[Problem, ...] = ()
 
 
@@ -66,7 +66,7 @@ def _document(path: Path) -> Document:
     return read_yaml(str(path), text)
 
 
-def _seen_from(folder: Path, service: Service) -> Service:
+def _seen_from(folder: Path, service: UpgradeService) -> UpgradeService:
     """Files that hold secrets are seen from where the document is."""
     return msgspec.structs.replace(
         service,

@@ -1,20 +1,20 @@
 """What is kept of an organisation's soak, as the predecessor keeps it and a little more.
 
 Both read both: `versions`, `stats` and `check_in` are the predecessor's; `observed` is ours, by the
-external id of a cluster, and the predecessor drops it. Where it is missing, whoever reported counts
-as seen at the last check-in, if its name is the only one of its kind.
+external id of a cluster, and the predecessor drops it. Where it is missing, a cluster that reported
+counts as observed at the last check-in, if its name is unique.
 """
 
 from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.history import History, format_check_in, parse_check_in
-from tidegate.kinds.upgrades.core.rules.soak import DAY, Ledger, Sight
+from tidegate.kinds.upgrades.core.history import SoakHistory, format_check_in, parse_check_in
+from tidegate.kinds.upgrades.core.rules.soak import DAY, SoakLedger, SoakSnapshot
 from tidegate.model.time import Instant, format_instant, parse_instant
 
 
-class Observed(msgspec.Struct, omit_defaults=True):
+class ObservedCluster(msgspec.Struct, omit_defaults=True):
     """One cluster as it was last seen."""
 
     at: str
@@ -24,17 +24,17 @@ class Observed(msgspec.Struct, omit_defaults=True):
     since: str | None = None  # None: not known
 
 
-class Kept(History):
+class KeptHistory(SoakHistory):
     """A history with who was seen."""
 
-    observed: dict[str, Observed] = msgspec.field(default_factory=dict)
+    observed: dict[str, ObservedCluster] = msgspec.field(default_factory=dict)
 
 
-def read_ledger(value: Any) -> Ledger:
+def read_ledger(value: Any) -> SoakLedger:
     """A ledger; one that cannot be read is as if nothing had been kept."""
     try:
-        kept = msgspec.convert(value, Kept)
-        return Ledger(
+        kept = msgspec.convert(value, KeptHistory)
+        return SoakLedger(
             days={
                 (version, workload): max(0, round(soak.soak_days * DAY))
                 for version, one in kept.versions.items()
@@ -50,13 +50,13 @@ def read_ledger(value: Any) -> Ledger:
             checked_at=parse_check_in(kept.check_in),
         )
     except (msgspec.ValidationError, ValueError, OverflowError):
-        return Ledger()
+        return SoakLedger()
 
 
 def check_ledger(value: Any) -> str:
     """Why what was kept cannot be read; empty: it can."""
     try:
-        kept = msgspec.convert(value, Kept)
+        kept = msgspec.convert(value, KeptHistory)
     except msgspec.ValidationError as error:
         return str(error)
     if kept.check_in is not None and parse_check_in(kept.check_in) is None:
@@ -64,8 +64,8 @@ def check_ledger(value: Any) -> str:
     return "" if kept.versions or kept.check_in else "it holds neither versions nor check_in"
 
 
-def _sight(each: Observed) -> Sight:
-    return Sight(
+def _sight(each: ObservedCluster) -> SoakSnapshot:
+    return SoakSnapshot(
         at=parse_instant(each.at),
         version=each.version,
         workloads=each.workloads,
@@ -74,7 +74,7 @@ def _sight(each: Observed) -> Sight:
     )
 
 
-def write_ledger(ledger: Ledger, now: Instant) -> dict[str, Any]:
+def write_ledger(ledger: SoakLedger, now: Instant) -> dict[str, Any]:
     """A ledger as it is kept."""
     versions: dict[str, Any] = {}
     for version, workload in sorted({*ledger.days, *ledger.reporting}):
@@ -92,13 +92,13 @@ def write_ledger(ledger: Ledger, now: Instant) -> dict[str, Any]:
     }
 
 
-def _observed(sight: Sight) -> Any:
+def _observed(snapshot: SoakSnapshot) -> Any:
     return msgspec.to_builtins(
-        Observed(
-            format_instant(sight.at),
-            sight.version,
-            sight.workloads,
-            sight.healthy,
-            None if sight.since is None else format_instant(sight.since),
+        ObservedCluster(
+            format_instant(snapshot.at),
+            snapshot.version,
+            snapshot.workloads,
+            snapshot.healthy,
+            None if snapshot.since is None else format_instant(snapshot.since),
         )
     )

@@ -5,17 +5,17 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.wire.state import write_ledger
 from tidegate.model.time import format_instant
 
 
-def write_world(worlds: Iterable[World], brakes: Mapping[str, Any]) -> dict[str, Any]:
-    """Worlds of one moment as one document; brakes stand there as somebody wrote them."""
+def write_world(worlds: Iterable[UpgradeWorld], brakes: Mapping[str, Any]) -> dict[str, Any]:
+    """Worlds of one moment as one document; brakes are as they were written."""
     every = tuple(worlds)
     now = every[0].now
     orgs = {each.id: each for world in every for each in world.orgs}
-    # Whom one inherits from may be served itself.
+    # An organisation that is inherited from may be served itself.
     orgs |= {each.id: each for world in every for each in world.orgs if each.registered}
     gates = {each.id: each for world in every for each in world.gates}
     ledgers = {key: each for world in every for key, each in world.ledgers.items()}

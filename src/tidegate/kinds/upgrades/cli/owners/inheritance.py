@@ -1,7 +1,7 @@
-"""`tidegate inheritance`: whose soak counts for an organisation, and for whom its own does."""
+"""`tidegate inheritance`: soak that organisations share."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -9,25 +9,28 @@ import click
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.documents.files import read_as
-from tidegate.explain.table import layout
-from tidegate.kinds.upgrades.cli.owners.relabel import Manner, org_change, relabel, writing_options
-from tidegate.kinds.upgrades.cli.owners.tenancy import (
-    Declared,
-    Tenant,
-    listed_items,
-    look,
-    tenant_options,
+from tidegate.kinds.upgrades.app.owners.inheritance import (
+    add_inheritance,
+    read_inheritance_of,
+    remove_inheritance,
+    set_inheritance,
 )
-from tidegate.kinds.upgrades.core.labels.label_edit import INHERIT, PUBLISH, Change, Wanted
-from tidegate.kinds.upgrades.core.labels.labels import split
-from tidegate.kinds.upgrades.wire.labels_doc import inheritance_document, read_inheritance
-from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem, nearest_or_all
+from tidegate.kinds.upgrades.app.owners.organisation import listed_items
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.label_change import (
+    WriteOptions,
+    change_labels,
+    write_options,
+)
+from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
+from tidegate.kinds.upgrades.cli.text.owned import inheritance_lines
+from tidegate.kinds.upgrades.core.labels.label_edit import INHERIT, PUBLISH
+from tidegate.kinds.upgrades.wire.labels_doc import read_inheritance
+from tidegate.wiring import clock
 
 if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+    from tidegate.kinds.upgrades.app.owners.inheritance import Inheritance
 
-_DIRECTIONS = {"inherit": INHERIT, "publish": PUBLISH}
 Function = Callable[..., object]
 
 
@@ -63,65 +66,33 @@ def inheritance() -> None:
 
 @click.command(cls=Command, examples="tidegate upgrades inheritance get -o yaml > inheritance.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@tenant_options
-def get(tenant: Tenant, output: str) -> None:
+@owner_options
+def get(access: OwnerAccess, output: str) -> None:
     """Show organisations to inherit from and publish to; -o yaml prints what `set -f` reads."""
-    declared, others = asyncio.run(_read(tenant))
+    found = asyncio.run(_read(access))
+    show_warnings(found.warnings)
     if output != "table":
-        emit(inheritance_document(declared.org.labels), output)
-        return
-    rows = [
-        (direction, each, _agreed(declared.org.id, others.get(each), direction))
-        for direction, label in _DIRECTIONS.items()
-        for each in listed_items([declared.org.labels.get(label, "")])
-    ]
-    head = ("DIRECTION", "ORGANISATION", "THEIR SIDE")
-    for line in layout(head, rows, terminal_width()) if rows else ():
-        click.echo(line)
-    if not rows:
-        click.echo(f"{declared.org.id} neither inherits nor publishes", err=True)
+        emit(found, output)
+    elif found.sides:
+        for line in inheritance_lines(found, terminal_width()):
+            click.echo(line)
+    else:
+        click.echo(f"{found.org} neither inherits nor publishes soak", err=True)
 
 
-Sides = Mapping[str, Mapping[str, str]]
-"""The version-data labels of organisations that may be seen, by id."""
-
-
-async def _read(tenant: Tenant) -> tuple[Declared, Sides]:
-    async with tenant.opened() as (manager, org):
-        declared, others = await asyncio.gather(look(manager, org), _others(manager))
-        return declared, others
-
-
-async def _others(manager: "ManagedClusters") -> Sides:
-    from tidegate.kinds.upgrades.app.survey import PREFIX
-    from tidegate.kinds.upgrades.ocm.port import LabelType
-
-    found: dict[str, dict[str, str]] = {}
-    reading = await manager.labels(f"{PREFIX}version-data.", LabelType.ORGANIZATION)
-    for each in reading.items:
-        found.setdefault(each.organization_id, {})[each.key.removeprefix(PREFIX)] = each.value
-    return found
-
-
-def _agreed(own: str, other: Mapping[str, str] | None, direction: str) -> str:
-    """Whether the other side says the same; both must, or nothing is inherited."""
-    if other is None:
-        return "your token does not see it"
-    theirs = PUBLISH if direction == "inherit" else INHERIT
-    says = own in listed_items([other.get(theirs, "")])
-    if direction == "inherit":
-        return "publishes to you" if says else f"does not publish to {own}: ask them to"
-    return "inherits from you" if says else "does not inherit from you"
+async def _read(access: OwnerAccess) -> "Inheritance":
+    async with access.opened() as (manager, org):
+        return await read_inheritance_of(manager, org, clock().now())
 
 
 def sides(function: Function) -> Function:
     """`--inherit` and `--publish`, which may be repeated."""
-    told = {
-        "inherit": "Organisations whose soak counts here.",
-        "publish": "Organisations where ours counts.",
+    texts = {
+        "inherit": "Organisations whose soak counts for this one.",
+        "publish": "Organisations for which the soak of this one counts.",
     }
     for name in ("publish", "inherit"):
-        option = click.option(f"--{name}", multiple=True, metavar="IDS", help=told[name])
+        option = click.option(f"--{name}", multiple=True, metavar="IDS", help=texts[name])
         function = option(function)
     return function
 
@@ -130,45 +101,26 @@ def sides(function: Function) -> Function:
     cls=Command, examples="tidegate upgrades inheritance add --inherit o-stage --dry-run"
 )
 @sides
-@writing_options
-@tenant_options
-def add(tenant: Tenant, inherit: tuple[str, ...], publish: tuple[str, ...], manner: Manner) -> None:
+@write_options
+@owner_options
+def add(
+    access: OwnerAccess, inherit: tuple[str, ...], publish: tuple[str, ...], options: WriteOptions
+) -> None:
     """Add organisations to inherit from or to publish to."""
-    asked = _named(inherit, publish)
-
-    def plan(declared: Declared) -> list[Change]:
-        wanted = {
-            label: ",".join(dict.fromkeys((*_there(declared, label), *more)))
-            for label, more in asked.items()
-        }
-        return _change(declared, wanted)
-
-    relabel(tenant, plan, manner)
+    more = _named(inherit, publish)
+    change_labels(access, lambda found: add_inheritance(found, more), options)
 
 
 @click.command(cls=Command, examples="tidegate upgrades inheritance remove --publish o-old")
 @sides
-@writing_options
-@tenant_options
+@write_options
+@owner_options
 def remove(
-    tenant: Tenant, inherit: tuple[str, ...], publish: tuple[str, ...], manner: Manner
+    access: OwnerAccess, inherit: tuple[str, ...], publish: tuple[str, ...], options: WriteOptions
 ) -> None:
     """Remove organisations to inherit from or to publish to."""
-    asked = _named(inherit, publish)
-
-    def plan(declared: Declared) -> list[Change]:
-        wanted: dict[str, str] = {}
-        for label, fewer in asked.items():
-            there = _there(declared, label)
-            known = [each.strip() for each in there]
-            for each in fewer:
-                if each not in known:
-                    hint = nearest_or_all(each, known)
-                    raise UserError((Problem(label, f'"{each}" is not there', hint),))
-            wanted[label] = ",".join(each for each in there if each.strip() not in fewer)
-        return _change(declared, wanted)
-
-    relabel(tenant, plan, manner)
+    fewer = _named(inherit, publish)
+    change_labels(access, lambda found: remove_inheritance(found, fewer), options)
 
 
 @click.command(
@@ -181,42 +133,28 @@ def remove(
 )
 @sides
 @click.option("-f", "--file", metavar="FILE", help="Both in JSON or YAML; - reads stdin.")
-@writing_options
-@tenant_options
+@write_options
+@owner_options
 def set_(
-    tenant: Tenant,
+    access: OwnerAccess,
     inherit: tuple[str, ...],
     publish: tuple[str, ...],
     file: str | None,
-    manner: Manner,
+    options: WriteOptions,
 ) -> None:
     """Set one side to exactly these organisations; the other side is unchanged."""
     if file is not None and (inherit or publish):
-        raise click.UsageError("-f says what is set; leave the other flags out")
+        raise click.UsageError("-f names all that is set; leave out the other flags")
     if file is not None:
         wanted = read_as(file, read_inheritance)[0]
     else:
         wanted = {label: ",".join(items) for label, items in _named(inherit, publish).items()}
-    relabel(tenant, lambda declared: _change(declared, wanted), manner)
+    change_labels(access, lambda found: set_inheritance(found, wanted), options)
 
 
 def _named(inherit: tuple[str, ...], publish: tuple[str, ...]) -> dict[str, list[str]]:
     """The items of each side that is named at all."""
     if not inherit and not publish:
-        raise click.UsageError("which organisations? --inherit, --publish")
+        raise click.UsageError("Specify organisations: --inherit, --publish")
     both = {INHERIT: inherit, PUBLISH: publish}
     return {label: listed_items(texts) for label, texts in both.items() if texts}
-
-
-def _there(declared: Declared, label: str) -> tuple[str, ...]:
-    return split(declared.org.labels.get(label)) or ()
-
-
-def _change(declared: Declared, wanted: Wanted) -> list[Change]:
-    """The change, with a word on what the other side must do."""
-    there = {label: listed_items([declared.org.labels.get(label, "")]) for label in (INHERIT,)}
-    for each in listed_items([wanted.get(INHERIT) or ""]):
-        if each not in there[INHERIT] and each != declared.org.id:
-            told = f"{each} must publish to {declared.org.id}; until then nothing is inherited"
-            click.echo(f"{told}, and sectors that rely on it wait", err=True)
-    return org_change(declared, wanted)

@@ -8,27 +8,22 @@ import click
 
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.explain.table import layout
-from tidegate.kinds.upgrades.cli.owners.relabel import Manner, relabel, writing_options
-from tidegate.kinds.upgrades.cli.owners.tenancy import (
-    Declared,
-    Tenant,
-    listed_items,
-    read_org,
-    tenant_options,
+from tidegate.kinds.upgrades.app.owners.organisation import listed_items
+from tidegate.kinds.upgrades.app.owners.policies import (
+    WantedPolicy,
+    list_policies,
+    remove_policies,
+    set_policies,
 )
-from tidegate.kinds.upgrades.core.labels.label_edit import (
-    APPROVALS,
-    BLOCKED,
-    CLUSTER_LABELS,
-    Change,
-    Wanted,
-    edits_of,
-    replacing,
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.label_change import (
+    WriteOptions,
+    change_labels,
+    write_options,
 )
-from tidegate.kinds.upgrades.core.world import Cluster
-from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem
+from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
+from tidegate.kinds.upgrades.cli.text.policies import policy_lines, policy_warnings
+from tidegate.kinds.upgrades.core.labels.label_edit import APPROVALS
 
 _EXAMPLES = """
 tidegate upgrades policy get                                       every policy of your organisation
@@ -74,73 +69,24 @@ def policy() -> None:
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
-@click.option("--all", "bare_too", is_flag=True, help="Clusters without an upgrade policy, too.")
+@click.option("--all", "unlabelled", is_flag=True, help="Clusters without an upgrade policy, too.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@tenant_options
-def get(tenant: Tenant, names: tuple[str, ...], bare_too: bool, output: str) -> None:
+@owner_options
+def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: str) -> None:
     """Show the upgrade policies of clusters; -o json or yaml prints what `policy set -f` reads.
 
     A CLUSTER is named by its name, its id, its external id or a pattern with * and ?.
     """
-    declared = asyncio.run(read_org(tenant))
-    clusters = declared.clusters(names, bare_too=bare_too)
+    found = list_policies(asyncio.run(access.read()), names, unlabelled=unlabelled)
+    show_warnings(found.warnings)
     if output != "table":
-        emit([_document(declared, each) for each in clusters if each.labels or names], output)
+        emit(found, output)
         return
-    _print(declared, clusters)
-
-
-def _document(declared: Declared, cluster: Cluster) -> dict[str, Any]:
-    """A policy; with the subscription where the name is that of several."""
-    from tidegate.kinds.upgrades.wire.labels_doc import policy_document
-
-    alone = declared.holder(cluster).called == cluster.name
-    return policy_document(cluster.name, cluster.labels, "" if alone else cluster.subscribed_as)
-
-
-_COLUMNS = {
-    "SOAK": "soak-days",
-    "SECTOR": "sector",
-    "SCHEDULE": "schedule",
-    "WORKLOADS": "workloads",
-    "MUTEXES": "mutexes",
-    "BLOCKED": BLOCKED,
-}
-
-
-def _print(declared: Declared, clusters: Iterable[Cluster]) -> None:
-    several = list(clusters)
-    wrong = _mistakes(declared)
-    head = ["CLUSTER", "VERSION", *_COLUMNS]
-    rows = [
-        [declared.holder(each).called, each.version]
-        + [each.labels.get(label, "") or "-" for label in _COLUMNS.values()]
-        for each in several
-    ]
-    for row, each in zip(rows, several, strict=True):
-        if zone := each.labels.get("schedule-timezone", ""):
-            row[head.index("SCHEDULE")] += f" ({zone})"
-    # A column in which nobody has anything only takes room.
-    used = [at for at, name in enumerate(head) if at < 5 or any(row[at] != "-" for row in rows)]
-    table = [tuple(row[at] for at in used) for row in rows]
-    for line in layout(tuple(head[at] for at in used), table, terminal_width()):
+    for line in policy_lines(found, terminal_width()):
         click.echo(line)
-    for each in several:
-        for text in wrong.get(each.subscribed_as, ()):
-            click.echo(f"warning: {declared.holder(each).text()}: {text}", err=True)
-    if not several:
-        click.echo(f"no cluster of {declared.org.id} has a policy; --all shows all", err=True)
-
-
-def _mistakes(declared: Declared) -> dict[str, list[str]]:
-    """What the service complains about, by subscription."""
-    from tidegate.kinds.upgrades.core.rules.fleet import gather
-
-    return {
-        member.cluster.subscribed_as: [each.text() for each in member.complaints]
-        for fleet in gather(declared.world, declared.world.now)
-        for member in fleet.members
-    }
+    show_warnings(policy_warnings(found))
+    if not found.clusters:
+        click.echo(f"no cluster of {found.org} has an upgrade policy; --all shows all", err=True)
 
 
 @click.command(
@@ -164,9 +110,17 @@ def _mistakes(declared: Declared) -> dict[str, list[str]]:
 )
 @click.option("--schedule-timezone", metavar="ZONE", help="Of the schedule: Europe/Berlin.")
 @click.option("--sector", metavar="NAME", help="Which sector it is in.")
-@click.option("--mutexes", multiple=True, metavar="NAMES", help="What it alone has while upgraded.")
 @click.option(
-    "--blocked-versions", multiple=True, metavar="PATTERNS", help="Versions it never goes to (RE2)."
+    "--mutexes",
+    multiple=True,
+    metavar="NAMES",
+    help="What it alone has while upgraded.",
+)
+@click.option(
+    "--blocked-versions",
+    multiple=True,
+    metavar="PATTERNS",
+    help="Versions it never goes to (RE2).",
 )
 @click.option(
     "--version-gate-approvals",
@@ -175,14 +129,14 @@ def _mistakes(declared: Declared) -> dict[str, list[str]]:
     help="Gates the service agrees to: ocp, sts, ingress or whole labels; none for none.",
 )
 @click.option("--replace", is_flag=True, help="Remove every part that is not named.")
-@writing_options
-@tenant_options
+@write_options
+@owner_options
 def set_(
-    tenant: Tenant,
+    access: OwnerAccess,
     names: tuple[str, ...],
     file: str | None,
     replace: bool,
-    manner: Manner,
+    options: WriteOptions,
     **flags: Any,
 ) -> None:
     """Set the named parts of upgrade policies; all else is unchanged.
@@ -193,17 +147,13 @@ def set_(
     """
     wanted = dict(_flagged(flags))
     if (file is None) == (not names):
-        raise click.UsageError("which policies? name clusters, or a file with -f")
+        raise click.UsageError("Specify upgrade policies: cluster names, or a file with -f")
     if file is not None and wanted:
-        raise click.UsageError("-f says what is set; leave the other flags out")
+        raise click.UsageError("-f names all that is set; leave out the other flags")
     if names and not wanted and not replace:
-        raise click.UsageError("what is to be set? --soak-days, --schedule, --workloads, …")
-    asked = _from_file(file) if file is not None else [(name, "", wanted) for name in names]
-    relabel(tenant, lambda declared: _changes(declared, asked, replace), manner)
-
-
-Asked = tuple[str, str, Wanted]
-"""A cluster by name or subscription, where that stands in a file, and what is asked for."""
+        raise click.UsageError("Specify what to set: --soak-days, --schedule, --workloads, …")
+    every = _from_file(file) if file is not None else [WantedPolicy(e, "", wanted) for e in names]
+    change_labels(access, lambda found: set_policies(found, every, replace=replace), options)
 
 
 def _flagged(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -218,8 +168,8 @@ def _flagged(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
         elif value is not None:
             text = value.strip()
             if label == "schedule" and text in PRESETS:
-                told = "Monday to Thursday at any time" if text == "weekdays" else "at any time"
-                click.echo(f'{text}: "{PRESETS[text]}", {told}, in UTC or its zone', err=True)
+                when = "Monday to Thursday at any time" if text == "weekdays" else "at any time"
+                click.echo(f'{text}: "{PRESETS[text]}", {when}, in UTC or its zone', err=True)
                 text = PRESETS[text]
             yield label, text
 
@@ -232,40 +182,15 @@ def _items(label: str, texts: Iterable[str]) -> list[str]:
     return approvals(items) if label == APPROVALS else items
 
 
-def _from_file(file: str) -> list[Asked]:
+def _from_file(file: str) -> list[WantedPolicy]:
     from tidegate.documents.files import read_as
     from tidegate.kinds.upgrades.wire.labels_doc import read_policies
 
     found, document = read_as(file, read_policies)
     return [
-        (each.subscription or each.name, document.where(each.path), each.wanted) for each in found
+        WantedPolicy(each.subscription or each.name, document.where(each.path), each.wanted)
+        for each in found
     ]
-
-
-def _changes(declared: Declared, asked: Iterable[Asked], replace: bool) -> Iterator[Change]:
-    """The change of each cluster; UserError if a name means none, several, or one twice."""
-    problems: list[Problem] = []
-    seen: set[str] = set()
-    found: list[tuple[Cluster, Wanted]] = []
-    for name, where, wanted in asked:
-        try:
-            clusters = declared.clusters([name])
-        except UserError as error:
-            problems += [Problem(": ".join(filter(None, (where, each.path))), each.message,
-                                 each.remedy) for each in error.problems]  # fmt: skip
-            continue
-        for cluster in clusters:
-            if cluster.subscribed_as in seen and where:
-                what = f"{declared.holder(cluster).text()} stands there twice"
-                problems.append(Problem(where, what, "keep one of them"))
-            elif cluster.subscribed_as not in seen:
-                found.append((cluster, wanted))
-            seen.add(cluster.subscribed_as)
-    if problems:
-        raise UserError(tuple(problems))
-    for cluster, wanted in found:
-        whole = replacing(cluster.labels, wanted, CLUSTER_LABELS) if replace else wanted
-        yield Change(declared.holder(cluster), edits_of(cluster.labels, whole))
 
 
 @click.command(
@@ -276,28 +201,16 @@ def _changes(declared: Declared, asked: Iterable[Asked], replace: bool) -> Itera
     """,
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
-@click.option("--all", "strange_too", is_flag=True, help="Unknown labels, too.")
-@writing_options
-@tenant_options
-def remove(tenant: Tenant, names: tuple[str, ...], strange_too: bool, manner: Manner) -> None:
+@click.option("--all", "unknown_too", is_flag=True, help="Unknown labels, too.")
+@write_options
+@owner_options
+def remove(
+    access: OwnerAccess, names: tuple[str, ...], unknown_too: bool, options: WriteOptions
+) -> None:
     """Remove the upgrade policies of clusters: they are not upgraded until they have one again.
 
     An upgrade in progress continues.
     """
-
-    def plan(declared: Declared) -> Iterator[Change]:
-        clusters = declared.clusters(names)
-        problems: list[Problem] = []
-        for each in clusters:
-            strange = sorted(each.labels.keys() - set(CLUSTER_LABELS))
-            if strange and not strange_too:
-                what = f"{', '.join(strange)} would stay, and any such label asks for a policy"
-                where = declared.holder(each).text()
-                problems.append(Problem(where, what, "--all takes it away, too"))
-        if problems:
-            raise UserError(tuple(problems))
-        for each in clusters:
-            gone = dict.fromkeys(each.labels)
-            yield Change(declared.holder(each), edits_of(each.labels, gone))
-
-    relabel(tenant, plan, manner)
+    change_labels(
+        access, lambda found: remove_policies(found, names, unknown_too=unknown_too), options
+    )

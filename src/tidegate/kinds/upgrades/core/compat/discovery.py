@@ -6,8 +6,8 @@ in the order they were made, which is the order they stand in.
 
 from collections.abc import Iterable
 
-from tidegate.kinds.upgrades.core.compat.record import AbortError, Record
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.kinds.upgrades.core.compat.record import AbortError, LegacyRecord
+from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
 
 _CHUNK = 100
 _PRODUCTS = ("osd", "rosa")
@@ -22,22 +22,24 @@ _REQUIRED = frozenset((
 # fmt: on
 
 
-def environments(world: World) -> dict[str, list[Org]]:
+def environments(world: UpgradeWorld) -> dict[str, list[Organisation]]:
     """The organisations of each environment, environments by name."""
-    found: dict[str, list[Org]] = {env: [] for env in sorted({org.env for org in world.orgs})}
+    found: dict[str, list[Organisation]] = {
+        env: [] for env in sorted({org.env for org in world.orgs})
+    }
     for org in world.orgs:
         found[org.env].append(org)
     return found
 
 
-def selected(orgs: Iterable[Org], service: str) -> dict[str, Org]:
-    """The organisations that a service looks after."""
+def selected(orgs: Iterable[Organisation], service: str) -> dict[str, Organisation]:
+    """The organisations that a service manages."""
     return {org.id: org for org in orgs if org.registered and service not in org.disabled}
 
 
 def discover(
-    record: Record, orgs: Iterable[Org], *, by_org: bool = False
-) -> dict[str, list[Cluster]]:
+    record: LegacyRecord, orgs: Iterable[Organisation], *, by_org: bool = False
+) -> dict[str, list[ManagedCluster]]:
     """The clusters that have labels, by organisation; by_org: labels of their organisation do."""
     every = {org.id: org for org in orgs}
     mine = [
@@ -49,7 +51,7 @@ def discover(
         return {}
     record.read(_SUBSCRIPTIONS)
     record.read(_CLUSTERS)
-    found: dict[str, list[Cluster]] = {}
+    found: dict[str, list[ManagedCluster]] = {}
     for cluster in _in_chunks(mine):
         if cluster.state == "ready" and cluster.product in _PRODUCTS:
             missing = [name for name in cluster.omit if name in _REQUIRED]
@@ -59,7 +61,7 @@ def discover(
     return found
 
 
-def _in_chunks(clusters: list[Cluster]) -> list[Cluster]:
+def _in_chunks(clusters: list[ManagedCluster]) -> list[ManagedCluster]:
     if len(clusters) <= _CHUNK:
         return clusters
     ranked = sorted({cluster.subscribed_as for cluster in clusters})

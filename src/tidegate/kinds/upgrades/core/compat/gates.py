@@ -2,24 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from tidegate.kinds.upgrades.core.compat.discovery import discover, environments, selected
 from tidegate.kinds.upgrades.core.compat.record import (
     APPROVER,
     AbortError,
-    Record,
-    cluster_path,
+    LegacyRecord,
     error_text,
 )
 from tidegate.kinds.upgrades.core.labels.labels import split
+from tidegate.kinds.upgrades.core.step import StepKind, step_of
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
-from tidegate.kinds.upgrades.core.world import Cluster, Gate, Org
+from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, Organisation
 
 _OCP = "api.openshift.com/gate-ocp"
 _STS = "api.openshift.com/gate-sts"
 _INGRESS = "api.openshift.com/gate-ingress"
 
 
-def missing_gates(cluster: Cluster, candidates: Sequence[str], gates: Sequence[Gate]) -> list[Gate]:
+def missing_gates(
+    cluster: ManagedCluster, candidates: Sequence[str], gates: Sequence[MinorGate]
+) -> list[MinorGate]:
     """Gates on the way to its candidates that it has not agreed to; unknown ones do not apply."""
     if not gates:
         return []
@@ -35,7 +39,7 @@ def missing_gates(cluster: Cluster, candidates: Sequence[str], gates: Sequence[G
     ]
 
 
-def approve(record: Record) -> None:
+def approve(record: LegacyRecord) -> None:
     """Agree to gates for all clusters that opted in, and for those whose organisation has labels.
 
     A label of an organisation, any of them, makes all its clusters take part; without a list of
@@ -48,7 +52,7 @@ def approve(record: Record) -> None:
             record.error(error_text(error))
 
 
-def _approve_all(record: Record, orgs: list[Org]) -> None:
+def _approve_all(record: LegacyRecord, orgs: list[Organisation]) -> None:
     mine = selected(orgs, APPROVER)
     for ident, clusters in discover(record, orgs, by_org=True).items():
         if ident in mine:
@@ -56,7 +60,7 @@ def _approve_all(record: Record, orgs: list[Org]) -> None:
                 _approve(record, cluster, mine[ident].labels)
 
 
-def _approve(record: Record, cluster: Cluster, of_org: Mapping[str, str]) -> None:
+def _approve(record: LegacyRecord, cluster: ManagedCluster, of_org: Mapping[str, str]) -> None:
     labels = {**of_org, **cluster.labels}
     enabled = split(labels.get("version-gate-approvals")) or (_OCP,)
     for gate in missing_gates(cluster, cluster.available_upgrades, record.world.gates):
@@ -66,5 +70,5 @@ def _approve(record: Record, cluster: Cluster, of_org: Mapping[str, str]) -> Non
                 f" version = {gate.prefix}, cluster_id = {cluster.ident}, org_id = {cluster.org}}}"
             )
             if not record.world.dry_run:
-                path = cluster_path(cluster.ident, "gate_agreements")
-                record.write("POST", path, {"version_gate": {"id": gate.id}})
+                step = step_of(StepKind.AGREE, gate.prefix)
+                record.ask(cluster, msgspec.structs.replace(step, ident=gate.id))

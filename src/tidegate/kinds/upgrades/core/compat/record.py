@@ -1,16 +1,13 @@
 """What one run writes, keeps, counts and says."""
 
-from typing import Any
-
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.core.requests import CLUSTERS, OcmRequest, Write, request_of
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 
 SERVICE = "advanced-upgrade-scheduler"
 APPROVER = "version-gate-approver"
-_CLUSTERS = "/api/clusters_mgmt/v1/clusters"
-
-Write = tuple[str, str, dict[str, Any]]
 Sample = tuple[dict[str, str], float]
 
 
@@ -28,15 +25,18 @@ def error_text(error: Exception) -> str:
     return f"{error.kind if isinstance(error, AbortError) else kind}: {error}"
 
 
-class Record:
+class LegacyRecord:
     """A run as it goes on."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: UpgradeWorld) -> None:
         self.world = world
         self.writes: list[Write] = []
+        # The same, as steps of clusters and as service logs.
+        self.steps: list[tuple[ManagedCluster, UpgradeStep]] = []
+        self.logs: list[OcmRequest] = []
         self.log: list[str] = []
         self.metrics: dict[str, list[Sample]] = {}
-        self.kept: dict[str, History] = dict(world.kept)
+        self.kept: dict[str, SoakHistory] = dict(world.kept)
         self.saved: list[str] = []
 
     def debug(self, line: str) -> None:
@@ -48,7 +48,7 @@ class Record:
         self.log.append(f"INFO: {line}")
 
     def warning(self, line: str) -> None:
-        """Say what somebody should mend."""
+        """Say what should be fixed."""
         self.log.append(f"WARNING: {line}")
 
     def error(self, line: str) -> None:
@@ -60,7 +60,7 @@ class Record:
         every = {"integration": SERVICE, "ocm_env": env, **labels}
         self.metrics.setdefault(name, []).append((every, value))
 
-    def save(self, key: str, history: History) -> None:
+    def save(self, key: str, history: SoakHistory) -> None:
         """Keep a history, unless nothing is to be changed."""
         if not self.world.dry_run:
             self.kept[key] = history
@@ -71,8 +71,18 @@ class Record:
         if (status := self.world.fail.get(f"GET {path}")) is not None:
             raise AbortError("HTTPError", http_error(status, path))
 
-    def write(self, method: str, path: str, body: dict[str, Any]) -> None:
-        """Ask OCM to do something; AbortError where that fails."""
+    def ask(self, cluster: ManagedCluster, step: UpgradeStep) -> None:
+        """Ask OCM for one step of a cluster; AbortError where that fails."""
+        self.steps.append((cluster, step))
+        self._send(request_of(cluster, step))
+
+    def post(self, request: OcmRequest) -> None:
+        """Write a service log; AbortError where that fails."""
+        self.logs.append(request)
+        self._send(request)
+
+    def _send(self, request: OcmRequest) -> None:
+        method, path, body = request.write()
         self.writes.append((method, path, body))
         if (status := self.world.fail.get(f"{method} {path}")) is not None:
             raise AbortError("HTTPError", http_error(status, path))
@@ -86,4 +96,4 @@ def http_error(status: int, path: str) -> str:
 
 def cluster_path(ident: str, *rest: str) -> str:
     """The address of a cluster in OCM, or of something below it."""
-    return "/".join((_CLUSTERS, ident, *rest))
+    return "/" + "/".join((*CLUSTERS, ident, *rest))

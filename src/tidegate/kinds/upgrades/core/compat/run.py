@@ -2,30 +2,30 @@
 
 from functools import partial
 
+from tidegate.kinds.upgrades.core.compat.cluster_pass import LegacyPass
 from tidegate.kinds.upgrades.core.compat.discovery import environments
 from tidegate.kinds.upgrades.core.compat.gates import approve
-from tidegate.kinds.upgrades.core.compat.passing import Pass
 from tidegate.kinds.upgrades.core.compat.record import (
-    SERVICE,
     AbortError,
-    Record,
+    LegacyRecord,
     cluster_path,
     error_text,
 )
-from tidegate.kinds.upgrades.core.compat.soaking import inherit, remaining, updated
+from tidegate.kinds.upgrades.core.compat.soak import inherit, remaining, updated
 from tidegate.kinds.upgrades.core.compat.specs import OrgSpec, oldest, prepare
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.core.requests import post_service_log
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep, step_of
 from tidegate.kinds.upgrades.core.versions import VersionError
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 
 _GATES = "/api/clusters_mgmt/v1/version_gates"
 _LOGS = "/api/service_logs/v1"
-_SEVERITY = "Moderate"
 
 
-def run(world: World) -> Record:
+def run(world: UpgradeWorld) -> LegacyRecord:
     """What the existing service does in one run; the gate approver if that is asked for."""
-    record = Record(world)
+    record = LegacyRecord(world)
     if world.approver:
         approve(record)
         return record
@@ -42,7 +42,7 @@ def run(world: World) -> Record:
     return record
 
 
-def _organisation(record: Record, spec: OrgSpec) -> None:
+def _organisation(record: LegacyRecord, spec: OrgSpec) -> None:
     org = spec.org
     failed = 0
     try:
@@ -59,7 +59,7 @@ def _organisation(record: Record, spec: OrgSpec) -> None:
     record.count("aus_organization_reconcile_errors_total", org.env, failed, org_id=org.id)
 
 
-def _show(record: Record, spec: OrgSpec) -> None:
+def _show(record: LegacyRecord, spec: OrgSpec) -> None:
     org = spec.org
     wrong = len(spec.cluster_errors) + len(spec.org_errors)
     record.count("aus_organization_validation_errors", org.env, wrong, org_id=org.id)
@@ -88,7 +88,7 @@ def _show(record: Record, spec: OrgSpec) -> None:
             record.count("aus_cluster_health_state", org.env, 0.0 if errors else 1.0, **labels)
 
 
-def _signal(record: Record, spec: OrgSpec) -> None:
+def _signal(record: LegacyRecord, spec: OrgSpec) -> None:
     """Tell the owners what is wrong, in service logs of their clusters."""
     if record.world.dry_run:
         return
@@ -112,19 +112,12 @@ def _signal(record: Record, spec: OrgSpec) -> None:
             _post(record, one.cluster.uuid, "AUS configuration error on organization", text)
 
 
-def _post(record: Record, uuid: str, summary: str, description: str) -> None:
+def _post(record: LegacyRecord, uuid: str, summary: str, description: str) -> None:
     record.read(f"{_LOGS}/clusters/cluster_logs")
-    body = {
-        "cluster_uuid": uuid,
-        "service_name": SERVICE,
-        "summary": summary,
-        "description": description,
-        "severity": _SEVERITY,
-    }
-    record.write("POST", f"{_LOGS}/cluster_logs", body)
+    record.post(post_service_log(uuid, summary, description))
 
 
-def _process(record: Record, spec: OrgSpec) -> None:
+def _process(record: LegacyRecord, spec: OrgSpec) -> None:
     env, ident = spec.org.env, spec.org.id
     _read_upgrades(record, spec)
     history, unhealthy = updated(record, spec)
@@ -137,14 +130,14 @@ def _process(record: Record, spec: OrgSpec) -> None:
         record.debug(line)
     record.save(spec.key, history)
     history, minima = inherit(record, spec, history)
-    passed = Pass(record, spec, history, minima)
+    passed = LegacyPass(record, spec, history, minima)
     _show_remaining(record, spec, passed, history)
     record.read(_GATES)
     passed.decide()
     _act(record, spec, passed)
 
 
-def _read_upgrades(record: Record, spec: OrgSpec) -> None:
+def _read_upgrades(record: LegacyRecord, spec: OrgSpec) -> None:
     for one in spec.specs:
         cluster = one.cluster
         if not cluster.is_hosted:
@@ -155,7 +148,9 @@ def _read_upgrades(record: Record, spec: OrgSpec) -> None:
             record.read(cluster_path(cluster.ident, "node_pools", pool.id, "upgrade_policies"))
 
 
-def _show_remaining(record: Record, spec: OrgSpec, passed: Pass, history: History) -> None:
+def _show_remaining(
+    record: LegacyRecord, spec: OrgSpec, passed: LegacyPass, history: SoakHistory
+) -> None:
     name = "aus_cluster_version_remaining_soak_days"
     for one in spec.specs:
         is_blocked = partial(passed.is_blocked, one)
@@ -164,20 +159,20 @@ def _show_remaining(record: Record, spec: OrgSpec, passed: Pass, history: Histor
             record.count(name, spec.org.env, left, **labels)
 
 
-def _act(record: Record, spec: OrgSpec, passed: Pass) -> None:
+def _act(record: LegacyRecord, spec: OrgSpec, passed: LegacyPass) -> None:
     """Ask for every upgrade, then for every switch; a refusal of one stops no other."""
     dry, org = record.world.dry_run, spec.org
     for start in passed.starts:
         record.info(start.log)
         if not dry:
-            _ask(record, start.cluster.name, "POST", start.path, start.body)
+            _ask(record, start.cluster, start.step)
     refused = 0
     for cluster, target in passed.switches:
         before = cluster.updates_from
         record.info(f"[{org.id}/{cluster.name}] switching channel {before} -> {target}")
         if dry:
             continue
-        if _ask(record, cluster.name, "PATCH", cluster_path(cluster.ident), {"channel": target}):
+        if _ask(record, cluster, step_of(StepKind.CHANNEL, target)):
             labels = {"org_id": org.id, "cluster_uuid": cluster.uuid}
             labels |= {"from_channel": before, "to_channel": target}
             record.count("aus_cluster_channel_switch", org.env, 1, **labels)
@@ -188,11 +183,11 @@ def _act(record: Record, spec: OrgSpec, passed: Pass) -> None:
         raise AbortError("ExceptionGroup", f"channel switch errors ({refused} {what})")
 
 
-def _ask(record: Record, name: str, method: str, path: str, body: dict[str, str]) -> bool:
-    """Whether OCM took it."""
+def _ask(record: LegacyRecord, cluster: ManagedCluster, step: UpgradeStep) -> bool:
+    """Whether OCM accepted the request."""
     try:
-        record.write(method, path, body)
+        record.ask(cluster, step)
     except AbortError as error:
-        record.error(f"{name}: {error}")
+        record.error(f"{cluster.name}: {error}")
         return False
     return True

@@ -6,7 +6,12 @@ from functools import cached_property
 import msgspec
 
 from tidegate.kinds.upgrades.core.compat.discovery import discover, selected
-from tidegate.kinds.upgrades.core.compat.record import SERVICE, AbortError, Record, cluster_path
+from tidegate.kinds.upgrades.core.compat.record import (
+    SERVICE,
+    AbortError,
+    LegacyRecord,
+    cluster_path,
+)
 from tidegate.kinds.upgrades.core.labels.labels import (
     ClusterLabels,
     OrgLabels,
@@ -15,16 +20,16 @@ from tidegate.kinds.upgrades.core.labels.labels import (
 )
 from tidegate.kinds.upgrades.core.sectors import Sector, SectorLoopError, check_loops
 from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
 
 _TELEMETER = "telemeter"
 _HELP = "https://source.redhat.com/groups/public/sre/wiki/advanced_upgrade_service_aus"
 
 
-class Spec(msgspec.Struct, dict=True):
+class LegacySpec(msgspec.Struct, dict=True):
     """One cluster and what its labels ask for."""
 
-    cluster: Cluster
+    cluster: ManagedCluster
     wants: ClusterLabels
     mutexes: tuple[str, ...]  # its own id is one of them; sorted
     key: Key
@@ -40,12 +45,12 @@ class Spec(msgspec.Struct, dict=True):
 class OrgSpec(msgspec.Struct):
     """One organisation, ready to be looked at."""
 
-    org: Org
+    org: Organisation
     labels: OrgLabels
     sectors: dict[str, Sector]
     sources: tuple[str, ...]  # keys of the histories it inherits from
-    specs: list[Spec] = []
-    members: dict[str, dict[str, Spec]] = {}  # by sector, then name: equal names are one
+    specs: list[LegacySpec] = []
+    members: dict[str, dict[str, LegacySpec]] = {}  # by sector, then name: equal names are one
     cluster_errors: list[tuple[str, list[str]]] = []
     org_errors: list[str] = []
     not_a_version: str = ""  # what the first cluster runs whose version is none
@@ -56,7 +61,7 @@ class OrgSpec(msgspec.Struct):
         return f"{self.org.env}/{self.org.id}"
 
 
-def prepare(record: Record, orgs: Iterable[Org]) -> list[OrgSpec]:
+def prepare(record: LegacyRecord, orgs: Iterable[Organisation]) -> list[OrgSpec]:
     """Every organisation of an environment that has clusters; AbortError loses all of them."""
     mine = selected(every := list(orgs), SERVICE)
     found = {
@@ -78,13 +83,16 @@ def prepare(record: Record, orgs: Iterable[Org]) -> list[OrgSpec]:
     return prepared
 
 
-def _networked(world: World) -> Iterable[Org]:
+def _networked(world: UpgradeWorld) -> Iterable[Organisation]:
     """Organisations that say anything about sharing their history."""
     return (org for org in world.orgs if any(key.startswith("version-data.") for key in org.labels))
 
 
 def _organisation(
-    world: World, org: Org, clusters: list[Cluster], network: Mapping[str, tuple[str, OrgLabels]]
+    world: UpgradeWorld,
+    org: Organisation,
+    clusters: list[ManagedCluster],
+    network: Mapping[str, tuple[str, OrgLabels]],
 ) -> OrgSpec:
     labels = read_org_labels(org.labels)
     try:
@@ -112,7 +120,7 @@ def _organisation(
     return spec
 
 
-def _add(world: World, spec: OrgSpec, cluster: Cluster) -> None:
+def _add(world: UpgradeWorld, spec: OrgSpec, cluster: ManagedCluster) -> None:
     wants, problems = read_cluster_labels(cluster.labels)
     if wants is None:
         spec.cluster_errors.append((cluster.uuid, [problem.text() for problem in problems]))
@@ -133,7 +141,7 @@ def _add(world: World, spec: OrgSpec, cluster: Cluster) -> None:
         spec.cluster_errors.append((cluster.uuid, [str(error)]))
         return
     alerts = tuple(sorted(set(cluster.alerts)))
-    one = Spec(
+    one = LegacySpec(
         cluster,
         wants,
         tuple(sorted({*(wants.mutexes or ()), cluster.ident})),
@@ -145,7 +153,7 @@ def _add(world: World, spec: OrgSpec, cluster: Cluster) -> None:
         spec.members.setdefault(wants.sector, {})[cluster.name] = one
 
 
-def oldest(cluster: Cluster) -> str:
+def oldest(cluster: ManagedCluster) -> str:
     """The lowest version of its control plane and its node pools."""
     pools = cluster.node_pools if cluster.is_hosted else ()
     return min((cluster.version, *(pool.version for pool in pools)), key=key_of)

@@ -13,9 +13,9 @@ import re2
 
 # A fleet has a few dozen patterns, read again on every round.
 _REMEMBERED_MAX = 4096
-# Nobody means a longer one, and it is repeated in messages.
+# A longer one is a mistake, and it is repeated in messages.
 _LENGTH_MAX = 1000
-# What one compiled pattern may take; a tenth of what RE2 takes unless told.
+# What one compiled pattern may take; a tenth of RE2's default.
 _MEMORY_MAX = 1 << 20
 _LOOKS = ("(?=", "(?!", "(?<")
 
@@ -42,7 +42,7 @@ def read_pattern(text: str) -> Any:
     if any(look in text for look in _LOOKS):
         raise PatternError("looks ahead or behind (`(?=`, `(?!`, `(?<`), which RE2 cannot")
     if not text.isprintable():
-        raise PatternError("holds characters that nobody sees")
+        raise PatternError("holds invisible characters")
     try:
         return re2.compile(text, _OPTIONS)
     except re2.error as error:

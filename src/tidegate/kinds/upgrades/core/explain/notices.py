@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from tidegate.explain.notice import DueNotices, Notice, NoticeKind
 from tidegate.explain.sentence import sentence
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.explain.view import organisation_view
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.model.time import Instant
@@ -54,21 +54,21 @@ def _key(truth: _Truth) -> str:
 
 
 def _true_now(made: OrganisationPlan, told: Mapping[str, Instant]) -> Iterator[_Truth]:
-    for stand in stands(made.plan):
-        name = stand.member.cluster.name
-        yield from _of_cluster(stand, name)
-        version = stand.member.cluster.version
-        if not stand.member.standing.occupies and f"start/{name}/{version}" in told:
+    for summary in cluster_summaries(made.plan):
+        name = summary.member.cluster.name
+        yield from _of_cluster(summary, name)
+        version = summary.member.cluster.version
+        if not summary.member.progress.occupies and f"start/{name}/{version}" in told:
             yield NoticeKind.DONE, name, version, "the upgrade is complete"
 
 
-def _of_cluster(stand: Stand, name: str) -> Iterator[_Truth]:
-    standing = stand.member.standing
-    for upgrade, state in standing.under_way:
+def _of_cluster(summary: ClusterSummary, name: str) -> Iterator[_Truth]:
+    progress = summary.member.progress
+    for upgrade, state in progress.under_way:
         yield NoticeKind.START, name, upgrade.version, f"its upgrade is {state}"
-    if standing.failed:
-        why = sentence(stand.shut) if stand.shut is not None else "its upgrade failed"
-        yield NoticeKind.FAILURE, name, stand.next, why
+    if progress.failed:
+        why = sentence(summary.shut) if summary.shut is not None else "its upgrade failed"
+        yield NoticeKind.FAILURE, name, summary.next, why
 
 
 def _is_over(key: str, present: Mapping[str, object], told: Mapping[str, Instant]) -> bool:

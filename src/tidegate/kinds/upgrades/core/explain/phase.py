@@ -5,13 +5,13 @@ What is under way on a cluster, or failed, goes before whatever its next version
 
 import enum
 
-from tidegate.kinds.upgrades.core.explain.stand import Stand, doing_of
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, doing_of
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.verdict import Verdict
 
 
-class Phase(enum.Enum):
+class UpgradePhase(enum.Enum):
     """Where a cluster stands."""
 
     CURRENT = "current"  # nothing newer is offered
@@ -19,31 +19,35 @@ class Phase(enum.Enum):
     STARTING = "starting"  # an upgrade of it, or of a node pool, is asked for now
     UNDER_WAY = "under_way"  # an upgrade of it is to start, or has
     FAILED = "failed"  # its upgrade failed, and is still there
-    ASIDE = "set_aside"  # nobody knows what its owner wants, or what it is
+    ASIDE = "set_aside"  # its labels or the cluster itself cannot be read
 
 
 # A channel is nothing to wait for: without a version only these say anything.
 _OF_THE_CLUSTER = (Gate.READING, Gate.PROGRESS, Gate.LABELS, Gate.RULES)
 
 
-def phase_of(stand: Stand) -> tuple[Phase, Verdict | None]:
+def phase_of(summary: ClusterSummary) -> tuple[UpgradePhase, Verdict | None]:
     """Where a cluster stands, and what it waits for; None: nothing, it is current or goes on."""
-    if stand.member.aside is not None:
-        return Phase.ASIDE, stand.member.aside
-    if stand.starts:
-        return Phase.STARTING, None
-    standing, own = stand.member.standing, _of_the_cluster(stand)
-    if standing.failed:
-        return Phase.FAILED, own or stand.shut
-    if standing.under_way:
-        return Phase.UNDER_WAY, None
-    held = stand.shut if doing_of(stand.chief) in (Doing.UPGRADE, Doing.POOL) else own
-    if held is not None and held.gate is Gate.RULES and not stand.member.cluster.available_upgrades:
+    if summary.member.excluded is not None:
+        return UpgradePhase.ASIDE, summary.member.excluded
+    if summary.starts:
+        return UpgradePhase.STARTING, None
+    progress, own = summary.member.progress, _of_the_cluster(summary)
+    if progress.failed:
+        return UpgradePhase.FAILED, own or summary.shut
+    if progress.under_way:
+        return UpgradePhase.UNDER_WAY, None
+    held = summary.shut if doing_of(summary.chief) in (StepKind.UPGRADE, StepKind.POOL) else own
+    if (
+        held is not None
+        and held.gate is Gate.RULES
+        and not summary.member.cluster.available_upgrades
+    ):
         held = None  # there is nothing those rules could ask for
-    return (Phase.CURRENT if held is None else Phase.WAITING), held
+    return (UpgradePhase.CURRENT if held is None else UpgradePhase.WAITING), held
 
 
-def _of_the_cluster(stand: Stand) -> Verdict | None:
+def _of_the_cluster(summary: ClusterSummary) -> Verdict | None:
     """What is shut whatever the version."""
-    shut = [each for each in stand.chief.verdicts if each.outcome is not Outcome.PASS]
+    shut = [each for each in summary.chief.verdicts if each.outcome is not Outcome.PASS]
     return next((each for gate in _OF_THE_CLUSTER for each in shut if each.gate is gate), None)

@@ -11,81 +11,48 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from tidegate.explain.table import Row
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
-from tidegate.kinds.upgrades.core.explain.stand import Stand, doing_of, stands
-from tidegate.kinds.upgrades.core.explain.table import by_fleet
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries, doing_of
+from tidegate.kinds.upgrades.core.explain.words import by_fleet
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.rules.soak import Days, days_text, inherited
-from tidegate.kinds.upgrades.core.step import Doing
+from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, sort_versions
-from tidegate.kinds.upgrades.core.world import Upgrade, World
+from tidegate.kinds.upgrades.core.world import OcmUpgrade, UpgradeWorld
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import SECOND, Instant, parse_instant
 
-FIELDS = (
-    "ocm", "cluster", "version", "channel", "schedule", "sector", "mutexes", "soak_days",
-    "workload", "soaking_upgrades",
-)  # fmt: skip
-HISTORY_FIELDS = ("ocm", "version", "workload", "soak_days", "clusters")
 WAITS, GOES, CHOSEN = "⏰", "💫", "🎉"
 _LONG_AFTER = 6 * 60 * 60 * SECOND
 _MANUAL = "manual"
 
 
-class Soaking(msgspec.Struct, frozen=True):
+class SoakingVersion(msgspec.Struct, frozen=True):
     """One version a cluster is offered, and how far it is."""
 
     version: str
     days: str
     mark: str = ""
 
-    def text(self) -> str:
-        """As the report has it: 4.12.18 (3.04 🎉)."""
-        return f"{self.version} ({self.days}{' ' if self.mark else ''}{self.mark})"
 
-
-class Line(msgspec.Struct, frozen=True):
+class ReportLine(msgspec.Struct, frozen=True):
     """One cluster of the report."""
 
-    member: Member
-    soaking: tuple[Soaking, ...]
-
-    def cells(self, ocm: str) -> Row:
-        """Its columns, in the order of FIELDS."""
-        cluster, wishes = self.member.cluster, self.member.wishes
-        zone = f" {wishes.zone}" if wishes.zone else ""
-        return (
-            ocm,
-            cluster.name,
-            cluster.version,
-            channel_group(cluster.updates_from),
-            f"{wishes.schedule}{zone}" if wishes.schedule else "",
-            wishes.sector,
-            ", ".join(wishes.mutexes),
-            "" if wishes.soak_days is None else str(wishes.soak_days),
-            ", ".join(wishes.workloads or ()),
-            self.soaking_text(),
-        )
-
-    def soaking_text(self) -> str:
-        """Its versions; or that it is set aside."""
-        if self.member.aside is not None:
-            return "set aside: see tidegate why"
-        return ", ".join(each.text() for each in self.soaking)
+    member: FleetMember
+    soaking: tuple[SoakingVersion, ...]
 
 
-class Section(msgspec.Struct, frozen=True):
+class ReportSection(msgspec.Struct, frozen=True):
     """One organisation of the report."""
 
-    fleet: Fleet
-    lines: tuple[Line, ...]
+    fleet: OrganisationFleet
+    lines: tuple[ReportLine, ...]
     # The names of organisations whose soak counts here.
     sources: tuple[str, ...]
 
 
-class Kept(msgspec.Struct, frozen=True):
+class SoakLine(msgspec.Struct, frozen=True):
     """What one workload has soaked on one version, and who was seen there."""
 
     ocm: str
@@ -94,33 +61,29 @@ class Kept(msgspec.Struct, frozen=True):
     days: str
     clusters: tuple[str, ...]
 
-    def cells(self) -> Row:
-        """Its columns, in the order of HISTORY_FIELDS."""
-        return (self.ocm, self.version, self.workload, self.days, ", ".join(self.clusters))
 
-
-def sections(world: World, plan: UpgradePlan, now: Instant) -> list[Section]:
+def sections(world: UpgradeWorld, plan: UpgradePlan, now: Instant) -> list[ReportSection]:
     """The report, organisation by organisation, clusters by name."""
     called = {f"{each.env}/{each.id}": each.name for each in world.orgs}
-    found: list[Section] = []
-    for fleet, mine in by_fleet(plan, stands(plan)):
+    found: list[ReportSection] = []
+    for fleet, mine in by_fleet(plan, cluster_summaries(plan)):
         sources = [world.ledgers[key] for key in fleet.sources if key in world.ledgers]
         soak, _ = inherited(plan.ledgers[fleet.key], sources)
         ordered = sorted(mine, key=lambda each: (each.member.called, each.position))
-        lines = tuple(Line(each.member, _soaking(each, soak, now)) for each in ordered)
+        lines = tuple(ReportLine(each.member, _soaking(each, soak, now)) for each in ordered)
         names = tuple(called.get(key, key.partition("/")[2]) for key in fleet.sources)
-        found.append(Section(fleet, lines, names))
+        found.append(ReportSection(fleet, lines, names))
     return found
 
 
-def history(plan: UpgradePlan) -> Iterator[Kept]:
+def history(plan: UpgradePlan) -> Iterator[SoakLine]:
     """What has soaked, an organisation's own: by version, then workload."""
     for fleet in plan.fleets:
         ledger = plan.ledgers[fleet.key]
         for version, workload in sorted(ledger.days, key=_version_first):
             reported = ledger.reporting.get((version, workload), ())
             days = days_text(ledger.days[version, workload])
-            yield Kept(fleet.key, version, workload, days, tuple(sorted(reported)))
+            yield SoakLine(fleet.key, version, workload, days, tuple(sorted(reported)))
 
 
 def _version_first(key: tuple[str, str]) -> tuple[object, ...]:
@@ -135,23 +98,23 @@ def channel_group(channel: str) -> str:
     return channel.rpartition("-")[0] or channel
 
 
-def _soaking(stand: Stand, soak: Days, now: Instant) -> tuple[Soaking, ...]:
-    member = stand.member
-    if member.aside is not None:
+def _soaking(summary: ClusterSummary, soak: Days, now: Instant) -> tuple[SoakingVersion, ...]:
+    member = summary.member
+    if member.excluded is not None:
         return ()
-    marks = _marks(stand, now)
-    patterns = (*member.wishes.blocked, *stand.fleet.orders.blocked)
+    marks = _marks(summary, now)
+    patterns = (*member.policy.blocked, *summary.fleet.org_policy.blocked)
     return tuple(
-        Soaking(version, _days(member, soak, version), marks.get(version, ""))
+        SoakingVersion(version, _days(member, soak, version), marks.get(version, ""))
         for version in _offered(member)
         if first_found(patterns, version) is None
     )
 
 
-def _offered(member: Member) -> list[str]:
+def _offered(member: FleetMember) -> list[str]:
     """What it may go to, lowest first; while a node pool is behind, that of its control plane."""
     offered = set(member.cluster.available_upgrades)
-    if member.standing.behind:
+    if member.progress.behind:
         offered.add(member.cluster.version)
     return sort_versions(each for each in offered if _is_version(each))
 
@@ -164,26 +127,26 @@ def _is_version(text: str) -> bool:
     return True
 
 
-def _days(member: Member, soak: Days, version: str) -> str:
+def _days(member: FleetMember, soak: Days, version: str) -> str:
     """Days of the workload that is furthest behind, never rounded up: 3.04, 2.5, 0."""
-    least = min(soak.get((version, each), 0) for each in member.wishes.workloads or ("",))
+    least = min(soak.get((version, each), 0) for each in member.policy.workloads or ("",))
     return days_text(least).rstrip("0").rstrip(".")
 
 
-def _marks(stand: Stand, now: Instant) -> Mapping[str, str]:
+def _marks(summary: ClusterSummary, now: Instant) -> Mapping[str, str]:
     """What is under way, or the version that would be chosen."""
-    manual = [one for one, _ in stand.member.standing.under_way if one.schedule_type == _MANUAL]
+    manual = [one for one, _ in summary.member.progress.under_way if one.schedule_type == _MANUAL]
     if manual:
         return {one.version: _mark(one, now) for one in manual}
-    for option in stand.options:
-        if doing_of(option) in (Doing.UPGRADE, Doing.POOL) and all(
+    for option in summary.options:
+        if doing_of(option) in (StepKind.UPGRADE, StepKind.POOL) and all(
             each.outcome is Outcome.PASS or each.gate is Gate.WINDOW for each in option.verdicts
         ):
             return {option.change.revision or "": CHOSEN}
     return {}
 
 
-def _mark(upgrade: Upgrade, now: Instant) -> str:
+def _mark(upgrade: OcmUpgrade, now: Instant) -> str:
     try:
         started = None if upgrade.next_run is None else parse_instant(upgrade.next_run)
     except ValueError:

@@ -1,24 +1,24 @@
 """An organisation as rows: what every command and the API show of its plan."""
 
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
-from tidegate.kinds.upgrades.core.explain.phase import Phase, phase_of
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
+from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
-from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
 STATES = {
-    Phase.CURRENT: "Done",
-    Phase.WAITING: "Waiting",
-    Phase.STARTING: "Updating",
-    Phase.UNDER_WAY: "Updating",
-    Phase.FAILED: "Failed",
-    Phase.ASIDE: "Excluded",
+    UpgradePhase.CURRENT: "Done",
+    UpgradePhase.WAITING: "Waiting",
+    UpgradePhase.STARTING: "Updating",
+    UpgradePhase.UNDER_WAY: "Updating",
+    UpgradePhase.FAILED: "Failed",
+    UpgradePhase.ASIDE: "Excluded",
 }
 
 
@@ -31,10 +31,10 @@ def organisation_view(
     recheck_at: Instant | None,
 ) -> PartitionView:
     """The rows of an organisation."""
-    found = stands(made.plan)
+    found = cluster_summaries(made.plan)
     rows = tuple(_row(each) for each in found)
     failed = tuple(each.name for each in rows if each.state == "Failed")
-    wrong = tuple(each.member.cluster.name for each in found if each.member.complaints)
+    wrong = tuple(each.member.cluster.name for each in found if each.member.label_errors)
     moving = sum(each.state == "Updating" for each in rows)
     summary = "Paused" if paused else "Failed" if failed else "Progressing" if moving else ""
     waiting = sum(each.state == "Waiting" for each in rows)
@@ -58,32 +58,32 @@ def _headline(rows: tuple[TargetRow, ...], paused: bool) -> str:
     return " · ".join((["Paused"] if paused else []) + [f"{len(rows)} clusters", *counts])
 
 
-def _row(stand: Stand) -> TargetRow:
-    cluster = stand.member.cluster
-    phase, shut = phase_of(stand)
-    labels = brake_labels(stand.fleet.org, cluster)
+def _row(summary: ClusterSummary) -> TargetRow:
+    cluster = summary.member.cluster
+    phase, shut = phase_of(summary)
+    labels = brake_labels(summary.fleet.org, cluster)
     return TargetRow(
         name=cluster.name,
         state=STATES[phase],
         group=labels.get("sector", ""),
         revision=cluster.version,
-        next=stand.next,
-        starts=stand.starts,
-        waits=bool(stand.next) and not stand.member.standing.occupies,
-        withdrawable=_withdrawable(stand),
-        shut=shut if shut is not None else stand.shut,
-        options=tuple(_option(each) for each in stand.options),
+        next=summary.next,
+        starts=summary.starts,
+        waits=bool(summary.next) and not summary.member.progress.occupies,
+        withdrawable=_withdrawable(summary),
+        shut=shut if shut is not None else summary.shut,
+        options=tuple(_option(each) for each in summary.options),
     )
 
 
-def _withdrawable(stand: Stand) -> str:
-    ahead = (each for each, _ in stand.member.standing.under_way if can_be_taken_back(each))
+def _withdrawable(summary: ClusterSummary) -> str:
+    ahead = (each for each, _ in summary.member.progress.under_way if can_be_taken_back(each))
     return next((each.version for each in ahead), "")
 
 
 def _option(option: Option) -> OptionRow:
     change = option.change
-    doing = f"{change.doing.value} " if isinstance(change, Step) else ""
+    doing = f"{change.doing.value} " if isinstance(change, UpgradeStep) else ""
     return OptionRow(
         change=f"{doing}{change.revision or ''}".strip(),
         verdicts=option.verdicts,

@@ -1,1 +1,1 @@
-"""What comes of a world if nobody changes anything: the rules of upgrades, run ahead."""
+"""What happens if nothing is changed: the rules of upgrades, run ahead."""

@@ -1,7 +1,7 @@
 """What is expected of each cluster: its steps with their dates, and what no clock opens.
 
-A date is what the rules come to if nothing else happens, so it is as good as the assumption that
-upgrades take their usual time. A step names the gates it waits at, in the order they open; whoever
+A date is what the rules result in if nothing else happens, so it is as good as the assumption that
+upgrades take their usual time. A step names the gates it waits at, in the order they open; one that
 goes no further names the first gate that is shut, and says so if time alone will open it some day.
 """
 
@@ -9,19 +9,19 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.foresight.future import Under
+from tidegate.kinds.upgrades.core.foresight.future import UpgradeUnderWay
 from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
-# Nobody wants such a version: the cluster does not wait for it.
+# Such a version is not wanted: the cluster does not wait for it.
 _UNWANTED = frozenset(
     (
         VersionReason.VersionBlocked,
@@ -48,13 +48,13 @@ _GOES_ON = frozenset(
     )
 )
 _SHARED = frozenset((Gate.SHARED_BUDGET, Gate.MUTEX))
-_GOING = (Doing.UPGRADE, Doing.POOL)
+_GOING = (StepKind.UPGRADE, StepKind.POOL)
 
 
-class Leg(msgspec.Struct, frozen=True, kw_only=True):
+class UpgradeLeg(msgspec.Struct, frozen=True, kw_only=True):
     """One step of one cluster."""
 
-    doing: Doing
+    doing: StepKind
     version: str  # or the channel
     before: str
     pool: str = ""  # empty: the cluster, or its control plane
@@ -69,16 +69,16 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def estimate(self) -> bool:
-        """Whether its date hangs on how other clusters fare, and not on a calendar alone."""
+        """Whether its date depends on other clusters, and not on a calendar alone."""
         return any(each.until is None or each.estimate for each in self.opened)
 
 
-class Expected(msgspec.Struct):
+class ExpectedUpgrades(msgspec.Struct):
     """What is expected of one cluster."""
 
-    cluster: Cluster
+    cluster: ManagedCluster
     env: str
-    legs: list[Leg] = []
+    legs: list[UpgradeLeg] = []
     # The version it would go to next, and what keeps it from there; None: nothing is left to do.
     wanted: str = ""
     held: Verdict | None = None
@@ -86,7 +86,7 @@ class Expected(msgspec.Struct):
     beyond: bool = False
 
     @property
-    def upgrades(self) -> list[Leg]:
+    def upgrades(self) -> list[UpgradeLeg]:
         """Its steps from version to version, those of node pools included."""
         return [each for each in self.legs if each.doing in _GOING]
 
@@ -98,19 +98,19 @@ class Expected(msgspec.Struct):
 
     @property
     def version(self) -> str:
-        """The version it comes to."""
+        """The version it reaches."""
         return next(
-            (leg.version for leg in reversed(self.legs) if leg.doing is Doing.UPGRADE),
+            (leg.version for leg in reversed(self.legs) if leg.doing is StepKind.UPGRADE),
             self.cluster.version,
         )
 
 
-class Waits:
+class GateWaits:
     """Which gates kept each option shut since the cluster's last step."""
 
     def __init__(self) -> None:
         # By cluster, then by what would be done, then by gate: at which look it was last shut.
-        self._shut: dict[str, dict[tuple[Doing, str, str], dict[Gate, tuple[int, Verdict]]]] = {}
+        self._shut: dict[str, dict[tuple[StepKind, str, str], dict[Gate, tuple[int, Verdict]]]] = {}
         self._look = 0
 
     def note(self, plan: UpgradePlan) -> None:
@@ -118,7 +118,7 @@ class Waits:
         self._look += 1
         for option in plan.options:
             step = option.change
-            if not isinstance(step, Step):
+            if not isinstance(step, UpgradeStep):
                 continue
             uuid = plan.members[option.target].cluster.uuid
             for each in option.verdicts:
@@ -126,20 +126,20 @@ class Waits:
                     mine = self._shut.setdefault(uuid, {}).setdefault(_key(step), {})
                     mine[each.gate] = (self._look, each)
 
-    def opened(self, uuid: str, step: Step) -> tuple[Verdict, ...]:
+    def opened(self, uuid: str, step: UpgradeStep) -> tuple[Verdict, ...]:
         """The gates of a step that starts now, by when they opened; and forget them."""
         mine = self._shut.pop(uuid, {}).get(_key(step), {})
         return tuple(each for _, each in sorted(mine.values(), key=lambda one: one[0]))
 
 
-def _key(step: Step) -> tuple[Doing, str, str]:
+def _key(step: UpgradeStep) -> tuple[StepKind, str, str]:
     return step.doing, step.revision or "", step.pool
 
 
-def leg_of(under: Under, cluster: Cluster) -> Leg:
-    """A step that was under way before anybody looked ahead."""
-    return Leg(
-        doing=Doing.POOL if under.pool else Doing.UPGRADE,
+def leg_of(under: UpgradeUnderWay, cluster: ManagedCluster) -> UpgradeLeg:
+    """A step that was under way at the beginning of the forecast."""
+    return UpgradeLeg(
+        doing=StepKind.POOL if under.pool else StepKind.UPGRADE,
         version=under.version or cluster.version,
         before=_before(cluster, under.pool),
         pool=under.pool,
@@ -151,13 +151,17 @@ def leg_of(under: Under, cluster: Cluster) -> Leg:
 
 
 def leg_from(
-    step: Step, under: Under | None, cluster: Cluster, opened: tuple[Verdict, ...], now: Instant
-) -> Leg | None:
+    step: UpgradeStep,
+    under: UpgradeUnderWay | None,
+    cluster: ManagedCluster,
+    opened: tuple[Verdict, ...],
+    now: Instant,
+) -> UpgradeLeg | None:
     """A step that is asked for now; None: it is none that the cluster takes."""
-    if step.doing not in (*_GOING, Doing.CHANNEL):
+    if step.doing not in (*_GOING, StepKind.CHANNEL):
         return None
-    channel = step.doing is Doing.CHANNEL
-    return Leg(
+    channel = step.doing is StepKind.CHANNEL
+    return UpgradeLeg(
         doing=step.doing,
         version=step.revision or "",
         before=cluster.updates_from if channel else _before(cluster, step.pool),
@@ -169,17 +173,17 @@ def leg_from(
     )
 
 
-def _before(cluster: Cluster, pool: str) -> str:
+def _before(cluster: ManagedCluster, pool: str) -> str:
     """The version something has before a step."""
     return next((each.version for each in cluster.node_pools if each.id == pool), cluster.version)
 
 
-def conclude(expected: Expected, options: Iterable[Option], *, beyond: bool) -> None:
+def conclude(expected: ExpectedUpgrades, options: Iterable[Option], *, beyond: bool) -> None:
     """What keeps a cluster from going further, once nothing more is expected of it."""
     left: list[tuple[str, tuple[Verdict, ...]]] = []
     for option in options:
         step = option.change
-        if isinstance(step, Step) and step.doing not in _GOING:
+        if isinstance(step, UpgradeStep) and step.doing not in _GOING:
             continue
         shut = tuple(each for each in option.verdicts if each.outcome is not Outcome.PASS)
         if shut:

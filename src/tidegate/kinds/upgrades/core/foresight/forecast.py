@@ -13,22 +13,22 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.kinds.upgrades.core.foresight.expected import (
-    Expected,
-    Waits,
+    ExpectedUpgrades,
+    GateWaits,
     conclude,
     leg_from,
     leg_of,
 )
-from tidegate.kinds.upgrades.core.foresight.future import Future
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.foresight.future import FleetFuture
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet
+from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.rules.soak import DAY, inherited
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, minor_of
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.plan import Option
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
@@ -38,40 +38,40 @@ from tidegate.model.verdict import Verdict
 LOOKS_MAX = 5_000
 _UNIT = 1000
 # What changes the world at once, so that the next round may say something else.
-_AT_ONCE = (Doing.CHANNEL, Doing.CANCEL, Doing.CANCEL_ADDON)
+_AT_ONCE = (StepKind.CHANNEL, StepKind.CANCEL, StepKind.CANCEL_ADDON)
 
 
-class Outlook(msgspec.Struct):
+class FleetForecast(msgspec.Struct):
     """What is decided now, and what is expected of every cluster."""
 
     plan: UpgradePlan
     # By external id, in the order of the plan.
-    expected: dict[str, Expected]
+    expected: dict[str, ExpectedUpgrades]
     # Nothing behind this was looked at.
     until: Instant
     looks: int = 0
 
 
-def forecast(world: World, now: Instant, pace: Pace | None = None) -> Outlook:
+def forecast(world: UpgradeWorld, now: Instant, pace: UpgradePace | None = None) -> FleetForecast:
     """Run the rules ahead until nothing more happens, or the horizon is reached."""
-    return _Ahead(world, now, pace or Pace()).run()
+    return _Ahead(world, now, pace or UpgradePace()).run()
 
 
 class _Ahead:
-    def __init__(self, world: World, now: Instant, pace: Pace) -> None:
+    def __init__(self, world: UpgradeWorld, now: Instant, pace: UpgradePace) -> None:
         self._began = now
         self._pace = pace
         self._end = Instant(now + pace.horizon)
-        self._future = Future(world, now, pace)
-        self._waits = Waits()
+        self._future = FleetFuture(world, now, pace)
+        self._waits = GateWaits()
         self._gated = {each.prefix for each in world.gates}
 
-    def run(self) -> Outlook:
+    def run(self) -> FleetForecast:
         now, cut = self._began, False
         self._agree(now)
         plan = self._decide(now)
         found = self._members(plan)
-        outlook = Outlook(plan, found, self._end)
+        outlook = FleetForecast(plan, found, self._end)
         for _ in range(LOOKS_MAX):
             outlook.looks += 1
             self._act(plan, found, now)
@@ -97,10 +97,10 @@ class _Ahead:
         self._waits.note(plan)
         return plan
 
-    def _members(self, plan: UpgradePlan) -> dict[str, Expected]:
+    def _members(self, plan: UpgradePlan) -> dict[str, ExpectedUpgrades]:
         envs = {each.org.id: each.org.env for each in plan.fleets}
         found = {
-            each.cluster.uuid: Expected(each.cluster, envs[each.cluster.org])
+            each.cluster.uuid: ExpectedUpgrades(each.cluster, envs[each.cluster.org])
             for each in plan.members
         }
         for under in self._future.under_way():
@@ -117,10 +117,10 @@ class _Ahead:
             for action in decide(replace(world, approver=True), now).actions:
                 self._future.carry_out(action, now)
 
-    def _act(self, plan: UpgradePlan, found: dict[str, Expected], now: Instant) -> None:
+    def _act(self, plan: UpgradePlan, found: dict[str, ExpectedUpgrades], now: Instant) -> None:
         for action in plan.actions:
             step = action.change
-            if isinstance(step, Step):
+            if isinstance(step, UpgradeStep):
                 before = self._future.cluster(action.target)
                 under = self._future.carry_out(action, now)
                 if step.addon:  # it takes its time, and is no step of the cluster
@@ -136,7 +136,7 @@ class _Ahead:
         if (ends_at := self._future.next_end()) is not None:
             moments.add(ends_at)
         at_once = any(
-            isinstance(e.change, Step) and e.change.doing in _AT_ONCE for e in plan.actions
+            isinstance(e.change, UpgradeStep) and e.change.doing in _AT_ONCE for e in plan.actions
         )
         if at_once or self._future.world(now).read_at is not None:
             moments.add(Instant(now + 1))  # an old look says nothing of what soaked since
@@ -155,13 +155,13 @@ class _Ahead:
             if not shut:
                 continue
             inherits = soak.get(plan.members[option.target].cluster.org)
-            if isinstance(option.change, Step) and option.change.addon:
+            if isinstance(option.change, UpgradeStep) and option.change.addon:
                 inherits = None  # it soaks in a ledger of its own
             moments = [_until(each, option, frozen, inherits, now) for each in shut]
             if None not in moments:
                 yield max(each for each in moments if each is not None)
 
-    def _conclude(self, plan: UpgradePlan, found: dict[str, Expected], cut: bool) -> None:
+    def _conclude(self, plan: UpgradePlan, found: dict[str, ExpectedUpgrades], cut: bool) -> None:
         options: dict[str, list[Option]] = {uuid: [] for uuid in found}
         for option in plan.options:
             options[plan.members[option.target].cluster.uuid].append(option)
@@ -172,16 +172,16 @@ class _Ahead:
 class _Soak:
     """What soaks in an organisation and in those it inherits from, by version and workload."""
 
-    def __init__(self, plan: UpgradePlan, fleet: Fleet) -> None:
+    def __init__(self, plan: UpgradePlan, fleet: OrganisationFleet) -> None:
         own = plan.ledgers[fleet.key]
         others = [plan.ledgers[key] for key in fleet.sources if key in plan.ledgers]
         self._days, _ = inherited(own, others)
         self._on: dict[tuple[str, str], int] = {}
         for ledger in (own, *others):
-            for sight in ledger.sights.values():
-                if sight.at == ledger.checked_at and sight.healthy:
-                    for workload in sight.workloads:
-                        key = (sight.version, workload)
+            for snapshot in ledger.sights.values():
+                if snapshot.at == ledger.checked_at and snapshot.healthy:
+                    for workload in snapshot.workloads:
+                        key = (snapshot.version, workload)
                         self._on[key] = self._on.get(key, 0) + 1
 
     def until(self, one: Verdict, now: Instant) -> Instant | None:
@@ -207,7 +207,7 @@ def _until(
     return one.until
 
 
-def _frozen_now(world: World, now: Instant) -> dict[str, bool]:
+def _frozen_now(world: UpgradeWorld, now: Instant) -> dict[str, bool]:
     """Whether each freeze is on."""
     return {
         each.name: any(span.start <= now < span.end for span in each.spans)

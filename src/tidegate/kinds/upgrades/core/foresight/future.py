@@ -1,6 +1,6 @@
 """A world as time goes on: upgrades end, versions soak, agreements are given, and nothing else.
 
-No version comes out, nobody writes a label, no upgrade fails and no cluster falls ill. What a
+No version comes out, no label changes, no upgrade fails and no cluster becomes unhealthy. What a
 cluster is offered once it is upgraded is what others on that version and channel are offered today;
 where there is none, what it is offered today and is newer still.
 """
@@ -13,20 +13,20 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.gates.brakes import Brakes
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
-from tidegate.kinds.upgrades.core.rules.soak import Ledger, carried, key_or_least
-from tidegate.kinds.upgrades.core.rules.standing import Stage, is_left_over, stage_of
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.rules.progress import PolicyStage, is_left_over, stage_of
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, carried, key_or_least
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
 from tidegate.kinds.upgrades.core.service import PARTITION
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, minor_of
 from tidegate.kinds.upgrades.core.world import (
-    Cluster,
-    InstalledAddon,
-    NodePool,
-    Upgrade,
-    World,
+    ClusterAddon,
+    ClusterPool,
+    ManagedCluster,
+    OcmUpgrade,
+    UpgradeWorld,
     with_addon,
 )
 from tidegate.model.plan import Action
@@ -36,7 +36,7 @@ _AUTOMATIC = "automatic"
 _BEGUN = ("started", "delayed")
 
 
-class Under(msgspec.Struct, frozen=True):
+class UpgradeUnderWay(msgspec.Struct, frozen=True):
     """One upgrade that is under way, or will be."""
 
     starts_at: Instant
@@ -49,27 +49,27 @@ class Under(msgspec.Struct, frozen=True):
     addon: str = ""  # the add-on it is of; empty: the cluster, or what `pool` says
 
 
-class Future:
+class FleetFuture:
     """A world, and what is under way in it."""
 
-    def __init__(self, world: World, now: Instant, pace: Pace) -> None:
+    def __init__(self, world: UpgradeWorld, now: Instant, pace: UpgradePace) -> None:
         self._world = replace(world, brakes=_of_others(world.brakes))
         self._began = now
         self._pace = pace
         self._clusters = list(world.clusters)
         self._at = {each.uuid: at for at, each in enumerate(world.clusters)}
         self._offers = _offers(world.clusters)
-        self._due: list[tuple[Instant, int, Under]] = []
+        self._due: list[tuple[Instant, int, UpgradeUnderWay]] = []
         self._foreseen = 0
-        self.ledgers: dict[str, Ledger] = dict(world.ledgers)
+        self.ledgers: dict[str, SoakLedger] = dict(world.ledgers)
         for cluster in world.clusters:
             self._foresee(cluster, now)
 
-    def cluster(self, uuid: str) -> Cluster:
+    def cluster(self, uuid: str) -> ManagedCluster:
         """A cluster as it is by now."""
         return self._clusters[self._at[uuid]]
 
-    def world(self, now: Instant) -> World:
+    def world(self, now: Instant) -> UpgradeWorld:
         """The world as it is by now."""
         return replace(
             self._world,
@@ -80,7 +80,7 @@ class Future:
             brakes=_kept_fresh(self._world.brakes, now - self._began),
         )
 
-    def under_way(self) -> list[Under]:
+    def under_way(self) -> list[UpgradeUnderWay]:
         """What is under way, whatever ends first."""
         return [each for _, _, each in sorted(self._due)]
 
@@ -96,30 +96,32 @@ class Future:
             ended = True
         return ended
 
-    def carry_out(self, action: Action, now: Instant) -> Under | None:
+    def carry_out(self, action: Action, now: Instant) -> UpgradeUnderWay | None:
         """Do what a plan says; the upgrade that comes of it, if one does."""
         step, cluster = action.change, self.cluster(action.target)
-        if not isinstance(step, Step) or step.revision is None:
+        if not isinstance(step, UpgradeStep) or step.revision is None:
             return None
-        if step.doing is Doing.CHANNEL:
+        if step.doing is StepKind.CHANNEL:
             moved = replace(cluster, channel=step.revision)
             self._put(replace(moved, available_upgrades=self._offered(moved)))
-        elif step.doing is Doing.AGREE:
+        elif step.doing is StepKind.AGREE:
             self._put(replace(cluster, gate_agreements=(*cluster.gate_agreements, step.ident)))
-        elif step.doing is Doing.CANCEL:
+        elif step.doing is StepKind.CANCEL:
             self._drop(cluster, step.pool, step.ident)
-        elif step.doing is Doing.CANCEL_ADDON:
+        elif step.doing is StepKind.CANCEL_ADDON:
             self._drop_plan(cluster, step.addon, step.ident)
         else:
             return self._start(cluster, step, step.starts_at if step.starts_at is not None else now)
         return None
 
     def soak_until(self, moment: Instant) -> None:
-        """Let versions soak, looked at all the time, by whoever was there at the last look."""
+        """Let versions soak on the clusters of the last observation, observed all the time."""
         self.ledgers = {key: carried(each, moment) for key, each in self.ledgers.items()}
 
-    def _start(self, cluster: Cluster, step: Step, starts_at: Instant) -> Under:
-        upgrade = Upgrade(
+    def _start(
+        self, cluster: ManagedCluster, step: UpgradeStep, starts_at: Instant
+    ) -> UpgradeUnderWay:
+        upgrade = OcmUpgrade(
             id=f"foreseen-{self._foreseen}",
             version=step.revision or "",
             state="scheduled",
@@ -139,7 +141,7 @@ class Future:
             self._put(replace(cluster, upgrade_policies=(*cluster.upgrade_policies, upgrade)))
         ends_at = Instant(starts_at + self._takes(cluster, step.pool, step.addon))
         return self._remember(
-            Under(
+            UpgradeUnderWay(
                 starts_at,
                 ends_at,
                 cluster.uuid,
@@ -150,48 +152,50 @@ class Future:
             )
         )
 
-    def _remember(self, under: Under) -> Under:
+    def _remember(self, under: UpgradeUnderWay) -> UpgradeUnderWay:
         self._foreseen += 1  # of two that end together, the one that was foreseen first
         heappush(self._due, (under.ends_at, self._foreseen, under))
         return under
 
-    def _takes(self, cluster: Cluster, pool: str, addon: str = "") -> Duration:
+    def _takes(self, cluster: ManagedCluster, pool: str, addon: str = "") -> Duration:
         if addon:
             return self._pace.addon
         if pool:
             return self._pace.pool
         return self._pace.control_plane if cluster.is_hosted else self._pace.classic
 
-    def _foresee(self, cluster: Cluster, now: Instant) -> None:
+    def _foresee(self, cluster: ManagedCluster, now: Instant) -> None:
         """When what is under way today ends: after its usual time, or at the next look."""
         for upgrade, pool in _parts(cluster):
-            if stage_of(upgrade, now) in (Stage.OVER, Stage.FAILED):
+            if stage_of(upgrade, now) in (PolicyStage.OVER, PolicyStage.FAILED):
                 continue
             by_owner = upgrade.schedule_type == _AUTOMATIC
             starts_at = _starts_at(upgrade, now)
             if starts_at is None and by_owner and upgrade.state not in _BEGUN:
-                continue  # nobody knows when; it holds nobody up
+                continue  # its moment is not known; it holds no cluster up
             begins = now if starts_at is None else starts_at
             if upgrade.state not in _BEGUN:
                 begins = max(begins, now)
             ends_at = max(begins + self._takes(cluster, pool), now + self._pace.round)
             version = self._newest_patch(cluster) if by_owner else upgrade.version
             self._remember(
-                Under(begins, Instant(ends_at), cluster.uuid, pool, version, upgrade.id, by_owner)
+                UpgradeUnderWay(
+                    begins, Instant(ends_at), cluster.uuid, pool, version, upgrade.id, by_owner
+                )
             )
         self._foresee_addons(cluster, now)
 
-    def _foresee_addons(self, cluster: Cluster, now: Instant) -> None:
+    def _foresee_addons(self, cluster: ManagedCluster, now: Instant) -> None:
         """The same for its add-ons; what is automatic and has not begun is deleted."""
         for addon in cluster.addons:
             for plan in addon.upgrade_plans:
-                if stage_of(plan, now) is Stage.UNDER_WAY and not is_left_over(plan):
+                if stage_of(plan, now) is PolicyStage.UNDER_WAY and not is_left_over(plan):
                     begins = max(_starts_at(plan, now) or now, now)
                     ends = Instant(begins + self._pace.addon)
                     facts = (begins, ends, cluster.uuid, "", plan.version, plan.id)
-                    self._remember(Under(*facts, addon=addon.id))
+                    self._remember(UpgradeUnderWay(*facts, addon=addon.id))
 
-    def _newest_patch(self, cluster: Cluster) -> str:
+    def _newest_patch(self, cluster: ManagedCluster) -> str:
         """Where an automatic upgrade leads: to the newest of the same minor; empty: nowhere."""
         try:
             own = minor_of(cluster.version)
@@ -200,7 +204,7 @@ class Future:
             return ""
         return max(mine, key=key_or_least, default="")
 
-    def _end(self, under: Under) -> None:
+    def _end(self, under: UpgradeUnderWay) -> None:
         cluster = self.cluster(under.uuid)
         if under.addon:
             self._drop_plan(cluster, under.addon, under.ident)
@@ -219,16 +223,16 @@ class Future:
             moved = replace(cluster, version=under.version)
             self._put(replace(moved, available_upgrades=self._offered(moved)))
 
-    def _offered(self, cluster: Cluster) -> tuple[str, ...]:
+    def _offered(self, cluster: ManagedCluster) -> tuple[str, ...]:
         """What a cluster is offered where it is now."""
         known = self._offers.get(_place(cluster), cluster.available_upgrades)
         own = key_or_least(cluster.version)
         return tuple(each for each in known if key_or_least(each) > own)
 
-    def _drop(self, cluster: Cluster, pool: str, ident: str, *, rests: bool = False) -> None:
+    def _drop(self, cluster: ManagedCluster, pool: str, ident: str, *, rests: bool = False) -> None:
         """An upgrade policy is gone; one of the owner's own rests, for we foresee it once."""
 
-        def without(upgrades: tuple[Upgrade, ...]) -> tuple[Upgrade, ...]:
+        def without(upgrades: tuple[OcmUpgrade, ...]) -> tuple[OcmUpgrade, ...]:
             left = tuple(each for each in upgrades if each.id != ident)
             resting = [each for each in upgrades if each.id == ident and rests]
             return (*left, *(replace(each, **_RESTING) for each in resting))
@@ -236,7 +240,7 @@ class Future:
         if not pool:
             self._put(replace(cluster, upgrade_policies=without(cluster.upgrade_policies)))
             return
-        pools: tuple[NodePool, ...] = tuple(
+        pools: tuple[ClusterPool, ...] = tuple(
             replace(each, upgrade_policies=without(each.upgrade_policies))
             if each.id == pool
             else each
@@ -244,30 +248,30 @@ class Future:
         )
         self._put(replace(cluster, node_pools=pools))
 
-    def _drop_plan(self, cluster: Cluster, addon: str, ident: str) -> None:
+    def _drop_plan(self, cluster: ManagedCluster, addon: str, ident: str) -> None:
         self._put(with_addon(cluster, addon, partial(_without_plan, ident)))
 
-    def _put(self, cluster: Cluster) -> None:
+    def _put(self, cluster: ManagedCluster) -> None:
         self._clusters[self._at[cluster.uuid]] = cluster
 
 
-def _with_plan(plan: Upgrade, addon: InstalledAddon) -> InstalledAddon:
+def _with_plan(plan: OcmUpgrade, addon: ClusterAddon) -> ClusterAddon:
     return replace(addon, upgrade_plans=(*addon.upgrade_plans, plan))
 
 
-def _without_plan(ident: str, addon: InstalledAddon) -> InstalledAddon:
+def _without_plan(ident: str, addon: ClusterAddon) -> ClusterAddon:
     left = tuple(each for each in addon.upgrade_plans if each.id != ident)
     return replace(addon, upgrade_plans=left)
 
 
-def _moved(version: str, addon: InstalledAddon) -> InstalledAddon:
+def _moved(version: str, addon: ClusterAddon) -> ClusterAddon:
     return replace(addon, version=version)
 
 
 _RESTING = {"state": "pending", "next_run": None, "schedule": None}
 
 
-def _parts(cluster: Cluster) -> Iterator[tuple[Upgrade, str]]:
+def _parts(cluster: ManagedCluster) -> Iterator[tuple[OcmUpgrade, str]]:
     """Every upgrade policy, with the node pool it is for."""
     for upgrade in cluster.upgrade_policies:
         yield upgrade, ""
@@ -276,7 +280,7 @@ def _parts(cluster: Cluster) -> Iterator[tuple[Upgrade, str]]:
             yield upgrade, pool.id
 
 
-def _starts_at(upgrade: Upgrade, now: Instant) -> Instant | None:
+def _starts_at(upgrade: OcmUpgrade, now: Instant) -> Instant | None:
     """When an upgrade starts, or did; None: it does not say."""
     try:
         if upgrade.next_run is not None:
@@ -288,7 +292,7 @@ def _starts_at(upgrade: Upgrade, now: Instant) -> Instant | None:
     return None
 
 
-def _offers(clusters: Iterable[Cluster]) -> dict[tuple[str, str, bool], tuple[str, ...]]:
+def _offers(clusters: Iterable[ManagedCluster]) -> dict[tuple[str, str, bool], tuple[str, ...]]:
     """What clusters are offered, by where they are; all that any of them is."""
     found: dict[tuple[str, str, bool], set[str]] = {}
     for each in clusters:
@@ -296,13 +300,13 @@ def _offers(clusters: Iterable[Cluster]) -> dict[tuple[str, str, bool], tuple[st
     return {place: tuple(sorted(versions)) for place, versions in found.items()}
 
 
-def _place(cluster: Cluster) -> tuple[str, str, bool]:
+def _place(cluster: ManagedCluster) -> tuple[str, str, bool]:
     """What decides where a cluster can go."""
     return cluster.version, cluster.updates_from, cluster.is_hosted
 
 
 def _of_others(brakes: Brakes) -> Brakes:
-    """Our own places of what is shared are told by who is under way, as that changes."""
+    """Our own places of shared budgets follow from what is under way, as that changes."""
     own = f"{PARTITION}/"
     claims = tuple(each for each in brakes.claims if not each.partition.startswith(own))
     return replace(brakes, claims=claims)

@@ -1,5 +1,4 @@
-"""How long upgrades are expected to take, how often somebody looks, and how far ahead it is worth
-looking."""
+"""How long upgrades are expected to take, how often clusters are surveyed, and the horizon."""
 
 import msgspec
 
@@ -9,8 +8,8 @@ _MINUTE = 60 * SECOND
 _DAY = 24 * 60 * _MINUTE
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """What is assumed of upgrades; nobody knows how long one takes before it is over."""
+class UpgradePace(msgspec.Struct, frozen=True, kw_only=True):
+    """How long upgrades are assumed to take."""
 
     # A cluster whose control plane is its own.
     classic: Duration = Duration(60 * _MINUTE)

@@ -1,7 +1,7 @@
-"""What other labels would come to: where each cluster is heading, before and after.
+"""What other labels would result in: where each cluster is heading, before and after.
 
 Both worlds are decided on and run ahead by the same rules, so that nothing differs but the labels.
-Told of is whose next version, first shut gate or dates are not the same; and what `lint` finds in
+Reported are clusters whose next version, first shut gate or dates differ, and what `lint` finds in
 only one of the two.
 """
 
@@ -9,37 +9,37 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.explain.stand import Stand, stands
-from tidegate.kinds.upgrades.core.foresight.expected import Expected
-from tidegate.kinds.upgrades.core.foresight.forecast import Outlook, forecast
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
+from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades
+from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     CLUSTER_LABELS,
     ORG_LABELS,
     ORGANISATION,
-    Change,
-    Edit,
-    Holder,
+    HolderChange,
+    LabelEdit,
+    LabelHolder,
     changed,
 )
 from tidegate.kinds.upgrades.core.labels.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL
-from tidegate.kinds.upgrades.core.lint.finding import Finding
+from tidegate.kinds.upgrades.core.lint.findings import LintFinding
 from tidegate.kinds.upgrades.core.lint.lint import lint
 from tidegate.kinds.upgrades.core.rules.decide import decide
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet
+from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
 
-class Aim(msgspec.Struct, frozen=True):
+class ClusterGoal(msgspec.Struct, frozen=True):
     """Where a cluster is heading."""
 
     # The version that comes next; empty: none does.
     next: str
-    # The version it comes to in the end.
+    # The version it reaches in the end.
     reaches: str
     # What keeps it from its next version now; None: nothing does.
     shut: Verdict | None
@@ -48,29 +48,32 @@ class Aim(msgspec.Struct, frozen=True):
     done_at: Instant | None
 
 
-class Shift(msgspec.Struct, frozen=True):
+class ClusterShift(msgspec.Struct, frozen=True):
     """A cluster that is heading elsewhere, or at another time."""
 
-    fleet: Fleet
+    fleet: OrganisationFleet
     name: str
     uuid: str
     # None: it takes no part then.
-    before: Aim | None
-    after: Aim | None
+    before: ClusterGoal | None
+    after: ClusterGoal | None
 
 
 class WhatIf(msgspec.Struct, frozen=True):
-    """All that other labels would come to."""
+    """All that other labels would result in."""
 
-    shifts: tuple[Shift, ...]
-    appear: tuple[Finding, ...]
-    vanish: tuple[Finding, ...]
+    shifts: tuple[ClusterShift, ...]
+    appear: tuple[LintFinding, ...]
+    vanish: tuple[LintFinding, ...]
 
 
 def what_if(
-    world: World, changes: Iterable[Change], now: Instant, pace: Pace | None = None
+    world: UpgradeWorld,
+    changes: Iterable[HolderChange],
+    now: Instant,
+    pace: UpgradePace | None = None,
 ) -> WhatIf:
-    """What the world comes to as it is, and with some labels changed."""
+    """The world as it is, compared with the same after some labels changed."""
     after = changed(world, changes)
     ahead = [forecast(each, now, pace) for each in (world, after)]
     found = [
@@ -80,8 +83,10 @@ def what_if(
     aims = [_aims(plan, outlook) for plan, outlook in zip(plans, ahead, strict=True)]
     known = {**aims[0], **aims[1]}
     shifts = (
-        Shift(stand.fleet, stand.member.cluster.name, uuid, *(_aim(each, uuid) for each in aims))
-        for uuid, (stand, _) in known.items()
+        ClusterShift(
+            summary.fleet, summary.member.cluster.name, uuid, *(_aim(each, uuid) for each in aims)
+        )
+        for uuid, (summary, _) in known.items()
     )
     return WhatIf(
         tuple(each for each in shifts if each.before != each.after),
@@ -90,35 +95,37 @@ def what_if(
     )
 
 
-def _aims(plan: UpgradePlan, outlook: Outlook) -> dict[str, tuple[Stand, Aim]]:
+def _aims(
+    plan: UpgradePlan, outlook: FleetForecast
+) -> dict[str, tuple[ClusterSummary, ClusterGoal]]:
     found = {}
-    for stand in stands(plan):
-        uuid = stand.member.cluster.uuid
-        found[uuid] = (stand, aim_of(stand, outlook.expected[uuid]))
+    for summary in cluster_summaries(plan):
+        uuid = summary.member.cluster.uuid
+        found[uuid] = (summary, aim_of(summary, outlook.expected[uuid]))
     return found
 
 
-def _aim(aims: Mapping[str, tuple[Stand, Aim]], uuid: str) -> Aim | None:
+def _aim(aims: Mapping[str, tuple[ClusterSummary, ClusterGoal]], uuid: str) -> ClusterGoal | None:
     return aims[uuid][1] if uuid in aims else None
 
 
-def aim_of(stand: Stand, expected: Expected) -> Aim:
+def aim_of(summary: ClusterSummary, expected: ExpectedUpgrades) -> ClusterGoal:
     """Where a cluster is heading, by what is decided and what is foreseen."""
     ours = [each.starts_at for each in expected.upgrades if each.asked_at is not None]
-    return Aim(
-        next=stand.next,
+    return ClusterGoal(
+        next=summary.next,
         reaches=expected.version,
-        shut=stand.shut,
+        shut=summary.shut,
         starts_at=min(ours, default=None),
         done_at=expected.done_at,
     )
 
 
 class NoLabelError(ValueError):
-    """A label that nobody knows; the text offers the nearest."""
+    """An unknown label; the text offers the nearest."""
 
 
-def edit_of(holder: Holder, labels: Mapping[str, str], label: str, value: str) -> Edit:
+def edit_of(holder: LabelHolder, labels: Mapping[str, str], label: str, value: str) -> LabelEdit:
     """One label of a holder set to a value, or taken away if that is empty."""
     of_org = holder.kind == ORGANISATION
     known = ORG_LABELS if of_org else CLUSTER_LABELS
@@ -126,4 +133,4 @@ def edit_of(holder: Holder, labels: Mapping[str, str], label: str, value: str) -
     if label not in known and label not in labels and not (of_org and of_sector):
         more = (f"{SECTOR_DEPENDENCIES}NAME", f"{SECTOR_MAX_PARALLEL}NAME") if of_org else ()
         raise NoLabelError(f'no label "{label}"; {nearest_or_all(label, (*known, *more))}')
-    return Edit(label, labels.get(label), value or None)
+    return LabelEdit(label, labels.get(label), value or None)

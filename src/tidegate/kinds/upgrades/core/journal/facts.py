@@ -8,10 +8,10 @@ import msgspec
 
 from tidegate.journal.fact import Fact, Mode, because, register, some_names
 from tidegate.kinds.upgrades.core.history import Minima
-from tidegate.kinds.upgrades.core.rules.soak import Sight
-from tidegate.kinds.upgrades.core.service import Rules
-from tidegate.kinds.upgrades.core.step import Step
-from tidegate.kinds.upgrades.core.world import Cluster, Gate, Org
+from tidegate.kinds.upgrades.core.rules.soak import SoakSnapshot
+from tidegate.kinds.upgrades.core.service import RuleSet
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, Organisation
 from tidegate.model.counted import counted
 from tidegate.model.time import Instant
 
@@ -34,16 +34,16 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     """An organisation was looked at; each field says what is not as it was before."""
 
     # None: as before.
-    org: Org | None = None
-    rules: Rules | None = None
+    org: Organisation | None = None
+    rules: RuleSet | None = None
     # Organisations it inherits from, with their labels; None: as before.
-    others: tuple[Org, ...] | None = None
-    gates: tuple[Gate, ...] | None = None
+    others: tuple[Organisation, ...] | None = None
+    gates: tuple[MinorGate, ...] | None = None
     minima: Minima | None = None
     # The same of add-ons, by their ids.
     addon_minima: dict[str, Minima] | None = None
     # New, or not as before.
-    clusters: tuple[Cluster, ...] = ()
+    clusters: tuple[ManagedCluster, ...] = ()
     gone: tuple[str, ...] = ()
     seen: tuple[Glimpse, ...] = ()
     # Whoever no longer counts for soak: gone, or set aside.
@@ -76,7 +76,7 @@ class Job(msgspec.Struct, frozen=True, omit_defaults=True, rename={"change": "st
     # By external id, and as people call it.
     target: str
     name: str
-    change: Step
+    change: UpgradeStep
 
 
 class Standpoint(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -137,7 +137,7 @@ class SoakDoc(msgspec.Struct, frozen=True, omit_defaults=True):
 
     # Version, workload, microseconds of clusters.
     days: tuple[tuple[str, str, int], ...] = ()
-    sights: dict[str, Sight] = {}
+    sights: dict[str, SoakSnapshot] = {}
     # Version, workload, names of clusters.
     reporting: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     minima: Minima | None = None

@@ -6,20 +6,20 @@ import msgspec
 
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.journal.facts import Bound
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal.state import (
     UpgradeState,
     ledgers_of,
     past_of,
     world_of,
 )
-from tidegate.kinds.upgrades.core.legacy_plan import Theirs, theirs
+from tidegate.kinds.upgrades.core.legacy_plan import LegacyRun, theirs
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.service import Rules as ServiceRules
-from tidegate.kinds.upgrades.core.step import Doing, Step
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.service import RuleSet as ServiceRules
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.plan import Action, Option
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Instant
@@ -29,7 +29,7 @@ from tidegate.model.verdict import verdict
 class OrganisationWorld(msgspec.Struct, frozen=True):
     """The world of one organisation, and by whose rules it is served."""
 
-    world: World
+    world: UpgradeWorld
     compat: bool = False
     paused: bool = False
     # Organisations it inherits from that are served, and were never observed.
@@ -39,12 +39,12 @@ class OrganisationWorld(msgspec.Struct, frozen=True):
 class OrganisationPlan(msgspec.Struct, frozen=True):
     """What was decided for one organisation."""
 
-    world: World
+    world: UpgradeWorld
     plan: UpgradePlan
     # The agreements to version gates, decided with the rights of an approver.
     agreeing: UpgradePlan
     # What the predecessor would keep and count, where its rules decided; None: ours did.
-    theirs: Theirs | None = None
+    theirs: LegacyRun | None = None
     unseen: tuple[str, ...] = ()
 
 
@@ -66,7 +66,7 @@ def organisation_world(
         for key, each in others.items()
         for name, ledger in ledgers_of(key, each).items()
     }
-    kept: Mapping[str, History] | None = None
+    kept: Mapping[str, SoakHistory] | None = None
     if compat:
         kept = {key: past_of(each) for key, each in others.items()}
     world = world_of(state, now, ledgers=ledgers, brakes=brakes, kept=kept)
@@ -85,7 +85,7 @@ def other_keys(state: UpgradeState) -> list[str]:
     return [f"{each.env}/{each.id}" for each in state.others]
 
 
-def waiting_for(world: World, unseen: tuple[str, ...]) -> World:
+def waiting_for(world: UpgradeWorld, unseen: tuple[str, ...]) -> UpgradeWorld:
     """The world of an organisation that must not pass others that were never observed."""
     if not unseen:
         return world
@@ -100,7 +100,7 @@ def organisation_plan(found: OrganisationWorld, now: Instant) -> OrganisationPla
     world = found.world
     plan = decide(world, now)
     agreeing = decide(msgspec.structs.replace(world, approver=True), now)
-    legacy: Theirs | None = None
+    legacy: LegacyRun | None = None
     if found.compat:
         legacy = theirs(world, now, plan, agreeing)
         plan = legacy.plan
@@ -110,7 +110,7 @@ def organisation_plan(found: OrganisationWorld, now: Instant) -> OrganisationPla
     return OrganisationPlan(world, plan, agreeing, legacy, found.unseen)
 
 
-_BACK = (Doing.CANCEL, Doing.CANCEL_ADDON)
+_BACK = (StepKind.CANCEL, StepKind.CANCEL_ADDON)
 
 
 def _paused(plan: UpgradePlan) -> UpgradePlan:
@@ -125,10 +125,10 @@ def _paused(plan: UpgradePlan) -> UpgradePlan:
 
 
 def _is_back(one: Option | Action) -> bool:
-    return isinstance(one.change, Step) and one.change.doing in _BACK
+    return isinstance(one.change, UpgradeStep) and one.change.doing in _BACK
 
 
-def bound_of(state: UpgradeState, world: World) -> Bound | None:
+def bound_of(state: UpgradeState, world: UpgradeWorld) -> Bound | None:
     """The brakes of a decision, where they are not those of the one before."""
     org = world.orgs[0]
     labels = {each.name: brake_labels(org, each) for each in world.clusters}
@@ -138,6 +138,6 @@ def bound_of(state: UpgradeState, world: World) -> Bound | None:
 
 def freed_keys(partition: str, brakes: Brakes, plan: UpgradePlan) -> list[str]:
     """Keys of places whose clusters are no longer being upgraded."""
-    busy = {member.called for member in plan.members if member.standing.occupies}
+    busy = {member.called for member in plan.members if member.progress.occupies}
     ours = (each for each in brakes.claims if each.partition == partition)
     return sorted({each.key for each in ours if each.target not in busy})

@@ -12,7 +12,7 @@ from tidegate.journal.keys import task_key
 from tidegate.kinds.upgrades.core.journal.facts import HistoryNews, Job, Planned, Standpoint
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.model.plan import Option
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
@@ -67,7 +67,7 @@ def _jobs(partition: str, seq: int, which: int, plan: UpgradePlan) -> Iterable[J
     names = {member.cluster.uuid: member.called for member in plan.members}
     for at, action in enumerate(plan.actions):
         step = action.change
-        if isinstance(step, Step):
+        if isinstance(step, UpgradeStep):
             name = names[action.target]
             key = task_key(partition, f"{seq}.{which}.{at}", name)
             yield Job(key, action.target, name, step)
@@ -86,7 +86,7 @@ def standpoints(plans: Iterable[UpgradePlan]) -> list[Standpoint]:
 
 def _stand(option: Option, texts: dict[int, str]) -> tuple[str, str, Shut]:
     change = option.change
-    doing = change.doing.value if isinstance(change, Step) else ""
+    doing = change.doing.value if isinstance(change, UpgradeStep) else ""
     shut = tuple(_text(each, texts) for each in option.verdicts if each.outcome is not Outcome.PASS)
     return doing, change.revision or "", shut
 
@@ -101,5 +101,17 @@ def _text(verdict: Verdict, texts: dict[int, str]) -> str:
 def digest(stands: Iterable[Standpoint], jobs: Iterable[Job]) -> str:
     """One number for a whole plan: two that decide and explain the same have the same."""
     said = [f"{each.target} {each.options}" for each in stands]
-    said += [f"{job.target} {job.change}" for job in jobs]
+    said += [f"{job.target} {_step_text(job.change)}" for job in jobs]
     return blake2b("\n".join(said).encode(), digest_size=16).hexdigest()
+
+
+def _step_text(step: UpgradeStep) -> str:
+    """A step as digests have it; the names in it are those of the first journals, and stay."""
+    fields = (f"{name}={_field_text(getattr(step, name))}" for name in step.__struct_fields__)
+    return f"Step({', '.join(fields)})"
+
+
+def _field_text(value: object) -> str:
+    if isinstance(value, StepKind):
+        return f"<Doing.{value.name}: {value.value!r}>"
+    return repr(value)

@@ -12,7 +12,7 @@ from tidegate.explain.sentence import sentence
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.facts import Folded
 from tidegate.journal.replay import DecisionDifference, Replayed
-from tidegate.kinds.upgrades.core.history import History
+from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned, Standpoint, Surveyed
 from tidegate.kinds.upgrades.core.journal.made import (
     OrganisationWorld,
@@ -31,9 +31,9 @@ from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.refusal import what_of
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.service import Rules
-from tidegate.kinds.upgrades.core.step import Step
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.service import RuleSet
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.plan import Action
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
@@ -73,14 +73,14 @@ def _again(state: UpgradeState, others: Others, fact: Planned) -> Plans | None:
     if world is None:
         return None
     world = waiting_for(world, fact.unseen)
-    compat = state.rules is Rules.COMPAT
+    compat = state.rules is RuleSet.COMPAT
     made = organisation_plan(OrganisationWorld(world, compat, state.paused), fact.now)
     return made.plan, made.agreeing
 
 
 def _world(
-    state: UpgradeState, others: Others, now: Instant, mine: History | None = None
-) -> World | None:
+    state: UpgradeState, others: Others, now: Instant, mine: SoakHistory | None = None
+) -> UpgradeWorld | None:
     keys = tuple(f"{each.env}/{each.id}" for each in state.others)
     theirs_then = others(keys, now) if keys else {}
     kept = {key: past_of(each) for key, each in theirs_then.items()}
@@ -163,7 +163,7 @@ def compare(entries: Iterable[JournalEntry], others: Others) -> Compared:
     """
     wanted: dict[tuple[str, str], Wanted] = {}
     closed: list[Wanted] = []
-    kept: History | None = None
+    kept: SoakHistory | None = None
     looks = 0
     began = ended = None
     state = UpgradeState()
@@ -213,7 +213,7 @@ def _note(
 def _key(action: Action) -> tuple[str, str]:
     """Whom and what; a cluster is asked for one upgrade at a time, whenever it would start."""
     step = action.change
-    assert isinstance(step, Step)
+    assert isinstance(step, UpgradeStep)
     return action.target, what_of(step)
 
 
@@ -225,14 +225,20 @@ def _why(key: tuple[str, str], plans: Iterable[UpgradePlan]) -> str:
         for option in plan.options
         if plan.members[option.target].cluster.uuid == key[0]
     ]
-    same = [each for each in options if isinstance(each.change, Step) and _is(each.change, key[1])]
+    same = [
+        each
+        for each in options
+        if isinstance(each.change, UpgradeStep) and _is(each.change, key[1])
+    ]
     for option in same or options:
         shut = [each for each in option.verdicts if each.outcome is not Outcome.PASS]
         if shut:
             return "; ".join(map(sentence, shut))
-    asked = next((what_of(each.change) for each in options if isinstance(each.change, Step)), "")
+    asked = next(
+        (what_of(each.change) for each in options if isinstance(each.change, UpgradeStep)), ""
+    )
     return f"asks for {asked}" if asked else "does not know it"
 
 
-def _is(step: Step, what: str) -> bool:
+def _is(step: UpgradeStep, what: str) -> bool:
     return what_of(step) == what

@@ -16,7 +16,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, TaskOutcome, Told, Verb
-from tidegate.kinds.upgrades.core.history import History, Minima
+from tidegate.kinds.upgrades.core.history import Minima, SoakHistory
 from tidegate.kinds.upgrades.core.journal.facts import (
     Glimpse,
     Imported,
@@ -27,19 +27,19 @@ from tidegate.kinds.upgrades.core.journal.facts import (
     Surveyed,
 )
 from tidegate.kinds.upgrades.core.journal.past import history_of, patched
-from tidegate.kinds.upgrades.core.refusal import Refusal, what_of
-from tidegate.kinds.upgrades.core.rules.soak import Ledger, Seen, Sight
+from tidegate.kinds.upgrades.core.refusal import OcmRefusal, what_of
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, SoakObservation, SoakSnapshot
 from tidegate.kinds.upgrades.core.rules.soak import fold as soaked
-from tidegate.kinds.upgrades.core.service import Rules
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.service import RuleSet
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.world import (
-    Cluster,
-    Gate,
-    InstalledAddon,
-    NodePool,
-    Org,
-    Upgrade,
-    World,
+    ClusterAddon,
+    ClusterPool,
+    ManagedCluster,
+    MinorGate,
+    OcmUpgrade,
+    Organisation,
+    UpgradeWorld,
     with_addon,
 )
 from tidegate.model.time import SECOND, Duration, Instant, format_second
@@ -51,28 +51,28 @@ TOLD_KEPT = Duration(2 * 24 * 3600 * SECOND)
 class UpgradeState(msgspec.Struct):
     """What is known of one organisation. Mutable: a fold over many facts makes one, not many."""
 
-    org: Org | None = None
-    rules: Rules = Rules.STRICT
-    others: tuple[Org, ...] = ()
-    gates: tuple[Gate, ...] = ()
-    clusters: dict[str, Cluster] = {}
+    org: Organisation | None = None
+    rules: RuleSet = RuleSet.STRICT
+    others: tuple[Organisation, ...] = ()
+    gates: tuple[MinorGate, ...] = ()
+    clusters: dict[str, ManagedCluster] = {}
     unread: dict[str, str] = {}
     health_fails: bool = False
     ends: dict[str, Instant] = {}
     seen: dict[str, Glimpse] = {}
     minima: Minima | None = None
-    ledger: Ledger = Ledger()
+    ledger: SoakLedger = SoakLedger()
     # Of add-ons, by their ids.
     addon_minima: dict[str, Minima] = {}
-    addon_ledgers: dict[str, Ledger] = {}
+    addon_ledgers: dict[str, SoakLedger] = {}
     # What the existing service would have kept; None: its rules never decided here.
-    history: History | None = None
+    history: SoakHistory | None = None
     # Decided and without an outcome, by key.
     jobs: dict[str, Job] = {}
     # When something was last done to a cluster: a look that began before does not show it.
     done_at: dict[str, Instant] = {}
     # By cluster, then what was asked for.
-    refused: dict[str, dict[str, Refusal]] = {}
+    refused: dict[str, dict[str, OcmRefusal]] = {}
     stands: dict[str, Standpoint] = {}
     told: dict[str, Instant] = {}
     brakes: Brakes | None = None
@@ -118,26 +118,30 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
     state.ledger = soaked(state.ledger, _sights(state.seen.values(), at), state.minima)
     for addon in sorted({name for each in state.seen.values() for name in each.addons}):
         seen = _addon_sights(state.seen.values(), addon, at)
-        known = state.addon_ledgers.get(addon, Ledger())
+        known = state.addon_ledgers.get(addon, SoakLedger())
         state.addon_ledgers[addon] = soaked(known, seen, state.addon_minima.get(addon))
     state.surveyed_at = at
     # What was asked for before this look is seen in it, or was not carried out.
     state.jobs = {}
 
 
-def _sights(glimpses: Iterable[Glimpse], at: Instant) -> Iterable[Seen]:
+def _sights(glimpses: Iterable[Glimpse], at: Instant) -> Iterable[SoakObservation]:
     for each in glimpses:
-        sight = Sight(at=at, version=each.version, workloads=each.workloads, healthy=each.healthy)
-        yield Seen(each.uuid, each.name, each.unique, sight)
+        sight = SoakSnapshot(
+            at=at, version=each.version, workloads=each.workloads, healthy=each.healthy
+        )
+        yield SoakObservation(each.uuid, each.name, each.unique, sight)
 
 
-def _addon_sights(glimpses: Iterable[Glimpse], addon: str, at: Instant) -> Iterable[Seen]:
+def _addon_sights(
+    glimpses: Iterable[Glimpse], addon: str, at: Instant
+) -> Iterable[SoakObservation]:
     """The same glimpses, for what they show of one add-on."""
     for each in glimpses:
         if addon in each.addons:
             version, healthy = each.addons[addon]
-            sight = Sight(at=at, version=version, workloads=each.workloads, healthy=healthy)
-            yield Seen(each.uuid, each.name, each.unique, sight)
+            sight = SoakSnapshot(at=at, version=version, workloads=each.workloads, healthy=healthy)
+            yield SoakObservation(each.uuid, each.name, each.unique, sight)
 
 
 def _planned(state: UpgradeState, _: Instant, fact: Planned) -> None:
@@ -146,7 +150,7 @@ def _planned(state: UpgradeState, _: Instant, fact: Planned) -> None:
     if fact.tasks and fact.mode is Mode.ACT:
         state.jobs = {job.key: job for job in fact.tasks}
     if fact.kept is not None:
-        state.history = patched(state.history or History(), fact.kept)
+        state.history = patched(state.history or SoakHistory(), fact.kept)
 
 
 def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
@@ -167,21 +171,21 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
         known = state.refused.setdefault(job.target, {})
         before = known.get(what)
         tries = before.tries + 1 if before is not None else 1
-        known[what] = Refusal(at, tries, fact.detail)
+        known[what] = OcmRefusal(at, tries, fact.detail)
     elif job.target in state.refused:
         state.refused[job.target].pop(what, None)
 
 
 # What is under way once it was asked for.
-_STARTS = (Doing.UPGRADE, Doing.POOL, Doing.ADDON)
+_STARTS = (StepKind.UPGRADE, StepKind.POOL, StepKind.ADDON)
 
 
-def perhaps_asked(state: UpgradeState) -> dict[str, Cluster]:
+def perhaps_asked(state: UpgradeState) -> dict[str, ManagedCluster]:
     """Clusters of which something was decided to be asked, and nobody knows what came of it.
 
     Each as if it had been: whoever died or lost the journal may have asked right before.
     """
-    found: dict[str, Cluster] = {}
+    found: dict[str, ManagedCluster] = {}
     for job in state.jobs.values():
         cluster = found.get(job.target) or state.clusters.get(job.target)
         if cluster is not None and job.change.doing in _STARTS:
@@ -189,17 +193,17 @@ def perhaps_asked(state: UpgradeState) -> dict[str, Cluster]:
     return found
 
 
-def after(cluster: Cluster, step: Step) -> Cluster:
+def after(cluster: ManagedCluster, step: UpgradeStep) -> ManagedCluster:
     """A cluster of which somebody asked something, until it is looked at again."""
-    if step.doing is Doing.CHANNEL:
+    if step.doing is StepKind.CHANNEL:
         return replace(cluster, channel=step.revision)
-    if step.doing is Doing.AGREE:
+    if step.doing is StepKind.AGREE:
         return replace(cluster, gate_agreements=(*cluster.gate_agreements, step.ident))
-    if step.doing is Doing.UPGRADE:
+    if step.doing is StepKind.UPGRADE:
         return replace(cluster, upgrade_policies=(*cluster.upgrade_policies, _asked(step)))
     if step.addon:
         return with_addon(cluster, step.addon, partial(_addon_after, step))
-    if step.doing is Doing.CANCEL and not step.pool:
+    if step.doing is StepKind.CANCEL and not step.pool:
         return replace(cluster, upgrade_policies=_without(cluster.upgrade_policies, step.ident))
     pools = tuple(
         _pool_after(each, step) if each.id == step.pool else each for each in cluster.node_pools
@@ -207,29 +211,29 @@ def after(cluster: Cluster, step: Step) -> Cluster:
     return replace(cluster, node_pools=pools)
 
 
-def _pool_after(pool: NodePool, step: Step) -> NodePool:
-    if step.doing is Doing.POOL:
+def _pool_after(pool: ClusterPool, step: UpgradeStep) -> ClusterPool:
+    if step.doing is StepKind.POOL:
         return replace(pool, upgrade_policies=(*pool.upgrade_policies, _asked(step)))
     return replace(pool, upgrade_policies=_without(pool.upgrade_policies, step.ident))
 
 
-def _addon_after(step: Step, addon: InstalledAddon) -> InstalledAddon:
+def _addon_after(step: UpgradeStep, addon: ClusterAddon) -> ClusterAddon:
     plans = addon.upgrade_plans
-    if step.doing is Doing.ADDON:
+    if step.doing is StepKind.ADDON:
         return replace(addon, upgrade_plans=(*plans, _asked(step)))
     return replace(addon, upgrade_plans=_without(plans, step.ident))
 
 
-def _asked(step: Step) -> Upgrade:
+def _asked(step: UpgradeStep) -> OcmUpgrade:
     starts_at = step.starts_at
-    return Upgrade(
+    return OcmUpgrade(
         version=step.revision or "",
         state="pending",
         next_run=None if starts_at is None else format_second(starts_at),
     )
 
 
-def _without(upgrades: tuple[Upgrade, ...], ident: str) -> tuple[Upgrade, ...]:
+def _without(upgrades: tuple[OcmUpgrade, ...], ident: str) -> tuple[OcmUpgrade, ...]:
     return tuple(each for each in upgrades if each.id != ident)
 
 
@@ -278,10 +282,10 @@ def world_of(
     state: UpgradeState,
     now: Instant,
     *,
-    ledgers: Mapping[str, Ledger],
+    ledgers: Mapping[str, SoakLedger],
     brakes: Brakes | None = None,
-    kept: Mapping[str, History] | None = None,
-) -> World | None:
+    kept: Mapping[str, SoakHistory] | None = None,
+) -> UpgradeWorld | None:
     """The world as the facts have it, with the soak of others; None while nothing was read.
 
     `kept`: what the existing service keeps of others, for its rules; None: ours decide.
@@ -289,7 +293,7 @@ def world_of(
     org = state.org
     if org is None or state.surveyed_at is None:
         return None
-    return World(
+    return UpgradeWorld(
         now=now,
         read_at=state.surveyed_at,
         orgs=(org, *state.others),
@@ -305,18 +309,18 @@ def world_of(
     )
 
 
-def ledgers_of(key: str, state: UpgradeState) -> dict[str, Ledger]:
+def ledgers_of(key: str, state: UpgradeState) -> dict[str, SoakLedger]:
     """All ledgers of an organisation that is kept by `env/org`, those of add-ons included."""
     addons = {f"{key}/{addon}": each for addon, each in state.addon_ledgers.items()}
     return {key: state.ledger, **addons}
 
 
-def past_of(state: UpgradeState) -> History:
+def past_of(state: UpgradeState) -> SoakHistory:
     """What the existing service would have kept; our own ledger, where it never decided."""
     return state.history if state.history is not None else history_of(state.ledger)
 
 
-def soak_doc(ledger: Ledger) -> SoakDoc:
+def soak_doc(ledger: SoakLedger) -> SoakDoc:
     """A ledger as it is written down."""
     return SoakDoc(
         days=tuple((*key, amount) for key, amount in sorted(ledger.days.items())),
@@ -327,9 +331,9 @@ def soak_doc(ledger: Ledger) -> SoakDoc:
     )
 
 
-def ledger_of(doc: SoakDoc) -> Ledger:
+def ledger_of(doc: SoakDoc) -> SoakLedger:
     """The ledger that was written down."""
-    return Ledger(
+    return SoakLedger(
         days={(version, workload): amount for version, workload, amount in doc.days},
         sights=doc.sights,
         reporting={(version, workload): names for version, workload, names in doc.reporting},

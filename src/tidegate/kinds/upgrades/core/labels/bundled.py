@@ -44,10 +44,10 @@ class BundledOrg(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    # Empty: it names none, and so nobody serves it.
+    # Empty: it names none, and so it is not served.
     environment: str = ""
     where: str = ""
-    # Integrations that leave it alone, whoever they are.
+    # Integrations that are disabled there.
     disabled: tuple[str, ...] = ()
     # Who is asked for the health of its clusters, and whether that counts.
     health_checks: tuple[tuple[str, bool], ...] = ()

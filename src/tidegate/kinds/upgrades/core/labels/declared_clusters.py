@@ -6,7 +6,7 @@ import msgspec
 
 from tidegate.kinds.upgrades.core.labels.bundled import BundledCluster, BundledOrg
 from tidegate.kinds.upgrades.core.labels.declared_labels import org_labels, policy_labels
-from tidegate.kinds.upgrades.core.world import Cluster
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.problem import Problem, nearest
 
 
@@ -17,11 +17,11 @@ class Declarations(msgspec.Struct, frozen=True):
     labels: Mapping[str, Mapping[str, str]]
     # What cannot be written as it is declared.
     problems: tuple[Problem, ...] = ()
-    # Clusters that are declared and are not there: so nobody knows who is declared no more.
+    # Clusters that are declared and are not there, so that the declaration may be incomplete.
     missing: tuple[Problem, ...] = ()
 
 
-def declarations(org: BundledOrg, clusters: Iterable[Cluster]) -> Declarations:
+def declarations(org: BundledOrg, clusters: Iterable[ManagedCluster]) -> Declarations:
     """What a bundle declares of one organisation, for the clusters that are there."""
     there = list(clusters)
     problems: list[Problem] = []
@@ -29,7 +29,7 @@ def declarations(org: BundledOrg, clusters: Iterable[Cluster]) -> Declarations:
     found: dict[str, Mapping[str, str]] = {}
     if own := org_labels(org, problems):
         found[org.id] = own
-    stands: dict[str, str] = {}
+    declared_at: dict[str, str] = {}
     for each in org.clusters:
         where = f"{each.where}: cluster/{each.name}"
         meant = _meant(each, there)
@@ -40,16 +40,16 @@ def declarations(org: BundledOrg, clusters: Iterable[Cluster]) -> Declarations:
         elif not meant:
             hint = nearest(each.name, [one.name for one in there])
             missing.append(Problem(where, f"not in {org.name}", hint))
-        elif (holder := meant[0].subscribed_as) in stands:
-            what = f"it stands at {stands[holder]} too"
+        elif (holder := meant[0].subscribed_as) in declared_at:
+            what = f"it is declared at {declared_at[holder]} too"
             problems.append(Problem(where, what, "keep one of them"))
         else:
-            stands[holder] = each.where
+            declared_at[holder] = each.where
             found[holder] = policy_labels(each, problems)
     return Declarations(found, tuple(problems), tuple(missing))
 
 
-def _meant(declared: BundledCluster, there: list[Cluster]) -> list[Cluster]:
+def _meant(declared: BundledCluster, there: list[ManagedCluster]) -> list[ManagedCluster]:
     if declared.id:
         return [each for each in there if declared.id in (each.ident, each.uuid)]
     return [each for each in there if each.name == declared.name]

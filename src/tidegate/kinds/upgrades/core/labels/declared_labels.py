@@ -1,6 +1,6 @@
-"""The labels that a bundle's declarations come to.
+"""The labels that a bundle's declarations result in.
 
-Policies that stand in files are written as labels, where everybody else's stand: lists sorted and
+Upgrade policies in files are written as labels, like all others: lists sorted and
 parted by commas, days of soak 0 unless said otherwise, and what is empty not at all. What cannot be
 said in a label is a problem, and never dropped.
 

@@ -1,6 +1,6 @@
-"""Edits of labels as data: what somebody asks for, what is there, and the writes that follow.
+"""Edits of labels as data: what is asked for, what is there, and the writes that follow.
 
-An edit touches the labels it names and no other: those that nobody here knows stay as they are.
+An edit touches the labels it names and no other: unknown labels stay as they are.
 Asked for what is there already, nothing is written. Labels stand without their prefix.
 
     there {soak-days: 2, owner: me}, asked for {soak-days: 5, sector: ""}: soak-days 2 → 5
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from tidegate.kinds.upgrades.core.labels.labels import SECTOR_DEPENDENCIES
-from tidegate.kinds.upgrades.core.world import Org, World
+from tidegate.kinds.upgrades.core.world import Organisation, UpgradeWorld
 
 SCHEDULE = "schedule"
 BLOCKED = "blocked-versions"
@@ -40,7 +40,7 @@ Wanted = Mapping[str, str | None]
 """Labels and what they should be; an empty text and None: not there."""
 
 
-class Holder(msgspec.Struct, frozen=True):
+class LabelHolder(msgspec.Struct, frozen=True):
     """Who has labels: a cluster, under its subscription, or an organisation."""
 
     kind: str
@@ -52,7 +52,7 @@ class Holder(msgspec.Struct, frozen=True):
         return f"{self.kind}/{self.called}"
 
 
-class Edit(msgspec.Struct, frozen=True):
+class LabelEdit(msgspec.Struct, frozen=True):
     """One label that changes."""
 
     label: str
@@ -60,18 +60,18 @@ class Edit(msgspec.Struct, frozen=True):
     after: str | None  # None: to be taken away
 
 
-class Change(msgspec.Struct, frozen=True):
+class HolderChange(msgspec.Struct, frozen=True):
     """All labels of one holder that change, in the order in which they are written."""
 
-    holder: Holder
-    edits: tuple[Edit, ...]
+    holder: LabelHolder
+    edits: tuple[LabelEdit, ...]
 
 
-def cluster_holders(world: World) -> dict[str, Holder]:
-    """Who has the labels of each cluster, by subscription; equal names are told apart."""
+def cluster_holders(world: UpgradeWorld) -> dict[str, LabelHolder]:
+    """The holder of each cluster's labels, by subscription; equal names get an external id."""
     names = Counter((each.org, each.name) for each in world.clusters)
     return {
-        each.subscribed_as: Holder(
+        each.subscribed_as: LabelHolder(
             CLUSTER,
             each.subscribed_as,
             each.name if names[each.org, each.name] == 1 else f"{each.name} ({each.uuid})",
@@ -80,28 +80,28 @@ def cluster_holders(world: World) -> dict[str, Holder]:
     }
 
 
-def org_holder(org: Org) -> Holder:
+def org_holder(org: Organisation) -> LabelHolder:
     """Who has the labels of an organisation."""
-    return Holder(ORGANISATION, org.id, org.id)
+    return LabelHolder(ORGANISATION, org.id, org.id)
 
 
-def edits_of(there: Mapping[str, str], wanted: Wanted) -> tuple[Edit, ...]:
+def edits_of(there: Mapping[str, str], wanted: Wanted) -> tuple[LabelEdit, ...]:
     """What has to be written so that the labels are what is wanted, and nothing more."""
-    found: list[Edit] = []
+    found: list[LabelEdit] = []
     for label, value in wanted.items():
         before, after = there.get(label), value
         # Only a sector means something with nothing in it: that it is there, and waits for none.
         if not value and not label.startswith(SECTOR_DEPENDENCIES):
             after = before if value == "" and not before else None
         if before != after:
-            found.append(Edit(label, before, after))
+            found.append(LabelEdit(label, before, after))
     return tuple(sorted(found, key=_turn))
 
 
-def _turn(edit: Edit) -> tuple[int, str]:
+def _turn(edit: LabelEdit) -> tuple[int, str]:
     """The schedule, without which no cluster is upgraded, is written last and taken away first.
 
-    So nobody upgrades a cluster by half of what its owner is writing.
+    So no cluster is upgraded by a half-written policy.
     """
     removes = edit.after is None
     if edit.label == SCHEDULE:
@@ -114,7 +114,7 @@ def replacing(there: Mapping[str, str], wanted: Wanted, known: Iterable[str]) ->
     return {**{label: None for label in known if label in there}, **wanted}
 
 
-def with_edits(there: Mapping[str, str], edits: Iterable[Edit]) -> dict[str, str]:
+def with_edits(there: Mapping[str, str], edits: Iterable[LabelEdit]) -> dict[str, str]:
     """The labels as they are once all edits are written."""
     labels = dict(there)
     for each in edits:
@@ -124,7 +124,7 @@ def with_edits(there: Mapping[str, str], edits: Iterable[Edit]) -> dict[str, str
     return labels
 
 
-def changed(world: World, changes: Iterable[Change]) -> World:
+def changed(world: UpgradeWorld, changes: Iterable[HolderChange]) -> UpgradeWorld:
     """The world as it is once all changes are written."""
     every = list(changes)
     of_orgs = {each.holder.id: each.edits for each in every if each.holder.kind == ORGANISATION}

@@ -1,8 +1,8 @@
-"""Labels of subscriptions and organisations, with the words their owners are told.
+"""Labels of subscriptions and organisations, with the words of service logs for their owners.
 
 Values are taken as they stand: lists are split at commas, nothing is trimmed and nothing dropped,
 so `a, b` names ` b` and `a,` names an empty item. Problems are worded as the predecessor words
-them, because the same text posted twice in a day is posted once, whoever posts it.
+them, because the same text posted twice in a day is posted once, by either service.
 """
 
 import re
@@ -36,7 +36,7 @@ class LabelProblem(msgspec.Struct, frozen=True):
     message: str
 
     def text(self) -> str:
-        """The problem as its owner is told."""
+        """The problem as it is posted to its owner."""
         return f"label {PREFIX}{self.label}: {self.message}"
 
 

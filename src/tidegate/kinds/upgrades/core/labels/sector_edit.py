@@ -1,7 +1,8 @@
 """Edits of an organisation's sectors: which labels declare one, and who still needs it.
 
-A sector is two labels, either of which declares it: whom it waits for, and how many of it may be
-upgraded at once. One that waits for nobody and has no limit is the first of them, left empty.
+A sector is two labels, either of which declares it: the sectors it waits for, and how many of its
+clusters may be upgraded at once. One that waits for none and has no limit is the first of them,
+left empty.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,7 @@ from tidegate.kinds.upgrades.core.labels.labels import (
 )
 
 
-class SectorWish(msgspec.Struct, frozen=True):
+class WantedSector(msgspec.Struct, frozen=True):
     """What is asked for of one sector; None: it stays as it is."""
 
     name: str
@@ -24,20 +25,25 @@ class SectorWish(msgspec.Struct, frozen=True):
     most: str | None = None  # empty: no limit
 
 
-def sector_wishes(there: Mapping[str, str], wishes: Iterable[SectorWish]) -> Wanted:
+def sector_values(there: Mapping[str, str], policy: Iterable[WantedSector]) -> Wanted:
     """The labels that sectors ask for; one that no other label declares is declared empty.
 
     Where sectors replace all there are, nothing is there.
     """
     wanted: dict[str, str | None] = {}
-    for wish in wishes:
-        behind, most = SECTOR_DEPENDENCIES + wish.name, SECTOR_MAX_PARALLEL + wish.name
-        if wish.dependencies is not None:
-            wanted[behind] = ",".join(wish.dependencies)
-        elif behind not in there and not (wish.most if wish.most is not None else there.get(most)):
+    for wanted_sector in policy:
+        behind, most = (
+            SECTOR_DEPENDENCIES + wanted_sector.name,
+            SECTOR_MAX_PARALLEL + wanted_sector.name,
+        )
+        if wanted_sector.dependencies is not None:
+            wanted[behind] = ",".join(wanted_sector.dependencies)
+        elif behind not in there and not (
+            wanted_sector.most if wanted_sector.most is not None else there.get(most)
+        ):
             wanted[behind] = ""
-        if wish.most is not None:
-            wanted[most] = wish.most
+        if wanted_sector.most is not None:
+            wanted[most] = wanted_sector.most
     return wanted
 
 

@@ -1,1 +1,1 @@
-"""What in an organisation's labels does not do what its owner hopes for, before anybody waits."""
+"""Labels of an organisation that do not have the effect their owner expects."""

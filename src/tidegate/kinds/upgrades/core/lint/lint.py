@@ -6,25 +6,28 @@ Labels are looked at by themselves; schedules beside the freezes; and the rules 
 to see who will wait for ever, and who is too late.
 """
 
-from tidegate.kinds.upgrades.core.foresight.forecast import Outlook, forecast
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
+from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.lint.canaries import canaries
-from tidegate.kinds.upgrades.core.lint.ends import ends
-from tidegate.kinds.upgrades.core.lint.finding import Finding, in_order
+from tidegate.kinds.upgrades.core.lint.end_of_life import ends
+from tidegate.kinds.upgrades.core.lint.findings import LintFinding, in_order
+from tidegate.kinds.upgrades.core.lint.label_text import written
 from tidegate.kinds.upgrades.core.lint.stalls import Stalls, agreements
 from tidegate.kinds.upgrades.core.lint.windows import windows
-from tidegate.kinds.upgrades.core.lint.written import written
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.time import Instant
 
 
 def lint(
-    world: World, now: Instant, pace: Pace | None = None, outlook: Outlook | None = None
-) -> tuple[Finding, ...]:
-    """Everything that somebody may want to change; `outlook`, if it was worked out already."""
-    pace = pace or Pace()
+    world: UpgradeWorld,
+    now: Instant,
+    pace: UpgradePace | None = None,
+    outlook: FleetForecast | None = None,
+) -> tuple[LintFinding, ...]:
+    """All findings; `outlook`, if it was computed already."""
+    pace = pace or UpgradePace()
     ahead = outlook or forecast(world, now, pace)
-    found: list[Finding] = list(agreements(world, now))
+    found: list[LintFinding] = list(agreements(world, now))
     for fleet in ahead.plan.fleets:
         found += written(fleet)
         found += windows(world, fleet, pace, now)

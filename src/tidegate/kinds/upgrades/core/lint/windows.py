@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from tidegate.gates.brakes import Coverages
 from tidegate.gates.freeze import Frozen, freeze_verdicts
 from tidegate.gates.scope import KindOfChange
-from tidegate.kinds.upgrades.core.foresight.pace import Pace
-from tidegate.kinds.upgrades.core.lint.finding import Finding
-from tidegate.kinds.upgrades.core.lint.written import owner_of
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, brake_labels
+from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.lint.findings import LintFinding
+from tidegate.kinds.upgrades.core.lint.label_text import owner_of
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, brake_labels
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER
 from tidegate.kinds.upgrades.core.schedule.window import fires_after
-from tidegate.kinds.upgrades.core.world import World
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Duration, Instant, format_duration
 from tidegate.model.verdict import Verdict
@@ -26,18 +26,20 @@ from tidegate.model.verdict import Verdict
 _TRIES_MAX = 200
 
 
-def windows(world: World, fleet: Fleet, pace: Pace, now: Instant) -> Iterator[Finding]:
+def windows(
+    world: UpgradeWorld, fleet: OrganisationFleet, pace: UpgradePace, now: Instant
+) -> Iterator[LintFinding]:
     """Clusters whose schedule never lets an upgrade start, each with why."""
     brakes = replace(world.brakes, kind=KindOfChange.UPGRADES)
     labels = {each.cluster.name: brake_labels(fleet.org, each.cluster) for each in fleet.members}
     coverages = Coverages(brakes, labels)
     said: dict[tuple[str, str, int], str] = {}
     for member in fleet.members:
-        wishes = member.wishes
-        if member.aside is not None or wishes.cron is None:
+        policy = member.policy
+        if member.excluded is not None or policy.cron is None:
             continue
         covered = coverages.of(member.cluster.name).surely.freezes
-        key = (wishes.schedule or "", wishes.zone, id(covered))
+        key = (policy.schedule or "", policy.zone, id(covered))
         if key not in said:
             said[key] = _never(member, covered, pace, now)
         if said[key]:
@@ -45,13 +47,15 @@ def windows(world: World, fleet: Fleet, pace: Pace, now: Instant) -> Iterator[Fi
             yield owner_of(fleet, member).found("unreachable-window", "schedule", said[key], remedy)
 
 
-def _never(member: Member, freezes: tuple[Frozen, ...], pace: Pace, now: Instant) -> str:
-    """Why an upgrade can start at none of the times; empty: it can, or nobody knows."""
-    cron, zone = member.wishes.cron, member.wishes.zone
+def _never(
+    member: FleetMember, freezes: tuple[Frozen, ...], pace: UpgradePace, now: Instant
+) -> str:
+    """Why an upgrade can start at none of the times; empty: it can, or that is not known."""
+    cron, zone = member.policy.cron, member.policy.zone
     lasts = CLUSTER.most - CLUSTER.least
     if pace.round > lasts:
         window = format_duration(lasts)
-        return f"somebody looks every {format_duration(pace.round)}, a window lasts {window}"
+        return f"clusters are surveyed every {format_duration(pace.round)}, a window lasts {window}"
     at, frozen = Instant(now + CLUSTER.least), None
     for _ in range(_TRIES_MAX):
         fires = None if cron is None else fires_after(cron, zone, at)
@@ -60,7 +64,7 @@ def _never(member: Member, freezes: tuple[Frozen, ...], pace: Pace, now: Instant
         shut = _shut(freezes, fires) or _shut_before(freezes, fires, pace.round, now)
         if shut is None:
             return ""
-        if shut.until is None:  # what is behind it, nobody has worked out
+        if shut.until is None:  # what is behind it is not known
             break
         frozen, at = shut, max(shut.until, fires)
     return _why(frozen, "")

@@ -1,7 +1,7 @@
 """The reasons of upgrades that are about a cluster: labels, windows, mutexes, what is under way.
 
 Those about a version for it are in version_reasons.py.
-Whoever reads them owns a cluster and its labels, and may know nothing of this service.
+Their readers own a cluster and its labels, and may know nothing of this service.
 """
 
 from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
@@ -17,35 +17,35 @@ class UpgradeReason(Reason):
     LabelsUnreadable = Entry(
         Gate.LABELS,
         _STOP,
-        "set aside, {problems:problem} with its labels: {first}",
+        "excluded, {problems:problem} with its labels: {first}",
         (("problems", _C), ("first", _N)),
-        "its owner mends them",
+        "its owner fixes them",
     )
     OrgLabelsUnreadable = Entry(
         Gate.LABELS,
         _STOP,
-        "nobody knows what its organisation blocks: {first}",
+        "what its organisation blocks cannot be read: {first}",
         (("first", _N),),
-        "the organisation mends its label",
+        "the organisation fixes its label",
     )
     ClusterUnreadable = Entry(
         Gate.READING,
         _STOP,
-        "set aside, it cannot be made out of what OpenShift Cluster Manager says: {what}",
+        "excluded, its description by OpenShift Cluster Manager cannot be used: {what}",
         (("what", _N),),
-        "OpenShift Cluster Manager describes it whole",
+        "OpenShift Cluster Manager describes it completely",
     )
     ClusterUnread = Entry(
         Gate.READING,
         _WAIT,
-        "set aside, what is under way on it could not be read: {what}",
+        "excluded, what is under way on it could not be read: {what}",
         (("what", _N),),
         "OpenShift Cluster Manager answers",
     )
     OrgPartlyRead = Entry(
         Gate.READING,
         _WAIT,
-        "its organisation was not read as a whole: {what}",
+        "its organisation was not read completely: {what}",
         (("what", _N),),
         "all of it is read",
     )
@@ -65,18 +65,18 @@ class UpgradeReason(Reason):
         _STOP,
         "its upgrade to {version} failed",
         (("version", _N),),
-        "somebody looks at it and deletes the failed upgrade policy",
+        "its owner checks it and deletes the failed OCM policy",
     )
     UpgradedByOwner = Entry(
         Gate.PROGRESS,
         _STOP,
-        "OpenShift Cluster Manager upgrades it by itself (an automatic upgrade policy)",
-        opens="its owner deletes that policy",
+        "OpenShift Cluster Manager upgrades it by itself (an automatic OCM policy)",
+        opens="its owner deletes that OCM policy",
     )
     TwoUpgrades = Entry(
         Gate.PROGRESS,
         _STOP,
-        "has {count} upgrade policies at once ({versions})",
+        "has {count} OCM policies at once ({versions})",
         (("count", _C), ("versions", _NS)),
         "its owner deletes all but one",
     )
@@ -112,7 +112,7 @@ class UpgradeReason(Reason):
         _STOP,
         "the upgrade of its add-on {addon} to {version} failed",
         (("addon", _N), ("version", _N)),
-        "somebody looks at it and deletes the failed upgrade plan",
+        "its owner checks it and deletes the failed upgrade plan",
     )
     AddonNotReady = Entry(
         Gate.PROGRESS,
@@ -154,14 +154,14 @@ class UpgradeReason(Reason):
         _WAIT,
         "its schedule fires {fires}",
         (("fires", _I),),
-        "that is at most 2 hours off",
+        "2 hours before the scheduled start",
     )
     AddonOutsideWindow = Entry(
         Gate.WINDOW,
         _WAIT,
         "its schedule fires {fires}",
         (("fires", _I),),
-        "that is at most 10 minutes off",
+        "10 minutes before the scheduled start",
     )
     ScheduleOver = Entry(
         Gate.WINDOW,
@@ -194,7 +194,7 @@ class UpgradeReason(Reason):
     HealthUnasked = Entry(
         Gate.HEALTH,
         _WAIT,
-        "{source} could not be asked whether it is well",
+        "its health could not be read from {source}",
         (("source", _N),),
         "{source} answers",
     )
@@ -210,7 +210,7 @@ class UpgradeReason(Reason):
         _STOP,
         "mutex {mutex}: {holder} has it, and its upgrade failed",
         (("mutex", _N), ("holder", _N)),
-        "somebody looks at {holder} and deletes its failed upgrade policy",
+        "the owner of {holder} checks it and deletes its failed OCM policy",
     )
     MutexUnread = Entry(
         Gate.MUTEX,
@@ -244,5 +244,5 @@ class UpgradeReason(Reason):
         _STOP,
         "the limit of sector {sector} cannot be read",
         (("sector", _N),),
-        "the organisation mends sector-max-parallel-upgrades.{sector}",
+        "the organisation fixes sector-max-parallel-upgrades.{sector}",
     )

@@ -20,7 +20,7 @@ class VersionReason(Reason):
     VersionUnwanted = Entry(
         Gate.BLOCK,
         _PASS,
-        "{version} is blocked now, so its upgrade is taken back: {why}",
+        "{version} is blocked now, so its upgrade is cancelled: {why}",
         (("version", _N), ("why", _N)),
     )
     VersionOffered = Entry(
@@ -32,7 +32,7 @@ class VersionReason(Reason):
     VersionUnreadable = Entry(
         Gate.VERSION,
         _STOP,
-        '"{version}" is no version',
+        '"{version}" is not a version',
         (("version", _N),),
         "OpenShift Cluster Manager offers one like 4.21.3",
     )
@@ -95,7 +95,7 @@ class VersionReason(Reason):
         _STOP,
         "{version} is quarantined: {failed:upgrade} to it failed ({clusters})",
         (("version", _N), ("failed", _C), ("most", _C), ("clusters", _NS)),
-        "somebody looks at {clusters} and deletes the failed upgrade policies, or another version",
+        "the owners of {clusters} delete the failed OCM policies, or another version",
     )
     FailuresUnread = Entry(
         Gate.SOAK,
@@ -122,7 +122,7 @@ class VersionReason(Reason):
     SectorMemberUnreadable = Entry(
         Gate.SECTOR,
         _STOP,
-        "sector {sector} goes first, and nobody knows which version {cluster} is on",
+        "sector {sector} goes first, and the version of {cluster} is not known",
         (("sector", _N), ("cluster", _N)),
         "OpenShift Cluster Manager says which version {cluster} is on",
     )

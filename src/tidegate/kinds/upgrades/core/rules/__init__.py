@@ -1,1 +1,1 @@
-"""Upgrades by our own rules: every gate asked of every version, and nobody stopped by another."""
+"""Upgrades by our own rules: every gate for every version, and no cluster stops another."""

@@ -1,41 +1,41 @@
-"""Each add-on of an organisation as a fleet of its own: whoever has it, by the add-on's versions.
+"""Each add-on of an organisation as a fleet: the clusters that have it, by the add-on's versions.
 
 Soak, sectors, failures and what is inherited are then worked out for an add-on as for clusters.
-Whoever could not be read may have any add-on in any version, and so counts for each of them.
+A cluster that could not be read may have any add-on in any version, and so counts for each.
 """
 
 from msgspec.structs import replace
 
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.fleet import READY, Fleet, Member
-from tidegate.kinds.upgrades.core.rules.standing import standing_of
+from tidegate.kinds.upgrades.core.rules.fleet import READY, FleetMember, OrganisationFleet
+from tidegate.kinds.upgrades.core.rules.progress import progress_of
 from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
-from tidegate.kinds.upgrades.core.world import InstalledAddon
+from tidegate.kinds.upgrades.core.world import ClusterAddon
 from tidegate.model.time import Instant
 from tidegate.model.verdict import verdict
 
 
-def addon_fleets(fleet: Fleet, now: Instant) -> list[Fleet]:
+def addon_fleets(fleet: OrganisationFleet, now: Instant) -> list[OrganisationFleet]:
     """A fleet for each add-on that some cluster has, by the id of the add-on."""
     every = {addon.id for member in fleet.members for addon in member.cluster.addons}
     return [_fleet(fleet, ident, now) for ident in sorted(every)]
 
 
-def _fleet(fleet: Fleet, ident: str, now: Instant) -> Fleet:
+def _fleet(fleet: OrganisationFleet, ident: str, now: Instant) -> OrganisationFleet:
     pairs = ((member, _installed(member, ident)) for member in fleet.members)
     members = tuple(_member(member, addon, now) for member, addon in pairs if addon is not None)
     sources = tuple(f"{key}/{ident}" for key in fleet.sources)
     return replace(fleet, members=members, sources=sources, addon=ident)
 
 
-def _installed(member: Member, ident: str) -> InstalledAddon | None:
+def _installed(member: FleetMember, ident: str) -> ClusterAddon | None:
     for each in member.cluster.addons:
         if each.id == ident:
             return each
-    return InstalledAddon(ident, "") if member.standing.unread else None
+    return ClusterAddon(ident, "") if member.progress.unread else None
 
 
-def _member(member: Member, addon: InstalledAddon, now: Instant) -> Member:
+def _member(member: FleetMember, addon: ClusterAddon, now: Instant) -> FleetMember:
     """A cluster that has the add-on, as if the add-on were all of it."""
     cluster = replace(
         member.cluster,
@@ -48,16 +48,16 @@ def _member(member: Member, addon: InstalledAddon, now: Instant) -> Member:
         state=addon.state if member.cluster.state == READY else member.cluster.state,
     )
     on = _key(addon.version)
-    unread, aside = member.standing.unread, member.aside
-    if aside is None and on is None:
-        aside = verdict(VersionReason.VersionUnreadable, addon.version)
+    unread, excluded = member.progress.unread, member.excluded
+    if excluded is None and on is None:
+        excluded = verdict(VersionReason.VersionUnreadable, addon.version)
     return replace(
         member,
         cluster=cluster,
         key=None if unread else on,
         on=on,
-        standing=standing_of(cluster, now, unread=unread),
-        aside=aside,
+        progress=progress_of(cluster, now, unread=unread),
+        excluded=excluded,
     )
 
 

@@ -13,20 +13,20 @@ from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
-from tidegate.kinds.upgrades.core.rules.ahead import Ahead
-from tidegate.kinds.upgrades.core.rules.braking import Braking
+from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
 from tidegate.kinds.upgrades.core.rules.expedite import Expedites
-from tidegate.kinds.upgrades.core.rules.fleet import READY, Fleet, Member
-from tidegate.kinds.upgrades.core.rules.gates import NOT_BLOCKED, Asked, lately, why_blocked
-from tidegate.kinds.upgrades.core.rules.looking import look
-from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, Telling
-from tidegate.kinds.upgrades.core.rules.soak import Ledger, inherited
-from tidegate.kinds.upgrades.core.rules.standing import can_be_taken_back, is_left_over
+from tidegate.kinds.upgrades.core.rules.fleet import READY, FleetMember, OrganisationFleet
+from tidegate.kinds.upgrades.core.rules.gates import NOT_BLOCKED, VersionGates, lately, why_blocked
+from tidegate.kinds.upgrades.core.rules.observations import look
+from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, OwnerNotice
+from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back, is_left_over
+from tidegate.kinds.upgrades.core.rules.sector_order import SectorOrder
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, inherited
 from tidegate.kinds.upgrades.core.schedule.schedule import ADDON, ADDON_STARTS_IN
 from tidegate.kinds.upgrades.core.schedule.window import start_of
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of
-from tidegate.kinds.upgrades.core.world import InstalledAddon, Upgrade, World
+from tidegate.kinds.upgrades.core.world import ClusterAddon, OcmUpgrade, UpgradeWorld
 from tidegate.model.plan import ChangeKind, Option
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
@@ -38,15 +38,17 @@ Verdicts = tuple[Verdict, ...]
 class _Ground(msgspec.Struct, frozen=True):
     """One add-on of the organisation: who has it, and what its gates say."""
 
-    members: dict[str, Member]  # by external id, with the add-on's versions
-    asked: Asked
-    ahead: Ahead
+    members: dict[str, FleetMember]  # by external id, with the add-on's versions
+    asked: VersionGates
+    ahead: SectorOrder
 
 
-class Addons:
+class AddonUpgrades:
     """The add-ons of one organisation, while its clusters are gone through."""
 
-    def __init__(self, world: World, fleet: Fleet, braking: Braking, now: Instant) -> None:
+    def __init__(
+        self, world: UpgradeWorld, fleet: OrganisationFleet, braking: BrakeGates, now: Instant
+    ) -> None:
         self._world = world
         self._fleet = fleet
         self._braking = braking
@@ -55,19 +57,19 @@ class Addons:
         self._starts_at = Instant(now + ADDON_STARTS_IN)
         self._windows: dict[tuple[str, str], Verdict] = {}
         self._grounds: dict[str, _Ground] = {}
-        self.ledgers: dict[str, Ledger] = {}
-        self.tellings: list[Telling] = []
+        self.ledgers: dict[str, SoakLedger] = {}
+        self.owner_notices: list[OwnerNotice] = []
         for each in addon_fleets(fleet, now):
             ledger = self.ledgers[each.key] = look(world, each, now)
             sources = [world.ledgers[key] for key in each.sources if key in world.ledgers]
             soak, minima = inherited(ledger, sources)
             self._grounds[each.addon] = _Ground(
                 {one.cluster.uuid: one for one in each.members},
-                Asked(world, each, soak, ledger, now),
-                Ahead(each, minima),
+                VersionGates(world, each, soak, ledger, now),
+                SectorOrder(each, minima),
             )
 
-    def look_at(self, at: int, member: Member, shared: Verdicts) -> list[Option]:
+    def look_at(self, at: int, member: FleetMember, shared: Verdicts) -> list[Option]:
         """Every option of a cluster's add-ons; `shared` is what is said of the cluster."""
         options: list[Option] = []
         first: Verdict | None = None
@@ -81,7 +83,7 @@ class Addons:
                 options.append(option)
         return options
 
-    def _drops(self, at: int, member: Member, addon: InstalledAddon) -> Iterator[Option]:
+    def _drops(self, at: int, member: FleetMember, addon: ClusterAddon) -> Iterator[Option]:
         """Plans that are over or automatic, and those to versions that are blocked by now."""
         for plan in addon.upgrade_plans:
             said: Verdicts = ()
@@ -94,17 +96,17 @@ class Addons:
                     verdict(VersionReason.VersionUnwanted, plan.version, why),
                 )
             if said and plan.id:
-                step = Step(
+                step = UpgradeStep(
                     kind=ChangeKind.REMOVE,
                     revision=plan.version,
-                    doing=Doing.CANCEL_ADDON,
+                    doing=StepKind.CANCEL_ADDON,
                     addon=addon.id,
                     ident=plan.id,
                 )
                 late = lately(self._world, member.cluster, step, self._now)
                 yield Option(at, step, (*said, *late))
 
-    def _unwanted(self, member: Member, addon: str, plan: Upgrade) -> str:
+    def _unwanted(self, member: FleetMember, addon: str, plan: OcmUpgrade) -> str:
         """Why the version of a plan is blocked by now; empty: it is not."""
         if not plan.version:
             return ""
@@ -112,7 +114,7 @@ class Addons:
         return why_blocked((self._block(member, addon, plan.version), *brakes))
 
     def _upgrade(
-        self, at: int, member: Member, addon: InstalledAddon, shared: Verdicts
+        self, at: int, member: FleetMember, addon: ClusterAddon, shared: Verdicts
     ) -> Iterator[Option]:
         """Its newest version, where it does not have that."""
         version = addon.latest
@@ -123,10 +125,10 @@ class Addons:
         mine = ground.members[member.cluster.uuid]
         expedited = self._expedites.of(member, name, self._starts_at)
         window, soak = (expedited[0], expedited[1]) if expedited else (self._window(member), None)
-        step = Step(
+        step = UpgradeStep(
             kind=ChangeKind.APPLY,
             revision=version,
-            doing=Doing.ADDON,
+            doing=StepKind.ADDON,
             addon=addon.id,
             starts_at=self._starts_at if window.outcome is Outcome.PASS else None,
         )
@@ -143,27 +145,27 @@ class Addons:
             )
         yield Option(at, step, said)
 
-    def _progress(self, mine: Member, addon: InstalledAddon) -> Iterator[Verdict]:
+    def _progress(self, mine: FleetMember, addon: ClusterAddon) -> Iterator[Verdict]:
         """What keeps this add-on, and no other, from being upgraded."""
         if addon.state != READY:
             yield verdict(UpgradeReason.AddonNotReady, addon.id, addon.state)
-        if doubled := mine.standing.doubled:
+        if doubled := mine.progress.doubled:
             yield verdict(UpgradeReason.TwoUpgrades, len(doubled), doubled)
             what = f"upgrade plans of add-on {addon.id} for {', '.join(doubled)} at once"
             text = f"- there are {what}; delete all but one"
-            self.tellings.append(Telling(mine.cluster.uuid, CLUSTER_WRONG, text))
+            self.owner_notices.append(OwnerNotice(mine.cluster.uuid, CLUSTER_WRONG, text))
         for plan in addon.upgrade_plans:
             if is_left_over(plan):
                 yield verdict(
                     UpgradeReason.AddonPlanLeft, addon.id, plan.version or "?", _what(plan)
                 )
 
-    def _window(self, member: Member) -> Verdict:
-        wishes, now = member.wishes, self._now
-        key = (wishes.schedule or "", wishes.zone)
+    def _window(self, member: FleetMember) -> Verdict:
+        policy, now = member.policy, self._now
+        key = (policy.schedule or "", policy.zone)
         if key not in self._windows:
-            cron = wishes.cron
-            fires = None if cron is None else start_of(cron, wishes.zone, now, ADDON)
+            cron = policy.cron
+            fires = None if cron is None else start_of(cron, policy.zone, now, ADDON)
             self._windows[key] = self._in_window(fires)
         return self._windows[key]
 
@@ -175,12 +177,12 @@ class Addons:
             return verdict(UpgradeReason.InWindow, self._starts_at, until=until)
         return verdict(UpgradeReason.AddonOutsideWindow, fires, until=Instant(fires - ADDON.most))
 
-    def _block(self, member: Member, addon: str, version: str) -> Verdict:
+    def _block(self, member: FleetMember, addon: str, version: str) -> Verdict:
         """Whether a label blocks it; only patterns that begin with its id speak of it."""
         name = f"{addon}/{version}"
         owners = (
-            (member.wishes.blocked, member.called),
-            (self._fleet.orders.blocked, f"organisation {self._fleet.org.id}"),
+            (member.policy.blocked, member.called),
+            (self._fleet.org_policy.blocked, f"organisation {self._fleet.org.id}"),
         )
         for patterns, owner in owners:
             found = first_found(about(addon, patterns), name)
@@ -195,11 +197,11 @@ def about(addon: str, patterns: Iterable[str]) -> Iterator[str]:
     return (each for each in patterns if each.startswith(begins))
 
 
-def _what(plan: Upgrade) -> str:
+def _what(plan: OcmUpgrade) -> str:
     return plan.state if plan.state == "completed" else plan.schedule_type
 
 
-def _offer(addon: InstalledAddon, version: str) -> Verdict:
+def _offer(addon: ClusterAddon, version: str) -> Verdict:
     """Whether the newest version of an add-on is one to go to."""
     for each in (addon.version, version):
         try:

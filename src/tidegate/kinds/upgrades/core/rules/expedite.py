@@ -1,4 +1,4 @@
-"""Expedited versions: somebody wants one out now, for a reason, for a while.
+"""Expedited versions: one that is wanted now, for a reason, for a while.
 
 An expedited version skips soak and windows, and nothing else: mutexes, sectors, holds, freezes,
 blocks and agreements stand. It starts at the first whole minute that OpenShift Cluster Manager
@@ -12,7 +12,7 @@ from tidegate.gates.expedite import Expedite
 from tidegate.gates.scope import Cover, KindOfChange, cover, in_force
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member, brake_labels
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, brake_labels
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, read_schedule
 from tidegate.model.time import Instant
@@ -24,14 +24,14 @@ _EVERY_MINUTE = "* * * * *"
 class Expedites:
     """Who is expedited to what, in one organisation."""
 
-    def __init__(self, every: Iterable[Expedite], fleet: Fleet, now: Instant) -> None:
+    def __init__(self, every: Iterable[Expedite], fleet: OrganisationFleet, now: Instant) -> None:
         self._every = sorted((e for e in every if in_force(e, now)), key=lambda each: each.name)
         self._fleet = fleet
         fires = next_after(read_schedule(_EVERY_MINUTE), now + CLUSTER.least)
         self._starts_at = fires if fires is not None else Instant(now + CLUSTER.most)
 
     def of(
-        self, member: Member, version: str, starts_at: Instant | None = None
+        self, member: FleetMember, version: str, starts_at: Instant | None = None
     ) -> tuple[Verdict, Verdict, Instant] | None:
         """What window and soak say of an expedited version, and when it starts; None: it is not.
 
@@ -52,8 +52,8 @@ class Expedites:
                 )
         return None
 
-    def _covers(self, expedite: Expedite, member: Member) -> bool:
-        """Where a name is not unique, nobody knows which cluster was meant, and neither is."""
+    def _covers(self, expedite: Expedite, member: FleetMember) -> bool:
+        """Where a name is not unique, the cluster is not known, and none is expedited."""
         if expedite.scope.targets is not None and not member.unique:
             return False
         labels = brake_labels(self._fleet.org, member.cluster)

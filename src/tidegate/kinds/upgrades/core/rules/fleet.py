@@ -1,6 +1,6 @@
-"""The clusters of an organisation, ready to be decided on: who takes part, and who is set aside.
+"""The clusters of an organisation, ready to be decided on: those that take part, and excluded ones.
 
-Set aside is who has a label that cannot be read, whom OpenShift Cluster Manager describes badly, or
+Excluded is a cluster with a label that cannot be read, one with an incomplete description, or
 whose details could not be read this time: alone, with the reason. They still count where others
 look at them: for their sector, for the mutexes they hold, and all that they may hold where nobody
 knows. So do clusters that are not ready.
@@ -12,13 +12,16 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from tidegate.kinds.upgrades.core.declared.complaint import Complaint
-from tidegate.kinds.upgrades.core.declared.orders import Orders, read_orders
-from tidegate.kinds.upgrades.core.declared.wishes import Wishes, read_wishes
+from tidegate.kinds.upgrades.core.declared.cluster_policy import ClusterPolicy, read_cluster_policy
+from tidegate.kinds.upgrades.core.declared.label_error import LabelError
+from tidegate.kinds.upgrades.core.declared.organisation_policy import (
+    OrganisationPolicy,
+    read_organisation_policy,
+)
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
-from tidegate.kinds.upgrades.core.rules.standing import Standing, standing_of
+from tidegate.kinds.upgrades.core.rules.progress import UpgradeProgress, progress_of
 from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
-from tidegate.kinds.upgrades.core.world import Cluster, Org, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
 from tidegate.model.problem import nearest
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -32,20 +35,20 @@ _HELP = "https://source.redhat.com/groups/public/sre/wiki/advanced_upgrade_servi
 _NEEDED = ("id", "external_id", "name", "state", "product", "version", "channel", "hypershift")
 
 
-class Member(msgspec.Struct, frozen=True):
+class FleetMember(msgspec.Struct, frozen=True):
     """One cluster that takes part."""
 
-    cluster: Cluster
-    wishes: Wishes
+    cluster: ManagedCluster
+    policy: ClusterPolicy
     unique: bool  # no other cluster of the organisation has its name
     # Of the older of its control plane and its node pools; None: not readable, or not read.
     key: Key | None
     # Of the cluster, or its control plane, alone; None: not readable.
     on: Key | None
-    standing: Standing
+    progress: UpgradeProgress
     sector: str = ""  # empty: none
-    aside: Verdict | None = None  # why it is set aside; None: it is not
-    complaints: tuple[Complaint, ...] = ()
+    excluded: Verdict | None = None  # why it is excluded; None: it is not
+    label_errors: tuple[LabelError, ...] = ()
 
     @property
     def is_ready(self) -> bool:
@@ -61,18 +64,18 @@ class Member(msgspec.Struct, frozen=True):
     @property
     def mutexes(self) -> tuple[str, ...]:
         """What it alone may have while it is upgraded."""
-        return self.wishes.mutexes
+        return self.policy.mutexes
 
 
-class Fleet(msgspec.Struct, frozen=True):
+class OrganisationFleet(msgspec.Struct, frozen=True):
     """One organisation with its clusters, in the order they are looked at."""
 
-    org: Org
-    orders: Orders
-    members: tuple[Member, ...]
+    org: Organisation
+    org_policy: OrganisationPolicy
+    members: tuple[FleetMember, ...]
     sources: tuple[str, ...]  # keys of the ledgers it inherits from
     unverified: tuple[str, ...]  # organisations that do not publish to it
-    complaints: tuple[Complaint, ...]
+    label_errors: tuple[LabelError, ...]
     warnings: tuple[str, ...]
     # The add-on whose versions are meant, and not those of clusters; empty: clusters.
     addon: str = ""
@@ -84,36 +87,36 @@ class Fleet(msgspec.Struct, frozen=True):
         return f"{own}/{self.addon}" if self.addon else own
 
 
-def brake_labels(org: Org, cluster: Cluster) -> dict[str, str]:
+def brake_labels(org: Organisation, cluster: ManagedCluster) -> dict[str, str]:
     """What brakes select a cluster by: its labels, its organisation and its environment."""
     return {**cluster.labels, "org": org.id, "env": org.env}
 
 
-def gather(world: World, now: Instant, service: str = SERVICE) -> list[Fleet]:
+def gather(world: UpgradeWorld, now: Instant, service: str = SERVICE) -> list[OrganisationFleet]:
     """Every organisation that is served, by environment and id, with its clusters."""
-    orders = {org.id: read_orders(org.labels, org.id) for org in world.orgs}
-    clusters: dict[str, list[Cluster]] = {}
+    org_policy = {org.id: read_organisation_policy(org.labels, org.id) for org in world.orgs}
+    clusters: dict[str, list[ManagedCluster]] = {}
     for each in world.clusters:
         if each.labels and each.product in _PRODUCTS and not (world.ignore_sts and each.sts):
             clusters.setdefault(each.org, []).append(each)
     uuids = Counter(each.uuid for each in world.clusters)
     served = [org for org in world.orgs if org.registered and service not in org.disabled]
     return [
-        _fleet(world, org, orders, mine, uuids, now)
+        _fleet(world, org, org_policy, mine, uuids, now)
         for org in sorted(served, key=lambda one: (one.env, one.id))
         if (mine := clusters.get(org.id))
     ]
 
 
 def _fleet(
-    world: World,
-    org: Org,
-    orders: Mapping[str, Orders],
-    clusters: list[Cluster],
+    world: UpgradeWorld,
+    org: Organisation,
+    org_policy: Mapping[str, OrganisationPolicy],
+    clusters: list[ManagedCluster],
     uuids: Mapping[str, int],
     now: Instant,
-) -> Fleet:
-    own = orders[org.id]
+) -> OrganisationFleet:
+    own = org_policy[org.id]
     if not org.addons:
         clusters = [each if not each.addons else replace(each, addons=()) for each in clusters]
     names = Counter(each.name for each in clusters)
@@ -131,62 +134,73 @@ def _fleet(
     members.sort(key=_priority)
     envs = {each.id: each.env for each in world.orgs}
     unverified = tuple(
-        each for each in own.inherit if each not in orders or org.id not in orders[each].publish
+        each
+        for each in own.inherit
+        if each not in org_policy or org.id not in org_policy[each].publish
     )
-    complaints = own.complaints
+    label_errors = own.label_errors
     # Where an organisation was not read whole, it may well publish.
     unread = {each.id for each in world.orgs if each.partial}
     if blamed := tuple(each for each in unverified if each not in unread):
-        complaints = (*complaints, _unverified(org.id, blamed))
-    told = [f"organisation {org.id}: {text}" for text in own.warnings]
-    told += [f"cluster {one.called}: {text}" for one in members for text in one.wishes.warnings]
-    return Fleet(
+        label_errors = (*label_errors, _unverified(org.id, blamed))
+    found_warnings = [f"organisation {org.id}: {text}" for text in own.warnings]
+    found_warnings += [
+        f"cluster {one.called}: {text}" for one in members for text in one.policy.warnings
+    ]
+    return OrganisationFleet(
         org,
         own,
         tuple(members),
         () if unverified else tuple(f"{envs[each]}/{each}" for each in own.inherit),
         unverified,
-        complaints,
-        tuple(told),
+        label_errors,
+        tuple(found_warnings),
     )
 
 
-def _priority(member: Member) -> tuple[bool, Key | tuple[()], int, str, str]:
-    """Lowest version, then fewest soak days, then name; whoever is set aside comes last."""
+def _priority(member: FleetMember) -> tuple[bool, Key | tuple[()], int, str, str]:
+    """Lowest version, then fewest soak days, then name; excluded clusters come last."""
     cluster = member.cluster
     try:
         key: Key | tuple[()] = key_of(cluster.version)
     except VersionError:
         key = ()
-    days = member.wishes.soak_days or 0
-    return (member.aside is not None, key, days, cluster.name, cluster.uuid)
+    days = member.policy.soak_days or 0
+    return (member.excluded is not None, key, days, cluster.name, cluster.uuid)
 
 
 def _member(
-    cluster: Cluster, orders: Orders, unique: bool, wrong: str, unread: str | None, now: Instant
-) -> Member:
-    wishes = read_wishes(cluster.labels)
-    complaints = wishes.complaints
-    sector = wishes.sector if wishes.sector in orders.sectors else ""
-    if wishes.sector and not sector:
-        known = f"cluster {cluster.uuid} references unknown sector {wishes.sector}"
-        hint = nearest(wishes.sector, orders.sectors) or "declare it with sector-deps"
-        words = f'"{wishes.sector}" is no sector of the organisation; {hint}'
-        complaints = (*complaints, Complaint("sector", words, known))
-    aside: Verdict | None = None
-    if complaints:
-        aside = verdict(UpgradeReason.LabelsUnreadable, len(complaints), complaints[0].text())
+    cluster: ManagedCluster,
+    org_policy: OrganisationPolicy,
+    unique: bool,
+    wrong: str,
+    unread: str | None,
+    now: Instant,
+) -> FleetMember:
+    policy = read_cluster_policy(cluster.labels)
+    label_errors = policy.label_errors
+    sector = policy.sector if policy.sector in org_policy.sectors else ""
+    if policy.sector and not sector:
+        known = f"cluster {cluster.uuid} references unknown sector {policy.sector}"
+        hint = nearest(policy.sector, org_policy.sectors) or "declare it with sector-deps"
+        words = f'"{policy.sector}" is no sector of the organisation; {hint}'
+        label_errors = (*label_errors, LabelError("sector", words, known))
+    excluded: Verdict | None = None
+    if label_errors:
+        excluded = verdict(
+            UpgradeReason.LabelsUnreadable, len(label_errors), label_errors[0].text()
+        )
     on, key, odd = _read_versions(cluster)
     if wrong := wrong or odd:
-        aside = verdict(UpgradeReason.ClusterUnreadable, wrong)
+        excluded = verdict(UpgradeReason.ClusterUnreadable, wrong)
     if unread is not None:
-        aside = verdict(UpgradeReason.ClusterUnread, unread)
+        excluded = verdict(UpgradeReason.ClusterUnread, unread)
         key = None if cluster.is_hosted else key  # its node pools may be behind
-    standing = standing_of(cluster, now, readable=key is not None, unread=unread is not None)
-    return Member(cluster, wishes, unique, key, on, standing, sector, aside, complaints)
+    progress = progress_of(cluster, now, readable=key is not None, unread=unread is not None)
+    return FleetMember(cluster, policy, unique, key, on, progress, sector, excluded, label_errors)
 
 
-def _wrong(cluster: Cluster, uuids: Mapping[str, int]) -> str:
+def _wrong(cluster: ManagedCluster, uuids: Mapping[str, int]) -> str:
     """What is wrong with how OpenShift Cluster Manager describes it, versions apart."""
     if uuids[cluster.uuid] != 1:
         return f"external id {cluster.uuid} stands there twice"
@@ -194,7 +208,7 @@ def _wrong(cluster: Cluster, uuids: Mapping[str, int]) -> str:
     return f"{', '.join(missing)} missing" if missing else ""
 
 
-def _read_versions(cluster: Cluster) -> tuple[Key | None, Key | None, str]:
+def _read_versions(cluster: ManagedCluster) -> tuple[Key | None, Key | None, str]:
     """Its own version, the lowest of it and its node pools, and what is wrong with them."""
     if "version" in cluster.omit:
         return None, None, ""
@@ -208,8 +222,8 @@ def _read_versions(cluster: Cluster) -> tuple[Key | None, Key | None, str]:
     return keys[0], min(keys), ""
 
 
-def _unverified(own: str, orgs: tuple[str, ...]) -> Complaint:
-    """In the predecessor's words, so that nobody is told twice."""
+def _unverified(own: str, orgs: tuple[str, ...]) -> LabelError:
+    """In the predecessor's words, so that no owner gets it twice."""
     known = (
         f"Version data inheritance from organizations {', '.join(orgs)} are unverified."
         " Ask the owner of these organizations to publish version data to the organization ID"
@@ -219,4 +233,4 @@ def _unverified(own: str, orgs: tuple[str, ...]) -> Complaint:
         f"{', '.join(orgs)} do not publish their version data to {own};"
         " ask their owners to add it to version-data.publish"
     )
-    return Complaint("version-data.inherit", words, known)
+    return LabelError("version-data.inherit", words, known)

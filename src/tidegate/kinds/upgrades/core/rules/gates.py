@@ -6,13 +6,13 @@ from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.refusal import what_of
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
-from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, Ledger, days_text
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
+from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, SoakLedger, days_text
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER
 from tidegate.kinds.upgrades.core.schedule.window import start_of
-from tidegate.kinds.upgrades.core.step import Step
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
-from tidegate.kinds.upgrades.core.world import Cluster, Gate, HealthCheck, World
+from tidegate.kinds.upgrades.core.world import HealthCheck, ManagedCluster, MinorGate, UpgradeWorld
 from tidegate.model.reason import Gate as Gates
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant, parse_instant
@@ -36,11 +36,16 @@ NO_SOAK = verdict(VersionReason.NoSoakNeeded)
 NO_AGREEMENT = verdict(VersionReason.NoAgreementNeeded)
 
 
-class Asked:
+class VersionGates:
     """The gates of one organisation, with what they have said already."""
 
     def __init__(
-        self, world: World, fleet: Fleet, soak: Days, ledger: Ledger, now: Instant
+        self,
+        world: UpgradeWorld,
+        fleet: OrganisationFleet,
+        soak: Days,
+        ledger: SoakLedger,
+        now: Instant,
     ) -> None:
         self._world = world
         self._fleet = fleet
@@ -54,59 +59,61 @@ class Asked:
         self._under_way: dict[tuple[str, str], Verdict] = {}
         self._running = _running(fleet, ledger)
         self._failed = _failed(fleet)
-        self._unread = sorted(each.called for each in fleet.members if each.standing.unread)
+        self._unread = sorted(each.called for each in fleet.members if each.progress.unread)
         self._reading: tuple[Verdict, ...] = ()
         if fleet.org.partial:
             self._reading = (verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial),)
-        orders = fleet.orders
+        org_policy = fleet.org_policy
         self._labels = LABELS_READ
-        if orders.unreadable:
-            first = next(each for each in orders.complaints if each.label == "blocked-versions")
+        if org_policy.unreadable:
+            first = next(
+                each for each in org_policy.label_errors if each.label == "blocked-versions"
+            )
             self._labels = verdict(UpgradeReason.OrgLabelsUnreadable, first.text())
 
     def labels(self) -> Verdict:
-        """Whether what its organisation wrote can be read; its own can, or it is set aside."""
+        """Whether what its organisation wrote can be read; its own can, or it is excluded."""
         return self._labels
 
     def reading(self) -> tuple[Verdict, ...]:
         """What keeps everything from starting here: not all that is there was read."""
         return self._reading
 
-    def progress(self, member: Member) -> Verdict:
+    def progress(self, member: FleetMember) -> Verdict:
         """What is under way on it."""
-        standing = member.standing
+        progress = member.progress
         if not member.is_ready:
             return verdict(UpgradeReason.ClusterNotReady, member.cluster.state)
-        if standing.doubled:
-            return verdict(UpgradeReason.TwoUpgrades, len(standing.doubled), standing.doubled)
-        if standing.failed:
-            return verdict(UpgradeReason.UpgradeFailed, standing.failed[0][0].version or "?")
-        if standing.under_way:
-            one = standing.under_way[0][0]
+        if progress.doubled:
+            return verdict(UpgradeReason.TwoUpgrades, len(progress.doubled), progress.doubled)
+        if progress.failed:
+            return verdict(UpgradeReason.UpgradeFailed, progress.failed[0][0].version or "?")
+        if progress.under_way:
+            one = progress.under_way[0][0]
             key = (one.version or "?", one.state or "unknown")
             if key not in self._under_way:
                 self._under_way[key] = verdict(UpgradeReason.UpgradeUnderWay, *key)
             return self._under_way[key]
-        if standing.addons_failed:
-            plan, addon = standing.addons_failed[0]
+        if progress.addons_failed:
+            plan, addon = progress.addons_failed[0]
             return verdict(UpgradeReason.AddonFailed, addon, plan.version or "?")
-        if standing.addons:
-            plan, addon = standing.addons[0]
+        if progress.addons:
+            plan, addon = progress.addons[0]
             facts = (addon, plan.version or "?", plan.state or "unknown")
             return verdict(UpgradeReason.AddonUnderWay, *facts)
-        return verdict(UpgradeReason.UpgradedByOwner) if standing.aside else IDLE
+        return verdict(UpgradeReason.UpgradedByOwner) if progress.owner_scheduled else IDLE
 
-    def window(self, member: Member) -> tuple[Verdict, Instant | None]:
+    def window(self, member: FleetMember) -> tuple[Verdict, Instant | None]:
         """Whether its schedule fires soon, and when an upgrade would start; None: not soon."""
-        wishes = member.wishes
-        key = (wishes.schedule or "", wishes.zone)
+        policy = member.policy
+        key = (policy.schedule or "", policy.zone)
         if key not in self._windows:
             self._windows[key] = self._window(member)
         return self._windows[key]
 
-    def _window(self, member: Member) -> tuple[Verdict, Instant | None]:
-        wishes, now = member.wishes, self._now
-        fires = None if wishes.cron is None else start_of(wishes.cron, wishes.zone, now)
+    def _window(self, member: FleetMember) -> tuple[Verdict, Instant | None]:
+        policy, now = member.policy, self._now
+        fires = None if policy.cron is None else start_of(policy.cron, policy.zone, now)
         if fires is None:
             return verdict(UpgradeReason.ScheduleOver), None
         if fires - now <= CLUSTER.most:
@@ -117,24 +124,24 @@ class Asked:
             UpgradeReason.OutsideWindow, fires, until=Instant(fires - CLUSTER.most)
         ), None
 
-    def block(self, member: Member, version: str) -> Verdict:
+    def block(self, member: FleetMember, version: str) -> Verdict:
         """Whether a label blocks the version: the cluster's own, then the organisation's."""
-        key = (member.wishes.blocked, member.called if member.wishes.blocked else "", version)
+        key = (member.policy.blocked, member.called if member.policy.blocked else "", version)
         if key not in self._blocks:
             self._blocks[key] = self._block(member, version)
         return self._blocks[key]
 
-    def _block(self, member: Member, version: str) -> Verdict:
-        own = first_found(member.wishes.blocked, version)
+    def _block(self, member: FleetMember, version: str) -> Verdict:
+        own = first_found(member.policy.blocked, version)
         if own is not None:
             return verdict(VersionReason.VersionBlocked, version, own, member.called)
-        found = first_found(self._fleet.orders.blocked, version)
+        found = first_found(self._fleet.org_policy.blocked, version)
         if found is not None:
             owner = f"organisation {self._fleet.org.id}"
             return verdict(VersionReason.VersionBlocked, version, found, owner)
         return NOT_BLOCKED
 
-    def offer(self, cluster: Cluster, version: str) -> Verdict:
+    def offer(self, cluster: ManagedCluster, version: str) -> Verdict:
         """Whether the version is one the cluster may go to at all."""
         try:
             key, own = key_of(version), key_of(cluster.version)
@@ -149,12 +156,12 @@ class Asked:
             self._offers[version] = verdict(VersionReason.VersionOffered, version)
         return self._offers[version]
 
-    def soak(self, member: Member, version: str) -> Verdict:
+    def soak(self, member: FleetMember, version: str) -> Verdict:
         """Whether every workload of the cluster has run for long enough on the version."""
-        wishes = member.wishes
-        if not wishes.soak_days:
+        policy = member.policy
+        if not policy.soak_days:
             return NO_SOAK
-        key = (wishes.workloads or (), wishes.soak_days, version)
+        key = (policy.workloads or (), policy.soak_days, version)
         if key not in self._soaks:
             self._soaks[key] = self._soaked(*key)
         return self._soaks[key]
@@ -178,7 +185,7 @@ class Asked:
         return until if until > self._now else None
 
     def quarantine(self, version: str) -> tuple[Verdict, ...]:
-        """Whether too many upgrades to the version failed here; nothing where nobody asked."""
+        """Whether too many upgrades to the version failed here; nothing where there is no limit."""
         most = self._fleet.org.quarantine_after
         if most <= 0:
             return ()
@@ -190,7 +197,7 @@ class Asked:
             reason, named = VersionReason.FailuresUnread, self._unread
         return (verdict(reason, version, len(failed), most, tuple(named[:_NAMES_MAX])),)
 
-    def agreement(self, cluster: Cluster, version: str) -> Verdict:
+    def agreement(self, cluster: ManagedCluster, version: str) -> Verdict:
         """Whether all that the minor version asks for was agreed to."""
         minor = minor_of(version)
         gates = [each for each in self._world.gates if each.prefix == minor]
@@ -202,11 +209,11 @@ class Asked:
         labels = tuple(sorted(each.label.rpartition("/")[2] for each in missing or asked))
         return verdict(reason, minor, labels)
 
-    def health(self, member: Member) -> tuple[Verdict, ...]:
+    def health(self, member: FleetMember) -> tuple[Verdict, ...]:
         """Whether it is well, one verdict a source; a brake only where the check is enforced."""
         return tuple(self._health(member, each) for each in self._fleet.org.health_checks)
 
-    def _health(self, member: Member, check: HealthCheck) -> Verdict:
+    def _health(self, member: FleetMember, check: HealthCheck) -> Verdict:
         if not can_be_asked(self._world, check):
             if check.enforced:
                 return verdict(UpgradeReason.HealthUnasked, check.provider)
@@ -221,15 +228,17 @@ class Asked:
             return verdict(
                 UpgradeReason.AlertsShown, alerts, "shown only: the check is not enforced"
             )
-        sight = self._ledger.sights.get(cluster.uuid)
-        since = sight.since if sight is not None else None
+        snapshot = self._ledger.sights.get(cluster.uuid)
+        since = snapshot.since if snapshot is not None else None
         young = tuple(each for each in alerts if _is_young(cluster, each, since))
         if young:
             return verdict(UpgradeReason.AlertsYoung, young, cluster.version)
         return verdict(UpgradeReason.AlertsShown, alerts, "shown only: older than its version")
 
 
-def lately(world: World, cluster: Cluster, step: Step, now: Instant) -> tuple[Verdict, ...]:
+def lately(
+    world: UpgradeWorld, cluster: ManagedCluster, step: UpgradeStep, now: Instant
+) -> tuple[Verdict, ...]:
     """Whether this very step was refused a moment ago; nothing where it was not."""
     refused = world.refused.get(cluster.uuid)
     one = refused.get(what_of(step)) if refused else None
@@ -239,25 +248,25 @@ def lately(world: World, cluster: Cluster, step: Step, now: Instant) -> tuple[Ve
 
 
 def why_blocked(said: Iterable[Verdict]) -> str:
-    """Why a version is blocked, and by whom: the pattern or the reason; empty: it is not."""
+    """Why a version is blocked: the pattern or the reason; empty: it is not."""
     for each in said:
         if each.gate is Gates.BLOCK and each.outcome is not Outcome.PASS:
             return "{} ({})".format(*each.facts[-2:])
     return ""
 
 
-def can_be_asked(world: World, check: HealthCheck) -> bool:
+def can_be_asked(world: UpgradeWorld, check: HealthCheck) -> bool:
     """Whether a source of health is there and answers."""
     return check.provider == TELEMETER and not world.health_fails
 
 
-def relevant(cluster: Cluster, gates: Iterable[Gate]) -> list[Gate]:
-    """The version gates on the way of a cluster; kinds nobody knows do not apply."""
+def relevant(cluster: ManagedCluster, gates: Iterable[MinorGate]) -> list[MinorGate]:
+    """The version gates on the way of a cluster; unknown kinds do not apply."""
     return [gate for gate in on_the_way(cluster, gates) if gate.label in KINDS]
 
 
-def on_the_way(cluster: Cluster, gates: Iterable[Gate]) -> list[Gate]:
-    """The version gates that a cluster may be asked to agree to, of kinds nobody knows too."""
+def on_the_way(cluster: ManagedCluster, gates: Iterable[MinorGate]) -> list[MinorGate]:
+    """The version gates that a cluster may be asked to agree to, unknown kinds included."""
     own = key_of(cluster.version)[:2]
     return [
         gate
@@ -268,7 +277,7 @@ def on_the_way(cluster: Cluster, gates: Iterable[Gate]) -> list[Gate]:
     ]
 
 
-def _is_for_sts(gate: Gate) -> bool:
+def _is_for_sts(gate: MinorGate) -> bool:
     """Whether it is for clusters with short-lived credentials alone; of known kinds that tells."""
     return gate.label == _STS or (gate.sts_only and gate.label not in KINDS)
 
@@ -280,8 +289,8 @@ def _minor_key(prefix: str) -> tuple[int, int] | None:
         return None
 
 
-def _is_young(cluster: Cluster, alert: str, since: Instant | None) -> bool:
-    """Whether an alert came after the version did; where nobody knows, it may have."""
+def _is_young(cluster: ManagedCluster, alert: str, since: Instant | None) -> bool:
+    """Whether an alert came after the version did; where that is not known, it may have."""
     text = cluster.alerts_since.get(alert)
     if text is None or since is None:
         return True
@@ -291,22 +300,22 @@ def _is_young(cluster: Cluster, alert: str, since: Instant | None) -> bool:
         return True
 
 
-def _running(fleet: Fleet, ledger: Ledger) -> dict[tuple[str, str], int]:
+def _running(fleet: OrganisationFleet, ledger: SoakLedger) -> dict[tuple[str, str], int]:
     """How many clusters soak a version under a workload right now."""
     found: dict[tuple[str, str], int] = {}
     for member in fleet.members:
-        sight = ledger.sights.get(member.cluster.uuid)
-        if sight is not None and sight.healthy:
-            for workload in sight.workloads:
-                key = (sight.version, workload)
+        snapshot = ledger.sights.get(member.cluster.uuid)
+        if snapshot is not None and snapshot.healthy:
+            for workload in snapshot.workloads:
+                key = (snapshot.version, workload)
                 found[key] = found.get(key, 0) + 1
     return found
 
 
-def _failed(fleet: Fleet) -> dict[str, list[str]]:
+def _failed(fleet: OrganisationFleet) -> dict[str, list[str]]:
     """Clusters whose upgrade to a version failed, by version."""
     found: dict[str, set[str]] = {}
     for member in fleet.members:
-        for upgrade, _ in member.standing.failed:
+        for upgrade, _ in member.progress.failed:
             found.setdefault(upgrade.version, set()).add(member.called)
     return {version: sorted(names) for version, names in found.items()}

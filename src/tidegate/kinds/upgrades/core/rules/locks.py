@@ -2,7 +2,7 @@
 
 A cluster holds its mutexes from the moment an upgrade is asked for until its node pools have caught
 up. A mutex has one holder; but in a sector with a limit, its clusters share their mutexes up to
-that limit, and heed nobody outside it. The limit counts all clusters of the sector, too, whether
+that limit, and do not count others. The limit counts all clusters of the sector, too, whether
 they share a mutex or not. Whatever the plan starts is counted at once.
 """
 
@@ -10,48 +10,48 @@ from collections import Counter
 from collections.abc import Iterable
 from heapq import nsmallest
 
-from tidegate.kinds.upgrades.core.declared.orders import Orders
+from tidegate.kinds.upgrades.core.declared.organisation_policy import OrganisationPolicy
 from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
-from tidegate.kinds.upgrades.core.rules.fleet import Member
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.reason import Reason
 from tidegate.model.verdict import Verdict, verdict
 
-_Others = Iterable[Member]
+_Others = Iterable[FleetMember]
 # A verdict names this many clusters; more would not fit on a line.
 _NAMES_MAX = 3
 
 
-class Locks:
+class UpgradeLocks:
     """The mutexes and sectors of one organisation."""
 
-    def __init__(self, members: Iterable[Member], orders: Orders) -> None:
-        self._orders = orders
-        self._holders: dict[str, Member] = {}
-        self._busy: dict[str, dict[str, Member]] = {}  # by sector, then external id
+    def __init__(self, members: Iterable[FleetMember], org_policy: OrganisationPolicy) -> None:
+        self._orders = org_policy
+        self._holders: dict[str, FleetMember] = {}
+        self._busy: dict[str, dict[str, FleetMember]] = {}  # by sector, then external id
         self._sizes: dict[str, int] = {}
         # What was said already. Who holds what only grows, so how many do tells one answer from
-        # another; whoever is among them is asked by itself.
+        # another; each of them is checked by itself.
         self._said: dict[tuple[object, ...], Verdict] = {}
         # Of sectors with a limit, by sector and mutex: who has it, and how many would like to.
-        self._sharing: dict[tuple[str, str], dict[str, Member]] = {}
+        self._sharing: dict[tuple[str, str], dict[str, FleetMember]] = {}
         self._likely: Counter[tuple[str, str]] = Counter()
-        lagging: list[Member] = []
+        lagging: list[FleetMember] = []
         for each in members:
             if each.sector:
                 self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
                 self._likely.update((each.sector, mutex) for mutex in each.mutexes)
-            if each.standing.is_busy:
+            if each.progress.is_busy:
                 self.take(each)
-            elif each.standing.behind:
+            elif each.progress.behind:
                 lagging.append(each)
         # Between its control plane and its node pools a cluster keeps what it has. Where several
         # are in between, the first in order goes first, so that they never wait for each other.
         for each in lagging:
             self._keep(each)
 
-    def take(self, member: Member) -> None:
+    def take(self, member: FleetMember) -> None:
         """The member is upgraded: it has its mutexes, and a place in its sector."""
         for mutex in (member.cluster.ident, *member.mutexes):
             self._holders.setdefault(mutex, member)
@@ -60,10 +60,10 @@ class Locks:
             for mutex in member.mutexes:
                 self._shares(member.sector, mutex)[member.cluster.uuid] = member
 
-    def _shares(self, sector: str, mutex: str) -> dict[str, Member]:
+    def _shares(self, sector: str, mutex: str) -> dict[str, FleetMember]:
         return self._sharing.setdefault((sector, mutex), {})
 
-    def _keep(self, member: Member) -> None:
+    def _keep(self, member: FleetMember) -> None:
         for mutex in (member.cluster.ident, *member.mutexes):
             self._holders.setdefault(mutex, member)
         for mutex in member.mutexes if member.sector else ():
@@ -75,7 +75,7 @@ class Locks:
             if len(busy) < limit:
                 busy[member.cluster.uuid] = member
 
-    def mutexes(self, member: Member) -> tuple[Verdict, ...]:
+    def mutexes(self, member: FleetMember) -> tuple[Verdict, ...]:
         """Whether it may have its mutexes: one verdict each, and one if its own id is taken."""
         if member.sector and self._limit(member.sector) is not None:
             return tuple(self._shared(member, mutex) for mutex in member.mutexes)
@@ -91,11 +91,11 @@ class Locks:
             found.append(self._held(member.cluster.ident, own))
         return tuple(found)
 
-    def _held(self, mutex: str, holder: Member) -> Verdict:
-        standing, reason = holder.standing, UpgradeReason.MutexUpgrading
-        if standing.is_stuck:
+    def _held(self, mutex: str, holder: FleetMember) -> Verdict:
+        progress, reason = holder.progress, UpgradeReason.MutexUpgrading
+        if progress.is_stuck:
             reason = UpgradeReason.MutexUpgradeFailed
-        elif standing.unread and not (standing.under_way or standing.addons):
+        elif progress.unread and not (progress.under_way or progress.addons):
             reason = UpgradeReason.MutexUnread
         return self._once(reason, mutex, holder.called)
 
@@ -107,13 +107,13 @@ class Locks:
         return self._said[key]
 
     def _full(self, reason: Reason, facts: tuple[int | str, ...], others: _Others) -> Verdict:
-        """The same with the first few of who is there, told once for so many."""
+        """The same with the first few clusters in it, made once for so many."""
         key = (reason, *facts)
         if key not in self._said:
             self._said[key] = verdict(reason, *facts, _shown(others))
         return self._said[key]
 
-    def _shared(self, member: Member, mutex: str) -> Verdict:
+    def _shared(self, member: FleetMember, mutex: str) -> Verdict:
         """Whether a sector with a limit has room for one more with a mutex."""
         sector = member.sector
         limit = self._share(sector, mutex) or 0
@@ -132,7 +132,7 @@ class Locks:
         limit = self._orders.limits.get(sector)
         return None if limit is None else limit.of(self._likely[sector, mutex])
 
-    def slots(self, member: Member) -> tuple[Verdict, ...]:
+    def slots(self, member: FleetMember) -> tuple[Verdict, ...]:
         """Whether its sector has room for it; nothing where there is no limit."""
         sector = member.sector
         if not sector:
@@ -157,11 +157,11 @@ class Locks:
         return None if limit is None else limit.of(self._sizes.get(sector, 0))
 
 
-def _shown(members: Iterable[Member]) -> tuple[str, ...]:
+def _shown(members: Iterable[FleetMember]) -> tuple[str, ...]:
     """The first few by name, and whether there are more."""
     names = nsmallest(_NAMES_MAX + 1, map(_named, members))
     return (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
 
 
-def _named(member: Member) -> str:
-    return f"{member.called} (not read)" if member.standing.unread else member.called
+def _named(member: FleetMember) -> str:
+    return f"{member.called} (not read)" if member.progress.unread else member.called

@@ -11,12 +11,12 @@ from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
 from tidegate.kinds.upgrades.core.rules.addons import about
-from tidegate.kinds.upgrades.core.rules.fleet import SERVICE, Fleet, Member
+from tidegate.kinds.upgrades.core.rules.fleet import SERVICE, FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.gates import can_be_asked
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, inherited
 from tidegate.kinds.upgrades.core.versions import key_of
-from tidegate.kinds.upgrades.core.world import Cluster, World
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.model.plan import Option
 from tidegate.model.time import SECOND, Instant, parse_instant
 
@@ -26,7 +26,7 @@ _HIDES = (0.0, _SCHEDULED, _STARTED, _LONG)
 _LONG_AFTER = 6 * 60 * 60 * SECOND
 
 
-def numbers(world: World, plan: UpgradePlan, now: Instant) -> dict[str, list[Sample]]:
+def numbers(world: UpgradeWorld, plan: UpgradePlan, now: Instant) -> dict[str, list[Sample]]:
     """Every number, by name."""
     found: dict[str, list[Sample]] = {}
     for fleet in plan.fleets:
@@ -54,23 +54,23 @@ PLAIN = ("aus_cluster_info", "aus_remaining_soak_days")
 
 
 def _of_fleet(
-    world: World, fleet: Fleet, soak: Days, own: Days, now: Instant
+    world: UpgradeWorld, fleet: OrganisationFleet, soak: Days, own: Days, now: Instant
 ) -> Iterator[tuple[str, dict[str, str], float]]:
     org = fleet.org
-    wrong = sum(bool(each.complaints) for each in fleet.members) + len(fleet.complaints)
+    wrong = sum(bool(each.label_errors) for each in fleet.members) + len(fleet.label_errors)
     yield "aus_organization_validation_errors", {"org_id": org.id}, wrong
     for (version, workload), amount in sorted(own.items()):
         labels = {"org_id": org.id, "version": version, "workload": workload}
         yield "aus_organization_version_data", labels, amount / DAY
     for member in fleet.members:
-        if member.aside is None:
+        if member.excluded is None:
             yield from _of_member(world, fleet, member, soak, now)
 
 
 def _of_member(
-    world: World, fleet: Fleet, member: Member, soak: Days, now: Instant
+    world: UpgradeWorld, fleet: OrganisationFleet, member: FleetMember, soak: Days, now: Instant
 ) -> Iterator[tuple[str, dict[str, str], float]]:
-    cluster, wishes, org = member.cluster, member.wishes, fleet.org
+    cluster, policy, org = member.cluster, member.policy, fleet.org
     shared = _declared(fleet, member)
     pools = cluster.node_pools if cluster.is_hosted else ()
     oldest = min((cluster.version, *(pool.version for pool in pools)), key=key_of)
@@ -84,26 +84,26 @@ def _of_member(
         labels = {"cluster_uuid": cluster.uuid, "soaking_version": version}
         yield "aus_cluster_version_remaining_soak_days", labels, left
     for version in cluster.available_upgrades:
-        left = max((wishes.soak_days or 0) * DAY - _soaked(member, soak, version), 0) / DAY
+        left = max((policy.soak_days or 0) * DAY - _soaked(member, soak, version), 0) / DAY
         yield "aus_remaining_soak_days", {"cluster_id": cluster.uuid, "version": version}, left
 
 
-def _declared(fleet: Fleet, member: Member) -> dict[str, str]:
+def _declared(fleet: OrganisationFleet, member: FleetMember) -> dict[str, str]:
     """What its owner declared, as labels."""
-    cluster, wishes = member.cluster, member.wishes
+    cluster, policy = member.cluster, member.policy
     return {
         "org_id": fleet.org.id,
         "channel": cluster.updates_from,
         "cluster_name": cluster.name,
-        "schedule": wishes.schedule or "",
-        "sector": wishes.sector,
-        "mutexes": ",".join(wishes.mutexes),
-        "soak_days": str(wishes.soak_days),
-        "workloads": ",".join(wishes.workloads or ()),
+        "schedule": policy.schedule or "",
+        "sector": policy.sector,
+        "mutexes": ",".join(policy.mutexes),
+        "soak_days": str(policy.soak_days),
+        "workloads": ",".join(policy.workloads or ()),
     }
 
 
-def _theirs(fleet: Fleet, cluster: Cluster, version: str) -> dict[str, str]:
+def _theirs(fleet: OrganisationFleet, cluster: ManagedCluster, version: str) -> dict[str, str]:
     """What the existing service tells of a cluster besides."""
     return {
         "cluster_uuid": cluster.uuid,
@@ -115,7 +115,7 @@ def _theirs(fleet: Fleet, cluster: Cluster, version: str) -> dict[str, str]:
 
 
 def _of_addons(
-    world: World, fleet: Fleet, plan: UpgradePlan, now: Instant
+    world: UpgradeWorld, fleet: OrganisationFleet, plan: UpgradePlan, now: Instant
 ) -> Iterator[tuple[str, dict[str, str], float]]:
     """The same of every add-on that is upgraded by the labels of its clusters."""
     clusters = {each.cluster.uuid: each.cluster for each in fleet.members}
@@ -126,7 +126,7 @@ def _of_addons(
         sources = [world.ledgers[key] for key in each.sources if key in world.ledgers]
         soak, _ = inherited(ledger, sources)
         for member in each.members:
-            if member.aside is not None:
+            if member.excluded is not None:
                 continue
             cluster, version = clusters[member.cluster.uuid], member.cluster.version
             known = {**_declared(fleet, member), "channel": cluster.updates_from}
@@ -138,31 +138,33 @@ def _of_addons(
                 yield name, {**labels, "addon": each.addon}, left
 
 
-def _soaked(member: Member, soak: Days, version: str) -> int:
-    return min(soak.get((version, each), 0) for each in member.wishes.workloads or ("",))
+def _soaked(member: FleetMember, soak: Days, version: str) -> int:
+    return min(soak.get((version, each), 0) for each in member.policy.workloads or ("",))
 
 
 def _remaining(
-    fleet: Fleet, member: Member, soak: Days, now: Instant
+    fleet: OrganisationFleet, member: FleetMember, soak: Days, now: Instant
 ) -> Iterator[tuple[str, float]]:
     """Days each candidate still soaks, last first; what comes behind a ready one is hidden."""
     hidden = False
     own, offered = member.cluster.version, member.cluster.available_upgrades
     # While a node pool is behind, the version of its control plane is still to be reached.
-    every = (own, *offered) if member.standing.behind and own not in offered else offered
+    every = (own, *offered) if member.progress.behind and own not in offered else offered
     for version in reversed(every):
         soaked = round(_soaked(member, soak, version) / DAY, 2)
-        left = max((member.wishes.soak_days or 0) - soaked, 0.0)
+        left = max((member.policy.soak_days or 0) - soaked, 0.0)
         left = _marked(fleet, member, version, left, now)
         if not (hidden and left >= 0):
             yield version, left
         hidden = hidden or left in _HIDES
 
 
-def _marked(fleet: Fleet, member: Member, version: str, left: float, now: Instant) -> float:
-    current = next((one for one, _ in member.standing.under_way if one.version == version), None)
+def _marked(
+    fleet: OrganisationFleet, member: FleetMember, version: str, left: float, now: Instant
+) -> float:
+    current = next((one for one, _ in member.progress.under_way if one.version == version), None)
     if current is None:
-        patterns: Iterable[str] = (*member.wishes.blocked, *fleet.orders.blocked)
+        patterns: Iterable[str] = (*member.policy.blocked, *fleet.org_policy.blocked)
         name = version
         if fleet.addon:
             patterns, name = about(fleet.addon, patterns), f"{fleet.addon}/{version}"

@@ -1,13 +1,13 @@
-"""What a round of upgrades comes to: every option with its verdicts, what is done, who is told."""
+"""The result of a round: every option with its verdicts, the actions, and the service logs."""
 
 from collections.abc import Iterable
 
 import msgspec
 
 from tidegate.gates.claims import Claim
-from tidegate.kinds.upgrades.core.rules.fleet import Fleet, Member
-from tidegate.kinds.upgrades.core.rules.soak import Ledger
-from tidegate.kinds.upgrades.core.step import Doing, Step
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.model.plan import Action, Option, Plan
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
@@ -16,30 +16,30 @@ CLUSTER_WRONG = "Cluster upgrade policy validation errors"
 """What a telling of mistakes is called, as ever."""
 
 
-class Telling(msgspec.Struct, frozen=True):
-    """What an owner is told, in the service log of a cluster."""
+class OwnerNotice(msgspec.Struct, frozen=True):
+    """A service log for the owner of a cluster."""
 
     uuid: str
     summary: str
     description: str
-    # In the words of OpenShift Cluster Manager; this one for what somebody should mend.
+    # In the words of OpenShift Cluster Manager; this one for what should be fixed.
     severity: str = "Moderate"
 
 
 class UpgradePlan(Plan, frozen=True, kw_only=True):
     """All that was decided; positions are those of `members`, actions name external ids."""
 
-    fleets: tuple[Fleet, ...]
-    members: tuple[Member, ...]
+    fleets: tuple[OrganisationFleet, ...]
+    members: tuple[FleetMember, ...]
     # By `env/org`, of add-ons by `env/org/addon`, with this look folded in.
-    ledgers: dict[str, Ledger]
-    tellings: tuple[Telling, ...] = ()
+    ledgers: dict[str, SoakLedger]
+    owner_notices: tuple[OwnerNotice, ...] = ()
     warnings: tuple[str, ...] = ()
     # Places of budgets and mutexes to be claimed before the plan is acted on.
     claims: tuple[Claim, ...] = ()
 
 
-def actions_of(options: list[Option], members: tuple[Member, ...]) -> list[Action]:
+def actions_of(options: list[Option], members: tuple[FleetMember, ...]) -> list[Action]:
     """Every option whose verdicts all pass: what is taken back first, upgrades, then the rest."""
     chosen = [each for each in options if all_pass(each.verdicts)]
     return [
@@ -55,16 +55,16 @@ def recheck_of(options: list[Option], more: Iterable[Instant], now: Instant) -> 
 
 
 _RANKS = {
-    Doing.CANCEL: 0,
-    Doing.CANCEL_ADDON: 0,
-    Doing.UPGRADE: 1,
-    Doing.POOL: 1,
-    Doing.ADDON: 1,
-    Doing.CHANNEL: 2,
-    Doing.AGREE: 3,
+    StepKind.CANCEL: 0,
+    StepKind.CANCEL_ADDON: 0,
+    StepKind.UPGRADE: 1,
+    StepKind.POOL: 1,
+    StepKind.ADDON: 1,
+    StepKind.CHANNEL: 2,
+    StepKind.AGREE: 3,
 }
 
 
 def _rank(option: Option) -> int:
     change = option.change
-    return _RANKS[change.doing] if isinstance(change, Step) else 0
+    return _RANKS[change.doing] if isinstance(change, UpgradeStep) else 0

@@ -1,11 +1,11 @@
 """How long versions have run under which workloads: a fold over what was seen, never a guess.
 
 A stretch of time counts if a cluster was seen healthy on the version at both of its ends, and they
-lie at most two hours apart: what nobody watched did not soak. Two clusters soak two days a day. All
-in whole microseconds, so that 144 stretches of ten minutes are a day, and not almost one.
+lie at most two hours apart: what was not observed did not soak. Two clusters soak two days a day.
+All in whole microseconds, so that 144 stretches of ten minutes are a day, and not almost one.
 
     seen well at 10:00 and 10:10      ten minutes
-    seen well at 10:00 and 14:00      nothing: nobody looked for four hours
+    seen well at 10:00 and 14:00      nothing: not observed for four hours
     seen well at 10:00, ill at 10:10  nothing
     the clock went back               nothing, and nothing twice
 """
@@ -33,7 +33,7 @@ Days = Mapping[tuple[str, str], int]
 _Reporting = Mapping[tuple[str, str], Mapping[str, None]]
 
 
-class Sight(msgspec.Struct, frozen=True, kw_only=True):
+class SoakSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster as it was seen."""
 
     at: Instant
@@ -44,35 +44,35 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
 
 
-class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+class SoakLedger(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an organisation's soak."""
 
     days: Days = {}
     # By the external id of the cluster.
-    sights: Mapping[str, Sight] = {}
+    sights: Mapping[str, SoakSnapshot] = {}
     # Names that were seen on a version with a workload: kept for the predecessor.
     reporting: Mapping[tuple[str, str], tuple[str, ...]] = {}
     minima: Minima | None = None  # None: never worked out
-    checked_at: Instant | None = None  # None: nobody looked before
+    checked_at: Instant | None = None  # None: never observed before
 
 
-class Seen(msgspec.Struct, frozen=True):
+class SoakObservation(msgspec.Struct, frozen=True):
     """One cluster as it is seen now."""
 
     uuid: str
     name: str
     unique: bool  # no other cluster of the organisation has this name
-    sight: Sight
+    snapshot: SoakSnapshot
 
 
-def fold(ledger: Ledger, seen: Iterable[Seen], minima: Minima | None) -> Ledger:
+def fold(ledger: SoakLedger, seen: Iterable[SoakObservation], minima: Minima | None) -> SoakLedger:
     """The ledger with one more look at all clusters; the order they come in does not matter."""
     days, sights = dict(ledger.days), dict(ledger.sights)
     # As keys of a mapping: in their order, and found at once.
     reporting = {key: dict.fromkeys(names) for key, names in ledger.reporting.items()}
     latest = ledger.checked_at
     for each in sorted(seen, key=lambda one: (one.name, one.uuid)):
-        now = each.sight
+        now = each.snapshot
         before = ledger.sights.get(each.uuid) or _imported(ledger, reporting, each)
         if before is not None and now.at <= before.at:  # the clock went back
             sights.setdefault(each.uuid, before)
@@ -86,7 +86,7 @@ def fold(ledger: Ledger, seen: Iterable[Seen], minima: Minima | None) -> Ledger:
             days.setdefault(key, 0)
             reporting.setdefault(key, {})[each.name] = None
         sights[each.uuid] = msgspec.structs.replace(now, since=_since(before, now))
-    return Ledger(
+    return SoakLedger(
         days=days,
         sights={uuid: each for uuid, each in sights.items() if _is_kept(each, latest)},
         reporting={key: tuple(names) for key, names in reporting.items()},
@@ -95,30 +95,30 @@ def fold(ledger: Ledger, seen: Iterable[Seen], minima: Minima | None) -> Ledger:
     )
 
 
-def carried(ledger: Ledger, until: Instant) -> Ledger:
-    """The ledger as it will be if whoever was seen last stays so, and is looked at all the time.
+def carried(ledger: SoakLedger, until: Instant) -> SoakLedger:
+    """The ledger as it will be if clusters stay as last observed, and are observed all the time.
 
-    What folding look after look comes to, for as long as nothing changes.
+    The result of folding one observation after the other, for as long as nothing changes.
     """
     seen = ledger.checked_at
     if seen is None or until <= seen:
         return ledger
     days, sights = dict(ledger.days), dict(ledger.sights)
-    for uuid, sight in ledger.sights.items():
-        if sight.at != seen:  # not there any more
+    for uuid, snapshot in ledger.sights.items():
+        if snapshot.at != seen:  # not there any more
             continue
-        for workload in sight.workloads if sight.healthy else ():
-            key = (sight.version, workload)
+        for workload in snapshot.workloads if snapshot.healthy else ():
+            key = (snapshot.version, workload)
             days[key] = days.get(key, 0) + (until - seen) // _UNIT
-        sights[uuid] = msgspec.structs.replace(sight, at=until)
+        sights[uuid] = msgspec.structs.replace(snapshot, at=until)
     return msgspec.structs.replace(ledger, days=days, sights=sights, checked_at=until)
 
 
-def _is_kept(sight: Sight, latest: Instant | None) -> bool:
-    return latest is None or latest - sight.at <= KEPT_MAX
+def _is_kept(snapshot: SoakSnapshot, latest: Instant | None) -> bool:
+    return latest is None or latest - snapshot.at <= KEPT_MAX
 
 
-def _counted(before: Sight | None, now: Sight) -> tuple[str, ...]:
+def _counted(before: SoakSnapshot | None, now: SoakSnapshot) -> tuple[str, ...]:
     """The workloads for which the time between two sights counts."""
     if before is None or before.version != now.version or now.at - before.at > GAP_MAX:
         return ()
@@ -127,29 +127,31 @@ def _counted(before: Sight | None, now: Sight) -> tuple[str, ...]:
     return tuple(each for each in now.workloads if each in before.workloads)
 
 
-def _imported(ledger: Ledger, reporting: _Reporting, each: Seen) -> Sight | None:
+def _imported(
+    ledger: SoakLedger, reporting: _Reporting, each: SoakObservation
+) -> SoakSnapshot | None:
     """A cluster as the predecessor left it: it knows names only, and who reported."""
     if ledger.checked_at is None or not each.unique:
         return None
-    version = each.sight.version
+    version = each.snapshot.version
     known = tuple(
         workload
-        for workload in each.sight.workloads
+        for workload in each.snapshot.workloads
         if each.name in reporting.get((version, workload), ())
     )
     if not known:
         return None
-    return Sight(at=ledger.checked_at, version=version, workloads=known, healthy=True)
+    return SoakSnapshot(at=ledger.checked_at, version=version, workloads=known, healthy=True)
 
 
-def _since(before: Sight | None, now: Sight) -> Instant | None:
+def _since(before: SoakSnapshot | None, now: SoakSnapshot) -> Instant | None:
     """The earliest moment at which it may have got its version; None: not known."""
     if before is None:
         return None
     return before.since if before.version == now.version else before.at
 
 
-def inherited(own: Ledger, sources: Iterable[Ledger]) -> tuple[Days, Minima | None]:
+def inherited(own: SoakLedger, sources: Iterable[SoakLedger]) -> tuple[Days, Minima | None]:
     """Soak with that of others, for workloads known here; and the lowest versions they run."""
     days = dict(own.days)
     known = {workload for _, workload in own.days}

@@ -32,7 +32,7 @@ _DAY, _WEEKDAY = 2, 4
 _ALL_WEEKDAYS = 7
 _NTH_MAX = 5
 _DAY_MAX = 31
-# Nobody means a number of more digits, and reading one takes time that grows with its square.
+# A longer number is a mistake, and reading one takes time that grows with its square.
 _DIGITS_MAX = 18
 
 _NAME = "|".join(

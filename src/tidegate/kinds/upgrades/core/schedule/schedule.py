@@ -17,24 +17,24 @@ from tidegate.model.time import SECOND, Duration, Instant
 _REMEMBERED_MAX = 1024
 
 
-class Lead(msgspec.Struct, frozen=True):
+class StartLead(msgspec.Struct, frozen=True):
     """How far off an upgrade is put at least, and at most."""
 
     least: Duration
     most: Duration
 
 
-CLUSTER = Lead(Duration(6 * 60 * SECOND), Duration(2 * 60 * 60 * SECOND))
+CLUSTER = StartLead(Duration(6 * 60 * SECOND), Duration(2 * 60 * 60 * SECOND))
 # However near the schedule fires, an add-on is put so far off: OCM refuses what comes too soon.
 ADDON_STARTS_IN = Duration(6 * 60 * SECOND)
-ADDON = Lead(Duration(60 * SECOND), Duration(10 * 60 * SECOND))
+ADDON = StartLead(Duration(60 * SECOND), Duration(10 * 60 * SECOND))
 
 
 class NeverFiresError(ValueError):
     """A schedule names days that do not exist, as the 31st of February."""
 
 
-def next_run(cron: Cron, now: int, lead: Lead = CLUSTER) -> Instant | None:
+def next_run(cron: Cron, now: int, lead: StartLead = CLUSTER) -> Instant | None:
     """When an upgrade would start; None if that is too far off. NeverFiresError if at no time."""
     fires_at = next_after(cron, now + lead.least)
     if fires_at is None:

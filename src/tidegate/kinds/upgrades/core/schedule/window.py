@@ -10,7 +10,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from tidegate.kinds.upgrades.core.schedule.cron import Cron, next_after
-from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, Lead, read_schedule
+from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, StartLead, read_schedule
 from tidegate.model.time import SECOND, Instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -41,7 +41,7 @@ def fires_after(cron: Cron, zone: str, instant: int) -> Instant | None:
     return best
 
 
-def start_of(cron: Cron, zone: str, now: Instant, lead: Lead = CLUSTER) -> Instant | None:
+def start_of(cron: Cron, zone: str, now: Instant, lead: StartLead = CLUSTER) -> Instant | None:
     """When an upgrade could start, however far off; None: at no time."""
     return fires_after(cron, zone, now + lead.least)
 

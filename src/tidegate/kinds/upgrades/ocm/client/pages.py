@@ -1,7 +1,7 @@
 """Lists of OpenShift Cluster Manager: the first page tells how many there are, the others at once.
 
-An item that cannot be read is set aside. A list that changes while its pages are read is read
-again, and if it does not come to rest, it is told to be incomplete.
+An item that cannot be read is excluded. A list that changes while its pages are read is read
+again, and if it keeps changing, it is reported as incomplete.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tidegate.kinds.upgrades.ocm.client.asking import Asking
-from tidegate.kinds.upgrades.ocm.documents import owner_in
-from tidegate.kinds.upgrades.ocm.port import Reading, SetAside
+from tidegate.kinds.upgrades.ocm.client.http import OcmHttp
+from tidegate.kinds.upgrades.ocm.documents import kind_name, owner_in
+from tidegate.kinds.upgrades.ocm.port import OcmList, UnreadableDocument
 from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, both, chunks, encoded, one_of
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shorten
@@ -37,15 +37,15 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 async def listed(
-    asking: Asking, path: str, kind: type[T], query: Mapping[str, str], order: str = ""
-) -> Reading[T]:
+    asking: OcmHttp, path: str, kind: type[T], query: Mapping[str, str], order: str = ""
+) -> OcmList[T]:
     """All items of a list, each once; OutsideError if a page cannot be had.
 
     Long lists are read in the order of their ids, so that no page tells what another did: `order`
     is what the service calls that.
     """
     asked = {**query, order: "id"} if order else query
-    reading: Reading[T] = Reading()
+    reading: OcmList[T] = OcmList()
     for _ in range(asking.limits.rereads_max + 1):
         reading = await _read(asking, path, kind, asked)
         if reading.complete:
@@ -54,7 +54,7 @@ async def listed(
 
 
 async def listed_by(
-    asking: Asking,
+    asking: OcmHttp,
     path: str,
     kind: type[T],
     key: str,
@@ -63,7 +63,7 @@ async def listed_by(
     search: str = "",
     query: Mapping[str, str] | None = None,
     order: str,
-) -> Reading[T]:
+) -> OcmList[T]:
     """The items whose field is one of many values, asked for in as many pieces as it takes."""
     taken = len(asking.address(path, query)) + len(encoded(both(search, key))) + _ROOM
     pieces = chunks(values, taken, ADDRESS_MAX)
@@ -77,19 +77,19 @@ async def listed_by(
     return joined(readings)
 
 
-def joined(readings: Iterable[Reading[T]]) -> Reading[T]:
+def joined(readings: Iterable[OcmList[T]]) -> OcmList[T]:
     """Several readings as one."""
     every = tuple(readings)
-    return Reading(
+    return OcmList(
         tuple(item for each in every for item in each.items),
-        tuple(item for each in every for item in each.set_aside),
+        tuple(item for each in every for item in each.unreadable),
         all(each.complete for each in every),
     )
 
 
-async def _read(asking: Asking, path: str, kind: type[T], query: Mapping[str, str]) -> Reading[T]:
-    first, aside = await _page(asking, path, kind, {**query, "size": str(asking.limits.page)})
-    pages = [(first, aside)]
+async def _read(asking: OcmHttp, path: str, kind: type[T], query: Mapping[str, str]) -> OcmList[T]:
+    first, excluded = await _page(asking, path, kind, {**query, "size": str(asking.limits.page)})
+    pages = [(first, excluded)]
     # As many as they give at a time, which may be fewer than we asked for.
     size = first.size or len(first.items)
     if first.total > size > 0:
@@ -104,21 +104,21 @@ async def _read(asking: Asking, path: str, kind: type[T], query: Mapping[str, st
     return _together(pages)
 
 
-def _together(pages: list[tuple[_Page[T], tuple[SetAside, ...]]]) -> Reading[T]:
+def _together(pages: list[tuple[_Page[T], tuple[UnreadableDocument, ...]]]) -> OcmList[T]:
     """Each item once; complete if all pages tell the same number, and that many were there."""
     totals = {page.total for page, _ in pages}
     found: dict[Any, T] = {}
     for page, _ in pages:
         for item in page.items:
             found.setdefault(getattr(item, "id", id(item)), item)
-    aside = tuple(each for _, set_aside in pages for each in set_aside)
-    whole = len(totals) == 1 and len(found) + len(aside) == totals.pop()
-    return Reading(tuple(found.values()), aside, whole)
+    excluded = tuple(each for _, unreadable in pages for each in unreadable)
+    whole = len(totals) == 1 and len(found) + len(excluded) == totals.pop()
+    return OcmList(tuple(found.values()), excluded, whole)
 
 
 async def _page(
-    asking: Asking, path: str, kind: type[T], query: Mapping[str, str]
-) -> tuple[_Page[T], tuple[SetAside, ...]]:
+    asking: OcmHttp, path: str, kind: type[T], query: Mapping[str, str]
+) -> tuple[_Page[T], tuple[UnreadableDocument, ...]]:
     answer = await asking.ask("GET", path, query)
     if answer.status < 300:
         try:
@@ -132,17 +132,19 @@ async def _page(
     return asking.read(answer, _Page[kind], f"GET {path}"), ()  # type: ignore[valid-type]
 
 
-def _one_by_one(page: _Page[msgspec.Raw], kind: type[T]) -> tuple[_Page[T], tuple[SetAside, ...]]:
+def _one_by_one(
+    page: _Page[msgspec.Raw], kind: type[T]
+) -> tuple[_Page[T], tuple[UnreadableDocument, ...]]:
     """The items that can be read, and the others with what is wrong with them."""
     items: list[T] = []
-    aside: list[SetAside] = []
+    excluded: list[UnreadableDocument] = []
     for raw in page.items:
         try:
             items.append(msgspec.json.decode(raw, type=kind))
         except msgspec.ValidationError as error:
             of = owner_in(msgspec.json.decode(raw))
-            aside.append(SetAside(kind.__name__, _id_of(raw), str(error), of))
-    return _Page(tuple(items), page.page, page.size, page.total), tuple(aside)
+            excluded.append(UnreadableDocument(kind_name(kind), _id_of(raw), str(error), of))
+    return _Page(tuple(items), page.page, page.size, page.total), tuple(excluded)
 
 
 def _id_of(raw: msgspec.Raw) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import aiohttp
 import msgspec
 
-from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, RefusedError
+from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, OcmRefusedError
 from tidegate.model.errors import OutsideError
 from tidegate.net.http_request import (
     PASSING,
@@ -87,7 +87,7 @@ class _Refused(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class TokenDesk:
+class TokenSource:
     """Has a token that is good now."""
 
     def __init__(
@@ -97,7 +97,7 @@ class TokenDesk:
         self._patience = patience
         self._timeout_s = timeout_s
         self._count = count
-        # Whoever comes while one is asked for waits for it.
+        # A request that needs a token while one is fetched waits for it.
         self._asking = asyncio.Lock()
         self._token, self._until = "", 0.0
         # How often none could be had, and why not the last time.
@@ -127,7 +127,7 @@ class TokenDesk:
         return True
 
     def clean(self, text: str) -> str:
-        """A text without anything secret, should somebody repeat it."""
+        """A text without anything secret, even if a server repeated it."""
         for secret in (self._token, *self._secrets()):
             text = text.replace(secret, "***") if secret else text
         return text
@@ -149,16 +149,18 @@ class TokenDesk:
                 with attempt:
                     await self._ask(session, url, credentials.form())
         except (PassingError, OutsideError) as error:
-            told = self.clean(str(error))
+            message = self.clean(str(error))
             self._failures += 1
-            self._failure = told if isinstance(error, OutsideError) else f"{url}: no token: {told}"
-            self._refused = isinstance(error, RefusedError)
+            self._failure = (
+                message if isinstance(error, OutsideError) else f"{url}: no token: {message}"
+            )
+            self._refused = isinstance(error, OcmRefusedError)
             raise self._failed() from None
 
     def _failed(self) -> OutsideError:
-        """Why no token could be had; who is not known there has to mend that, not they."""
+        """Why no token could be fetched; a refusal is our error, not theirs."""
         if self._refused:
-            return RefusedError(self._failure, UNAUTHORIZED)
+            return OcmRefusedError(self._failure, UNAUTHORIZED)
         return OutsideError(self._failure)
 
     async def _ask(self, session: aiohttp.ClientSession, url: str, form: Mapping[str, str]) -> None:
@@ -177,8 +179,8 @@ class TokenDesk:
         if status in PASSING:
             raise PassingError(f"HTTP {status}")
         if status != 200:
-            told = f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
-            raise RefusedError(told, UNAUTHORIZED) if status < 500 else OutsideError(told)
+            message = f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
+            raise OcmRefusedError(message, UNAUTHORIZED) if status < 500 else OutsideError(message)
         try:
             given = msgspec.json.decode(body, type=_Given)
         except msgspec.DecodeError:

@@ -23,26 +23,26 @@ _CODES = ((CLUSTERS, "CLUSTERS-MGMT"), (LOGS, "SERVICE-LOGS"), (ADDONS, "ADDONS-
 Shape = Callable[[Json], Json]
 
 
-class Request(msgspec.Struct, frozen=True):
-    """What somebody asks."""
+class OcmCall(msgspec.Struct, frozen=True):
+    """One request."""
 
     method: str
     path: str
     query: Mapping[str, str] = {}
     # None: there is none.
     body: Any = None
-    # Whose data the asker sees; empty: everybody's.
+    # The organisation whose data is visible; empty: all.
     org: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What they are told."""
+class OcmAnswer(msgspec.Struct, frozen=True):
+    """The answer to a request."""
 
     status: int
     body: bytes = b""
 
 
-class RefusedError(Exception):
+class CallRefusedError(Exception):
     """A request that is refused, with the status and the reason."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -51,12 +51,12 @@ class RefusedError(Exception):
         super().__init__(reason)
 
 
-def told(document: object, status: int = 200) -> Answer:
+def json_answer(document: object, status: int = 200) -> OcmAnswer:
     """An answer with a document."""
-    return Answer(status, _encode(document))
+    return OcmAnswer(status, _encode(document))
 
 
-def refusal(path: str, status: int, reason: str) -> Answer:
+def refusal(path: str, status: int, reason: str) -> OcmAnswer:
     """An error, as the service behind a path says it."""
     service = path.partition("/v1")[0] + "/v1"
     for start, name in _CODES:
@@ -73,7 +73,7 @@ def refusal(path: str, status: int, reason: str) -> Answer:
         "code": code,
         "reason": reason,
     }
-    return told(error, status)
+    return json_answer(error, status)
 
 
 def looked_up(documents: Iterable[Json], search: str, order: str) -> list[Json]:
@@ -81,13 +81,13 @@ def looked_up(documents: Iterable[Json], search: str, order: str) -> list[Json]:
     try:
         fits = compile_search(search)
     except SearchError as error:
-        raise RefusedError(400, str(error)) from None
+        raise CallRefusedError(400, str(error)) from None
     found = [each for each in documents if fits(each)]
     # The last key decides last: sorting by each, from the last to the first, keeps that.
     for part in reversed([part for part in order.split(",") if part.strip()]):
         words = part.split()
         if len(words) > 2 or words[1:] not in ([], ["asc"], ["desc"]):
-            raise RefusedError(400, f"Failed to parse order: {order}")
+            raise CallRefusedError(400, f"Failed to parse order: {order}")
         found.sort(key=_by(words[0]), reverse=words[1:] == ["desc"])
     return found
 
@@ -113,5 +113,5 @@ def _number(query: Mapping[str, str], name: str, default: int) -> int:
     if not text:
         return default
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise RefusedError(400, f"Invalid value '{text}' for parameter '{name}'")
+        raise CallRefusedError(400, f"Invalid value '{text}' for parameter '{name}'")
     return int(text)

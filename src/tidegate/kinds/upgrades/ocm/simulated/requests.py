@@ -1,4 +1,4 @@
-"""One request to a state at a moment: what it does, and what the asker is told."""
+"""One request to a state at a moment: its effect, and its answer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,16 +6,15 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.upgrades.ocm.simulated.answers import (
-    Answer,
-    RefusedError,
-    Request,
+    CallRefusedError,
+    OcmAnswer,
+    OcmCall,
     Shape,
+    json_answer,
     looked_up,
     page_of,
     refusal,
-    told,
 )
-from tidegate.kinds.upgrades.ocm.simulated.lives import live
 from tidegate.kinds.upgrades.ocm.simulated.rules import WRITES
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ACCOUNTS,
@@ -27,8 +26,9 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
     ORGANIZATIONS,
     SUBSCRIPTIONS,
     Json,
-    State,
+    OcmState,
 )
+from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
 from tidegate.model.time import Instant
 
 _LOGS_OF = f"{LOGS}/clusters/cluster_logs"
@@ -48,7 +48,7 @@ _LISTS = {
     "upgrade_plans": "UpgradePlan",
     "cluster_logs": "ClusterLog",
 }
-# What is below whom: a path, and the collection in which its next part is looked up.
+# What belongs to what: a path, and the collection in which its next part is looked up.
 _BELOW = (
     (ALL_CLUSTERS, ALL_CLUSTERS),
     (f"{ADDONS}/clusters", ALL_CLUSTERS),
@@ -58,22 +58,22 @@ _BELOW = (
 _WITHOUT_STATE = ("UpgradePolicy", "AddonUpgradePolicy")
 
 
-def answer(state: State, request: Request, now: Instant) -> Answer:
+def answer(state: OcmState, request: OcmCall, now: Instant) -> OcmAnswer:
     """Let time pass, then do what is asked, or refuse it in words."""
     live(state, now)
     try:
         if request.method == "GET":
-            return told(_read(state, request))
+            return json_answer(_read(state, request))
         return _write(state, request)
-    except RefusedError as error:
+    except CallRefusedError as error:
         if request.method != "GET":
             state.note(request.method, request.path, request.body, error.status)
         return refusal(request.path, error.status, error.reason)
 
 
-def _write(state: State, request: Request) -> Answer:
+def _write(state: OcmState, request: OcmCall) -> OcmAnswer:
     if request.method != "DELETE" and not isinstance(request.body, dict):
-        raise RefusedError(400, "The body of the request is not a JSON object")
+        raise CallRefusedError(400, "The body of the request is not a JSON object")
     for method, pattern, rule in WRITES:
         match = pattern.fullmatch(request.path)
         if match is None or method != request.method:
@@ -84,11 +84,11 @@ def _write(state: State, request: Request) -> Answer:
         except KeyError:
             raise _missing(request.path) from None
         state.note(request.method, request.path, request.body, status)
-        return Answer(status) if document is None else told(_shown(document), status)
-    raise RefusedError(404, f"{request.method} '{request.path}' is not simulated")
+        return OcmAnswer(status) if document is None else json_answer(_shown(document), status)
+    raise CallRefusedError(404, f"{request.method} '{request.path}' is not simulated")
 
 
-def _read(state: State, request: Request) -> Json:
+def _read(state: OcmState, request: OcmCall) -> Json:
     path = request.path
     if path == f"{ACCOUNTS}/current_account":
         return _account(state, request.org)
@@ -114,7 +114,7 @@ def _read(state: State, request: Request) -> Json:
     return _with_labels(state, request, document) if above == SUBSCRIPTIONS else (_shown(document))
 
 
-def _list(state: State, request: Request, path: str, about: tuple[str | None, ...] = ()) -> Json:
+def _list(state: OcmState, request: OcmCall, path: str, about: tuple[str | None, ...] = ()) -> Json:
     query = request.query
     search, order = query.get("search", ""), query.get("order") or query.get("orderBy") or ""
 
@@ -137,7 +137,7 @@ def _list(state: State, request: Request, path: str, about: tuple[str | None, ..
     return page_of(kind, found, query, _shape(state, request, path))
 
 
-def _shape(state: State, request: Request, path: str) -> Shape:
+def _shape(state: OcmState, request: OcmCall, path: str) -> Shape:
     """How an item is shown in a list."""
     if path == SUBSCRIPTIONS:
         return lambda each: _with_labels(state, request, each)
@@ -154,19 +154,19 @@ def _shown(document: Json) -> Json:
 
 
 def _without_channels(cluster: Json) -> Json:
-    """A cluster in a list: where it may be put is told of one at a time."""
+    """A cluster in a list: its available channels are only in its own document."""
     version = {k: v for k, v in cluster["version"].items() if k != "available_channels"}
     return {**cluster, "version": version}
 
 
-def _with_labels(state: State, request: Request, subscription: Json) -> Json:
+def _with_labels(state: OcmState, request: OcmCall, subscription: Json) -> Json:
     if request.query.get("fetchLabels") != "true":
         return subscription
     labels = state.collections[f"{SUBSCRIPTIONS}/{subscription['id']}/labels"]
     return {**subscription, "labels": list(labels.values())}
 
 
-def _account(state: State, org: str) -> Json:
+def _account(state: OcmState, org: str) -> Json:
     organization = state.collections[ORGANIZATIONS].get(org, {"kind": "Organization", "id": ""})
     return {
         "kind": "Account",
@@ -177,8 +177,8 @@ def _account(state: State, org: str) -> Json:
     }
 
 
-def _need_seen(state: State, request: Request, path: str) -> None:
-    """Nobody reaches below what they do not see: to them it is not there."""
+def _need_seen(state: OcmState, request: OcmCall, path: str) -> None:
+    """What is below a document that is not visible is not visible either."""
     if not request.org:
         return
     for above, among in _BELOW:
@@ -197,8 +197,8 @@ def _need_seen(state: State, request: Request, path: str) -> None:
                 raise _missing(path)
 
 
-def _sees(state: State, org: str, path: str, document: Json) -> bool:
-    """Whether somebody of an organisation sees a document of a collection."""
+def _sees(state: OcmState, org: str, path: str, document: Json) -> bool:
+    """Whether an organisation sees a document of a collection."""
     if not org:
         return True
     if path == ORGANIZATIONS:
@@ -219,11 +219,11 @@ def _sees(state: State, org: str, path: str, document: Json) -> bool:
     return bool(subscription.get("organization_id") == org)
 
 
-def _missing(path: str) -> RefusedError:
-    return RefusedError(404, f"'{path}' not found")
+def _missing(path: str) -> CallRefusedError:
+    return CallRefusedError(404, f"'{path}' not found")
 
 
-def read(state: State, request: Request, now: Instant) -> Any:
-    """What an answer holds, for whoever is in the same process; None: nothing."""
+def read(state: OcmState, request: OcmCall, now: Instant) -> Any:
+    """The body of an answer, decoded, for callers in the same process; None: there is none."""
     body = answer(state, request, now).body
     return msgspec.json.decode(body) if body else None

@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tidegate.kinds.upgrades.ocm.simulated.answers import RefusedError
-from tidegate.kinds.upgrades.ocm.simulated.founding import hosted_plane, put_agreement, put_label
-from tidegate.kinds.upgrades.ocm.simulated.happenings import What
-from tidegate.kinds.upgrades.ocm.simulated.lives import begin, happen, next_time, refresh_cluster
+from tidegate.kinds.upgrades.ocm.simulated.answers import CallRefusedError
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
+from tidegate.kinds.upgrades.ocm.simulated.start import hosted_plane, put_agreement, put_label
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ACCOUNTS,
     ADDONS,
@@ -20,8 +19,9 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
     GATES,
     LABELS,
     Json,
-    State,
+    OcmState,
 )
+from tidegate.kinds.upgrades.ocm.simulated.upgrades import begin, happen, next_time, refresh_cluster
 from tidegate.kinds.upgrades.ocm.simulated.versions import minor, version_key
 from tidegate.model.time import SECOND, Instant, format_instant, parse_instant
 
@@ -33,21 +33,21 @@ SEVERITIES = frozenset(
 )
 _LABEL_KEY = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?")
 
-Write = Callable[[State, str, tuple[str, ...], Json], tuple[int, Json | None]]
+Write = Callable[[OcmState, str, tuple[str, ...], Json], tuple[int, Json | None]]
 
 
 def create_policy(
-    state: State, path: str, names: tuple[str, ...], body: Json
+    state: OcmState, path: str, names: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """A cluster's or a control plane's upgrade: one at a time, ahead, agreed to, and possible."""
     cluster = state.cluster(names[0])
     if cluster.get("state") != "ready":
-        raise RefusedError(400, f"Cluster '{names[0]}' is in state '{cluster.get('state')}'")
+        raise CallRefusedError(400, f"Cluster '{names[0]}' is in state '{cluster.get('state')}'")
     policy = _policy(state, path, body)
     if policy["schedule_type"] == "manual":
         if policy["version"] not in cluster["version"]["available_upgrades"]:
             raw = cluster["version"]["raw_id"]
-            raise RefusedError(
+            raise CallRefusedError(
                 400, f"Version '{policy['version']}' is not available for upgrade from '{raw}'"
             )
         _need_agreements(state, cluster, policy["version"])
@@ -55,7 +55,7 @@ def create_policy(
 
 
 def create_pool_policy(
-    state: State, path: str, names: tuple[str, ...], body: Json
+    state: OcmState, path: str, names: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """A node pool's upgrade: newer than it is, and no newer than its control plane."""
     cluster = state.cluster(names[0])
@@ -63,28 +63,28 @@ def create_pool_policy(
     policy = _policy(state, path, body)
     wanted = version_key(policy["version"])
     if wanted > version_key(cluster["version"]["raw_id"]):
-        raise RefusedError(
+        raise CallRefusedError(
             400, f"Version '{policy['version']}' is higher than the control plane's version"
         )
     if wanted <= version_key(pool["version"]["raw_id"]):
-        raise RefusedError(400, f"Node pool '{names[1]}' is at or above '{policy['version']}'")
+        raise CallRefusedError(400, f"Node pool '{names[1]}' is at or above '{policy['version']}'")
     return 201, _asked(state, path, policy)
 
 
 def create_plan(
-    state: State, path: str, names: tuple[str, ...], body: Json
+    state: OcmState, path: str, names: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """An add-on's upgrade, to its newest version."""
     addon, version = _text(body, "addon_id"), _text(body, "version")
     installed = state.collections[f"{ADDONS}/clusters/{names[0]}/addons"].get(addon)
     if installed is None:
-        raise RefusedError(400, f"Add-on '{addon}' is not installed on cluster '{names[0]}'")
+        raise CallRefusedError(400, f"Add-on '{addon}' is not installed on cluster '{names[0]}'")
     newest = state.collections[f"{ADDONS}/addons"].get(addon)
     if newest is None or version != newest["version"]["id"]:
-        raise RefusedError(400, f"Version '{version}' of '{addon}' does not exist")
+        raise CallRefusedError(400, f"Version '{version}' of '{addon}' does not exist")
     for other in state.collections[path].values():
         if other.get("addon_id") == addon:
-            raise RefusedError(400, f"There is already an upgrade of add-on '{addon}'")
+            raise CallRefusedError(400, f"There is already an upgrade of add-on '{addon}'")
     next_run = _text(body, "next_run", format_instant(state.now + LEAD_MIN))
     _moment(next_run)
     kinds: Json = {each: _text(body, each) for each in ("type", "schedule_type") if each in body}
@@ -93,44 +93,48 @@ def create_plan(
 
 
 def delete_policy(
-    state: State, path: str, names: tuple[str, ...], _: Json
+    state: OcmState, path: str, names: tuple[str, ...], _: Json
 ) -> tuple[int, Json | None]:
     """Call an upgrade off, unless it is under way."""
     below, key = path.rpartition("/")[0], names[-1]
     if key not in state.collections.get(below, {}):
-        raise RefusedError(404, f"Upgrade policy '{key}' not found")
+        raise CallRefusedError(404, f"Upgrade policy '{key}' not found")
     value = state.collections[below][key]["state"]["value"]
     if value in ("started", "delayed"):
-        raise RefusedError(400, f"Upgrade policy '{key}' is {value} and can not be deleted")
-    happen(state, What.CALLED_OFF, below, state.collections[below][key])
+        raise CallRefusedError(400, f"Upgrade policy '{key}' is {value} and can not be deleted")
+    happen(state, OcmEventKind.CALLED_OFF, below, state.collections[below][key])
     state.remove(below, key)
     return 204, None
 
 
-def agree(state: State, path: str, names: tuple[str, ...], body: Json) -> tuple[int, Json | None]:
+def agree(
+    state: OcmState, path: str, names: tuple[str, ...], body: Json
+) -> tuple[int, Json | None]:
     """Agree to a gate; once."""
     link = body.get("version_gate")
     gate = _text(link, "id") if isinstance(link, dict) else ""
     if gate not in state.collections[GATES]:
-        raise RefusedError(404, f"Version gate '{gate}' not found")
+        raise CallRefusedError(404, f"Version gate '{gate}' not found")
     if any(each["version_gate"]["id"] == gate for each in state.collections[path].values()):
-        raise RefusedError(409, f"Version gate '{gate}' is already agreed to")
-    state.happen(What.AGREED, cluster=names[0], to=gate)
+        raise CallRefusedError(409, f"Version gate '{gate}' is already agreed to")
+    state.happen(OcmEventKind.AGREED, cluster=names[0], to=gate)
     return 201, put_agreement(state, names[0], gate)
 
 
 def change_cluster(
-    state: State, _: str, names: tuple[str, ...], body: Json
+    state: OcmState, _: str, names: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """Put a cluster on another channel; nothing else of it can be changed here."""
     cluster = state.cluster(names[0])
     odd = sorted(body.keys() - {"channel"})
     if odd:
-        raise RefusedError(400, f"Attribute '{odd[0]}' can not be changed in a simulation")
+        raise CallRefusedError(400, f"Attribute '{odd[0]}' can not be changed in a simulation")
     channel = _text(body, "channel")
     if channel not in cluster["version"]["available_channels"]:
-        raise RefusedError(400, f"Channel '{channel}' is not available for the cluster's version")
-    state.happen(What.CHANNEL, cluster=names[0], to=channel, was=cluster.get("channel", ""))
+        raise CallRefusedError(
+            400, f"Channel '{channel}' is not available for the cluster's version"
+        )
+    state.happen(OcmEventKind.CHANNEL, cluster=names[0], to=channel, was=cluster.get("channel", ""))
     cluster["channel"] = channel
     cluster["version"]["channel_group"] = channel.partition("-")[0]
     refresh_cluster(state, names[0])
@@ -138,18 +142,18 @@ def change_cluster(
     return 200, cluster
 
 
-def write_log(state: State, _: str, __: tuple[str, ...], body: Json) -> tuple[int, Json | None]:
+def write_log(state: OcmState, _: str, __: tuple[str, ...], body: Json) -> tuple[int, Json | None]:
     """A service log of a cluster."""
     for name in ("service_name", "summary", "severity"):
         if not _text(body, name):
-            raise RefusedError(400, f"The field '{name}' is required")
+            raise CallRefusedError(400, f"The field '{name}' is required")
     if body["severity"] not in SEVERITIES:
-        raise RefusedError(400, f"Severity '{body['severity']}' is not known")
+        raise CallRefusedError(400, f"Severity '{body['severity']}' is not known")
     clusters = state.collections[ALL_CLUSTERS].values()
     uuid = body.get("cluster_uuid")
     cluster = next((each for each in clusters if each.get("external_id") == uuid), None)
     if cluster is None:
-        raise RefusedError(404, f"Cluster '{uuid}' not found")
+        raise CallRefusedError(404, f"Cluster '{uuid}' not found")
     key = _new_id(state)
     log = {
         "kind": "ClusterLog",
@@ -164,24 +168,24 @@ def write_log(state: State, _: str, __: tuple[str, ...], body: Json) -> tuple[in
         "created_at": format_instant(state.now),
     }
     text = str(log["description"])
-    state.happen(What.TOLD, cluster=cluster["id"], summary=log["summary"], text=text)
+    state.happen(OcmEventKind.TOLD, cluster=cluster["id"], summary=log["summary"], text=text)
     return 201, state.put(CLUSTER_LOGS, log)
 
 
 def create_label(
-    state: State, path: str, _: tuple[str, ...], body: Json
+    state: OcmState, path: str, _: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """A label of a subscription or an organisation; a key is there once."""
     key = _text(body, "key")
     if not _LABEL_KEY.fullmatch(key):
-        raise RefusedError(400, f"Label key '{key}' is not valid")
+        raise CallRefusedError(400, f"Label key '{key}' is not valid")
     if key in state.collections[path]:
-        raise RefusedError(409, f"Label '{key}' already exists")
+        raise CallRefusedError(409, f"Label '{key}' already exists")
     return 201, put_label(state, path.removesuffix("/labels"), key, _text(body, "value"))
 
 
 def change_label(
-    state: State, path: str, names: tuple[str, ...], body: Json
+    state: OcmState, path: str, names: tuple[str, ...], body: Json
 ) -> tuple[int, Json | None]:
     """Another value for a label."""
     label = _label(state, path, names)
@@ -192,7 +196,7 @@ def change_label(
 
 
 def delete_label(
-    state: State, path: str, names: tuple[str, ...], _: Json
+    state: OcmState, path: str, names: tuple[str, ...], _: Json
 ) -> tuple[int, Json | None]:
     """Take a label away."""
     label = _label(state, path, names)
@@ -201,49 +205,51 @@ def delete_label(
     return 204, None
 
 
-def _label(state: State, path: str, names: tuple[str, ...]) -> Json:
+def _label(state: OcmState, path: str, names: tuple[str, ...]) -> Json:
     owned = state.collections.get(path.rpartition("/labels/")[0] + "/labels", {})
     if names[-1] not in owned:
-        raise RefusedError(404, f"Label '{names[-1]}' not found")
+        raise CallRefusedError(404, f"Label '{names[-1]}' not found")
     return owned[names[-1]]
 
 
-def _asked(state: State, path: str, policy: Json) -> Json:
-    """An upgrade that somebody asked for."""
-    happen(state, What.ASKED, path, policy)
+def _asked(state: OcmState, path: str, policy: Json) -> Json:
+    """An upgrade that was requested."""
+    happen(state, OcmEventKind.ASKED, path, policy)
     return begin(state, path, policy)
 
 
-def _policy(state: State, path: str, body: Json) -> Json:
+def _policy(state: OcmState, path: str, body: Json) -> Json:
     """A policy that is well formed, early enough, and the only one."""
     kind, version = _text(body, "schedule_type", "manual"), _text(body, "version")
     if kind not in ("manual", "automatic"):
-        raise RefusedError(400, f"Schedule type '{kind}' is not known")
+        raise CallRefusedError(400, f"Schedule type '{kind}' is not known")
     if kind == "manual" and not version:
-        raise RefusedError(400, "The field 'version' is required")
+        raise CallRefusedError(400, "The field 'version' is required")
     if state.collections[path]:
-        raise RefusedError(400, "There is already an upgrade policy for this cluster or node pool")
+        raise CallRefusedError(
+            400, "There is already an upgrade policy for this cluster or node pool"
+        )
     asked = _text(body, "next_run")
     if kind == "automatic":
         asked = format_instant(_automatic(state, _text(body, "schedule")))
     elif not asked:
-        raise RefusedError(400, "The field 'next_run' is required")
+        raise CallRefusedError(400, "The field 'next_run' is required")
     if _moment(asked) < state.now + LEAD_MIN:
-        raise RefusedError(400, f"The next run '{asked}' must be at least 5 minutes from now")
+        raise CallRefusedError(400, f"The next run '{asked}' must be at least 5 minutes from now")
     fields = {"version": version, "schedule_type": kind, "next_run": asked}
     if kind == "automatic":
         fields["schedule"] = _text(body, "schedule")
     return {"id": _new_id(state), **fields}
 
 
-def _automatic(state: State, schedule: str) -> Instant:
+def _automatic(state: OcmState, schedule: str) -> Instant:
     try:
         return next_time(schedule, Instant(state.now + LEAD_MIN))
     except ValueError as error:
-        raise RefusedError(400, f"Schedule '{schedule}' is not valid: {error}") from None
+        raise CallRefusedError(400, f"Schedule '{schedule}' is not valid: {error}") from None
 
 
-def _need_agreements(state: State, cluster: Mapping[str, Any], version: str) -> None:
+def _need_agreements(state: OcmState, cluster: Mapping[str, Any], version: str) -> None:
     """A newer minor needs an agreement to each of its gates that is for such a cluster."""
     if minor(version) <= minor(cluster["version"]["raw_id"]):
         return
@@ -258,7 +264,7 @@ def _need_agreements(state: State, cluster: Mapping[str, Any], version: str) -> 
         and (sts or not gate["sts_only"])
     )
     if missing:
-        raise RefusedError(
+        raise CallRefusedError(
             400, f"There are missing version gate agreements for this cluster: {', '.join(missing)}"
         )
 
@@ -267,7 +273,7 @@ def _text(body: Json, name: str, default: str = "") -> str:
     """A field that is a text, or not there."""
     value = body.get(name, default)
     if not isinstance(value, str):
-        raise RefusedError(400, f"The field '{name}' is not a text")
+        raise CallRefusedError(400, f"The field '{name}' is not a text")
     return value
 
 
@@ -275,10 +281,10 @@ def _moment(text: str) -> Instant:
     try:
         return parse_instant(text)
     except ValueError:
-        raise RefusedError(400, f"'{text}' is not a time") from None
+        raise CallRefusedError(400, f"'{text}' is not a time") from None
 
 
-def _new_id(state: State) -> str:
+def _new_id(state: OcmState) -> str:
     return f"made-{state.number()}"
 
 
@@ -286,11 +292,11 @@ def _only(hosted: bool) -> Write:
     """A policy where clusters of one kind have theirs; the others have none such."""
 
     def create(
-        state: State, path: str, names: tuple[str, ...], body: Json
+        state: OcmState, path: str, names: tuple[str, ...], body: Json
     ) -> tuple[int, Json | None]:
         if hosted_plane(state.cluster(names[0])) != hosted:
             kind = "a hosted control plane" if hosted else "a control plane of its own"
-            raise RefusedError(400, f"Cluster '{names[0]}' does not have {kind}")
+            raise CallRefusedError(400, f"Cluster '{names[0]}' does not have {kind}")
         return create_policy(state, path, names, body)
 
     return create

@@ -15,7 +15,7 @@ from tidegate.model.time import parse_instant
 
 Fits = Callable[[Mapping[str, Any]], bool]
 
-# Deeper questions are refused: nobody asks them, and recursion must have a bound.
+# Deeper searches are refused: recursion must have a bound.
 DEPTH_MAX = 32
 _TOKEN = re.compile(
     r"""\s*(?:

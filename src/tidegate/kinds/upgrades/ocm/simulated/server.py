@@ -12,18 +12,18 @@ from contextlib import suppress
 import msgspec
 from aiohttp import web
 
-from tidegate.kinds.upgrades.ocm.simulated.answers import Answer, Request, refusal, told
-from tidegate.kinds.upgrades.ocm.simulated.faults import Fault, Luck
-from tidegate.kinds.upgrades.ocm.simulated.lives import live
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, OcmCall, json_answer, refusal
+from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
+from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
-from tidegate.kinds.upgrades.ocm.simulated.state import State
-from tidegate.kinds.upgrades.ocm.simulated.timing import OwnClock
+from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
+from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
 from tidegate.model.time import SECOND, Duration, format_instant, parse_duration
 
 TOKEN_PATH = "/token"
 CONTROL_PATH = "/simulation"
-# Whoever still waits when the server stops is not waited for.
+# Requests that are still open when the server stops are cut.
 _PATIENCE_S = 0.1
 # Longer ones are refused by the proxies in front of the real one.
 _LINE_MAX = 8190
@@ -32,7 +32,9 @@ _LINE_MAX = 8190
 class ManagerServer:
     """Answers for a state."""
 
-    def __init__(self, state: State, clock: OwnClock, tokens: Tokens, luck: Luck) -> None:
+    def __init__(
+        self, state: OcmState, clock: SimulatedClock, tokens: Tokens, luck: FaultDraw
+    ) -> None:
         self.state = state
         self.clock = clock
         self.luck = luck
@@ -45,7 +47,7 @@ class ManagerServer:
         self._stopped.set()
 
     async def serve(self, ear: socket.socket) -> None:
-        """Answer whoever connects, until told to stop."""
+        """Answer requests until stopped."""
         app = web.Application()
         app.router.add_post(TOKEN_PATH, self._token)
         app.router.add_get(CONTROL_PATH, self._tell)
@@ -70,34 +72,34 @@ class ManagerServer:
         fault, troubles = self.luck.draw(loop.time()), self.luck.troubles
         # Half of the way before anything is done, half after.
         await asyncio.sleep(troubles.latency_s / 2)
-        if fault is Fault.CUT:
+        if fault is OcmFault.CUT:
             return _cut(request)
         path = request.path
         org = self.tokens.org_of(request.headers.get("Authorization", ""), loop.time())
-        if fault is Fault.TOO_MANY:
+        if fault is OcmFault.TOO_MANY:
             found = refusal(path, 429, "Too many requests")
-        elif fault is Fault.ERROR:
+        elif fault is OcmFault.ERROR:
             found = refusal(path, 500, "An internal error occurred")
         elif org is None:
             found = refusal(path, 401, "Bearer token is missing, unknown or expired")
         else:
             found = await self._carried_out(request, org)
         await asyncio.sleep(troubles.latency_s / 2)
-        if fault is Fault.LOST:
+        if fault is OcmFault.LOST:
             return _cut(request)
         headers = {"X-Operation-ID": secrets.token_hex(8)}
-        if fault is Fault.TOO_MANY:
+        if fault is OcmFault.TOO_MANY:
             headers["Retry-After"] = str(troubles.retry_after_s)
         return _response(found, headers)
 
-    async def _carried_out(self, request: web.Request, org: str) -> Answer:
+    async def _carried_out(self, request: web.Request, org: str) -> OcmAnswer:
         body, raw = None, await request.read()
         if raw:
             try:
                 body = msgspec.json.decode(raw)
             except msgspec.DecodeError as error:
                 return refusal(request.path, 400, f"The body is not JSON: {error}")
-        asked = Request(request.method, request.path, dict(request.query), body, org)
+        asked = OcmCall(request.method, request.path, dict(request.query), body, org)
         return answer(self.state, asked, self.clock.now())
 
     async def _token(self, request: web.Request) -> web.StreamResponse:
@@ -105,10 +107,10 @@ class ManagerServer:
         now_s = asyncio.get_running_loop().time()
         fault = self.luck.draw(now_s)
         await asyncio.sleep(self.luck.troubles.latency_s)
-        if fault in (Fault.CUT, Fault.LOST):
+        if fault in (OcmFault.CUT, OcmFault.LOST):
             return _cut(request)
         if fault is not None:
-            return _response(told({"error": "temporarily_unavailable"}, 503))
+            return _response(json_answer({"error": "temporarily_unavailable"}, 503))
         return _response(self.tokens.give(form, now_s))
 
     async def _tell(self, _: web.Request) -> web.StreamResponse:
@@ -124,7 +126,7 @@ class ManagerServer:
             "faults": dict(self.luck.met),
             "writes": list(self.state.writes),
         }
-        return _response(told(document))
+        return _response(json_answer(document))
 
     async def _control(self, request: web.Request) -> web.StreamResponse:
         try:
@@ -134,7 +136,7 @@ class ManagerServer:
         return await self._tell(request)
 
     def _heed(self, asked: "_Control") -> None:
-        """Do what the simulation is told; ValueError if there is no such cluster or time."""
+        """Control the simulation; ValueError if there is no such cluster or time."""
         strangers = sorted(asked.clusters.keys() - self.state.declared.keys())
         if strangers:
             raise ValueError(f"no cluster {strangers[0]}")
@@ -154,17 +156,17 @@ class ManagerServer:
 
 
 class _Control(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a simulation is told: any of these."""
+    """How to control a simulation: any of these."""
 
     skip: str = "0s"
     # Of a thousand calls, in place of what was; None: as before.
-    faults: dict[Fault, int] | None = None
+    faults: dict[OcmFault, int] | None = None
     latency: str | None = None
     # The states of clusters, by their ids.
     clusters: dict[str, str] = {}
 
 
-def _response(found: Answer, headers: dict[str, str] | None = None) -> web.Response:
+def _response(found: OcmAnswer, headers: dict[str, str] | None = None) -> web.Response:
     return web.Response(
         status=found.status, body=found.body, headers=headers, content_type="application/json"
     )

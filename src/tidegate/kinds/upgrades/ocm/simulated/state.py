@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.ocm.simulated.happenings import Happening, What
-from tidegate.kinds.upgrades.ocm.simulated.world_doc import VersionDoc, World
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEvent, OcmEventKind
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld, VersionDoc
 from tidegate.model.time import Instant, format_instant, format_second
 
 Json = dict[str, Any]
@@ -29,13 +29,13 @@ ALL_CLUSTERS = f"{CLUSTERS}/clusters"
 VERSIONS = f"{CLUSTERS}/versions"
 GATES = f"{CLUSTERS}/version_gates"
 CLUSTER_LOGS = f"{LOGS}/cluster_logs"
-# What was written, for whoever checks afterwards; older ones are forgotten.
+# What was written, for checks afterwards; older ones are forgotten.
 WRITES_MAX = 100_000
 # Searches that are remembered.
 FOUND_MAX = 256
 
 
-class Due(msgspec.Struct, frozen=True, order=True):
+class DueEvent(msgspec.Struct, frozen=True, order=True):
     """Something that happens at a moment: to a document, or to the versions that are out."""
 
     at: int
@@ -45,8 +45,8 @@ class Due(msgspec.Struct, frozen=True, order=True):
     id: str = ""
 
 
-class Write(msgspec.Struct, frozen=True):
-    """A change somebody made."""
+class OcmWrite(msgspec.Struct, frozen=True):
+    """A change that was requested."""
 
     at: str
     method: str
@@ -55,19 +55,19 @@ class Write(msgspec.Struct, frozen=True):
     status: int
 
 
-class State:
+class OcmState:
     """What there is, and what is due."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: OcmWorld) -> None:
         self.world = world
         self.now = world.now
         self.declared = {each.key: each for each in world.clusters}
         # The versions that are out, the oldest first.
         self.released: list[VersionDoc] = []
         self.collections: dict[str, dict[str, Json]] = {}
-        self.writes: deque[Write] = deque(maxlen=WRITES_MAX)
-        self.happened: deque[Happening] = deque(maxlen=WRITES_MAX)
-        self._due: list[Due] = []
+        self.writes: deque[OcmWrite] = deque(maxlen=WRITES_MAX)
+        self.happened: deque[OcmEvent] = deque(maxlen=WRITES_MAX)
+        self._due: list[DueEvent] = []
         self._numbers = 0
         # What searches found, until something changes.
         self._found: dict[tuple[str | None, ...], list[Json]] = {}
@@ -107,9 +107,9 @@ class State:
 
     def foresee(self, at: int, path: str, key: str = "") -> None:
         """Have something happen at a moment."""
-        heapq.heappush(self._due, Due(at, self.number(), path, key))
+        heapq.heappush(self._due, DueEvent(at, self.number(), path, key))
 
-    def fall_due(self, now: Instant) -> Iterator[Due]:
+    def fall_due(self, now: Instant) -> Iterator[DueEvent]:
         """What is due by now, one after the other, each with the state's time at its moment."""
         while self._due and self._due[0].at <= now:
             due = heapq.heappop(self._due)
@@ -126,12 +126,12 @@ class State:
         return self.collections[ALL_CLUSTERS][key]
 
     def note(self, method: str, path: str, body: Any, status: int) -> None:
-        """Remember a change somebody asked for."""
-        self.writes.append(Write(format_instant(self.now), method, path, body, status))
+        """Remember a change that was requested."""
+        self.writes.append(OcmWrite(format_instant(self.now), method, path, body, status))
 
-    def happen(self, what: What, **facts: Any) -> None:
+    def happen(self, what: OcmEventKind, **facts: Any) -> None:
         """Remember that something happened, now."""
-        self.happened.append(Happening(at=self.now, what=what, **facts))
+        self.happened.append(OcmEvent(at=self.now, what=what, **facts))
 
     def stamp(self) -> str:
         """The state's time, as documents show it."""

@@ -3,12 +3,12 @@
 import hmac
 from collections.abc import Iterable, Mapping
 
-from tidegate.kinds.upgrades.ocm.simulated.answers import Answer, told
+from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, json_answer
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc
 
 # As long as the real one's.
 LASTS_S = 900
-# Where a world names nobody, anybody may have one with these.
+# The credentials that are accepted where a world names none.
 ANYBODY = CredentialDoc(client_id="tidegate", client_secret="simulated", token="simulated-token")
 
 
@@ -22,20 +22,20 @@ class Tokens:
         self._given: dict[str, tuple[str, float]] = {}
         self.number = 0
 
-    def give(self, form: Mapping[str, str], now_s: float) -> Answer:
+    def give(self, form: Mapping[str, str], now_s: float) -> OcmAnswer:
         """A token for credentials, as the sign-on service gives it."""
         found = next((each for each in self._credentials if _is(each, form)), None)
         if found is None:
             error = {"error": "invalid_client", "error_description": "Invalid client credentials"}
-            return told(error, 401)
+            return json_answer(error, 401)
         self.number += 1
         token = f"access-{self.number}-{found.client_id or 'person'}"
         self._given[token] = (found.org, now_s + self._lasts_s)
         lasts = {"expires_in": int(self._lasts_s), "token_type": "Bearer"}
-        return told({"access_token": token, **lasts, "scope": "openid"})
+        return json_answer({"access_token": token, **lasts, "scope": "openid"})
 
     def org_of(self, header: str, now_s: float) -> str | None:
-        """Whose data a request may see; empty: everybody's; None: it is not let in."""
+        """The organisation whose data a request may see; empty: all; None: it is refused."""
         token = header.removeprefix("Bearer ")
         org, until = self._given.get(token, ("", now_s - 1))
         if until > now_s:

@@ -33,7 +33,7 @@ def channels_of(version: VersionDoc) -> tuple[str, ...]:
     if version.channels is not None:
         return version.channels
     major, own = minor(version.version)
-    # Whoever is on a channel of the next minor finds the way there in it.
+    # A cluster on a channel of the next minor is offered versions of it.
     return tuple(f"{group}-{major}.{each}" for each in (own, own + 1) for group in _GROUPS)
 
 

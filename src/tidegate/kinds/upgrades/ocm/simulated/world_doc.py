@@ -55,7 +55,7 @@ class OrgDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     addons: bool = False
 
 
-class PolicyDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OcmPolicyDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An upgrade policy that is there already."""
 
     id: str
@@ -74,7 +74,7 @@ class PoolDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     version: str
-    upgrade_policies: tuple[PolicyDoc, ...] = ()
+    upgrade_policies: tuple[OcmPolicyDoc, ...] = ()
 
 
 class InstalledDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,7 +85,7 @@ class InstalledDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: str = "ready"
 
 
-class ClusterDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OcmClusterDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A cluster with its subscription, and everything below it."""
 
     name: str
@@ -101,7 +101,7 @@ class ClusterDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # None: stable, of its own minor.
     channel: str | None = None
     node_pools: tuple[PoolDoc, ...] = ()
-    upgrade_policies: tuple[PolicyDoc, ...] = ()
+    upgrade_policies: tuple[OcmPolicyDoc, ...] = ()
     gate_agreements: tuple[str, ...] = ()
     addons: tuple[InstalledDoc, ...] = ()
     state: str = "ready"
@@ -156,7 +156,7 @@ class CredentialDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_id: str = ""
     client_secret: str = ""
     token: str = ""
-    # Whose data it sees; empty: everybody's.
+    # The organisation whose data it sees; empty: all.
     org: str = ""
 
     def __repr__(self) -> str:
@@ -175,7 +175,7 @@ class OutcomeDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fails: bool = False
 
 
-class Pace(msgspec.Struct, frozen=True):
+class SimulatedPace(msgspec.Struct, frozen=True):
     """How long things take."""
 
     # From the policy to its being scheduled.
@@ -188,7 +188,7 @@ class Pace(msgspec.Struct, frozen=True):
     kept: Duration = Duration(10 * 60 * SECOND)
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class SimulatedOutcome(msgspec.Struct, frozen=True):
     """How one upgrade goes."""
 
     takes: Duration
@@ -196,27 +196,27 @@ class Outcome(msgspec.Struct, frozen=True):
     fails: bool = False
 
 
-class World(msgspec.Struct, frozen=True, kw_only=True):
+class OcmWorld(msgspec.Struct, frozen=True, kw_only=True):
     """What there is in the beginning."""
 
     now: Instant = _START
     orgs: tuple[OrgDoc, ...] = ()
-    clusters: tuple[ClusterDoc, ...] = ()
+    clusters: tuple[OcmClusterDoc, ...] = ()
     gates: tuple[GateDoc, ...] = ()
     versions: tuple[VersionDoc, ...] = ()
     addons: tuple[AddonDoc, ...] = ()
     credentials: tuple[CredentialDoc, ...] = ()
     outcomes: tuple[OutcomeDoc, ...] = ()
-    pace: Pace = Pace()
+    pace: SimulatedPace = SimulatedPace()
     # As they are written; for those who decide.
     brakes: dict[str, Any] = {}
 
-    def outcome(self, cluster: str, version: str, takes: Duration) -> Outcome:
+    def outcome(self, cluster: str, version: str, takes: Duration) -> SimulatedOutcome:
         """How an upgrade goes: the last rule that fits has the last word."""
-        found = Outcome(takes)
+        found = SimulatedOutcome(takes)
         for each in self.outcomes:
             if fnmatchcase(cluster, each.clusters) and fnmatchcase(version, each.versions):
-                found = Outcome(
+                found = SimulatedOutcome(
                     parse_duration(each.takes) if each.takes else takes,
                     parse_duration(each.delayed) if each.delayed else Duration(0),
                     each.fails,
@@ -224,17 +224,17 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-def read_world(document: object) -> World:
+def read_world(document: object) -> OcmWorld:
     """Read a world; UserError lists everything that is wrong with it."""
     problems = Problems()
     reader = Reader(document, "", problems)
     for name in _OF_DECISIONS:
         reader.raw(name)
     now = reader.instant("now") or _START
-    world = World(
+    world = OcmWorld(
         now=now,
         orgs=_all(reader, "orgs", OrgDoc),
-        clusters=_all(reader, "clusters", ClusterDoc),
+        clusters=_all(reader, "clusters", OcmClusterDoc),
         gates=_all(reader, "gates", GateDoc),
         versions=_all(reader, "versions", VersionDoc),
         addons=_all(reader, "addons", AddonDoc),
@@ -250,7 +250,7 @@ def read_world(document: object) -> World:
     return world
 
 
-def narrowed(world: World, env: str) -> World:
+def narrowed(world: OcmWorld, env: str) -> OcmWorld:
     """Only the organisations of one environment; UserError if it has none."""
     orgs = tuple(each for each in world.orgs if each.env == env)
     if not orgs:
@@ -267,7 +267,7 @@ def _all(reader: Reader, name: str, kind: type[S]) -> tuple[S, ...]:
 
 
 def _typed(reader: Reader, kind: type[S]) -> S | None:
-    """One object by its type; None: something is wrong with it, and told."""
+    """One object by its type; None: something is wrong with it, and reported."""
     before, values = len(reader.problems.errors), {}
     for field in msgspec.structs.fields(kind):
         value = reader.raw(field.name)
@@ -293,19 +293,19 @@ def _brakes(reader: Reader, now: Instant) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _pace(reader: Reader) -> Pace:
-    usual = Pace()
-    pace = Pace(
+def _pace(reader: Reader) -> SimulatedPace:
+    usual = SimulatedPace()
+    pace = SimulatedPace(
         *(
             found if (found := reader.duration(name)) is not None else getattr(usual, name)
-            for name in Pace.__struct_fields__
+            for name in SimulatedPace.__struct_fields__
         )
     )
     reader.close()
     return pace
 
 
-def _check(world: World, problems: Problems) -> None:
+def _check(world: OcmWorld, problems: Problems) -> None:
     """What no single object shows: names that lead nowhere, times that are none, ids used twice."""
     orgs = {each.id for each in world.orgs}
     seen: set[str] = set()

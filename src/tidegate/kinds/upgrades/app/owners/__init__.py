@@ -1,0 +1,1 @@
+"""What owners declare in labels: shown, checked, and changed."""

@@ -1,0 +1,131 @@
+"""What the journal knows of upgrades: soak, brakes, refusals, and the last recorded survey."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
+from tidegate.kinds.upgrades.app.read.world import (
+    FleetReading,
+    WorldReading,
+    unknown_organisation,
+)
+from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.core.journal.made import other_keys
+from tidegate.kinds.upgrades.core.journal.state import UpgradeState, ledgers_of, past_of, world_of
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
+from tidegate.kinds.upgrades.core.service import (
+    PARTITION,
+    OcmEnvironment,
+    Registration,
+    UpgradeService,
+)
+from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.kinds.upgrades.rules import UpgradeRules
+from tidegate.model.time import Instant, format_age, format_second
+from tidegate.store.port import Store
+
+PREFIX = f"{PARTITION}/"
+
+
+class UpgradeJournal:
+    """The journals of organisations, to read."""
+
+    def __init__(self, store: Store, book: BrakeBook) -> None:
+        self._store = store
+        self._book = book
+        self._rules = UpgradeRules()
+        self._others = OtherStates(store).of(self._rules)
+
+    def partitions(self) -> list[str]:
+        """Every organisation that has a journal."""
+        return sorted(e for e in self._store.partitions() if e.startswith(PREFIX))
+
+    def state(self, partition: str) -> UpgradeState:
+        """The recorded state of an organisation."""
+        return PartitionState(self._store, partition, self._rules).state
+
+    def soak(self, key: str) -> dict[str, SoakLedger]:
+        """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
+        return ledgers_of(key, self.state(f"{PREFIX}{key}"))
+
+    def world(self, partition: str, now: Instant) -> UpgradeWorld | None:
+        """An organisation as of its last recorded survey; None: there is none."""
+        state = self.state(partition)
+        brakes = self._book.seen(partition, self._rules.under_way(state), now)
+        ledgers, kept = self._ledgers(state), self._kept(state)
+        return world_of(state, now, ledgers=ledgers, brakes=brakes, kept=kept)
+
+    def completed(self, partition: str, world: UpgradeWorld) -> UpgradeWorld:
+        """A world that was read just now, with all that only the journal knows."""
+        state = self.state(partition)
+        others = msgspec.structs.replace(state, others=tuple(world.orgs[1:]))
+        ledgers, kept = self._ledgers(others), self._kept(others)
+        if state.surveyed_at is not None or state.ledger.days:
+            key = partition.removeprefix(PREFIX)
+            ledgers |= ledgers_of(key, state)
+            kept[key] = past_of(state)
+        brakes = self._book.seen(partition, self._rules.under_way(state), world.now)
+        return msgspec.structs.replace(
+            world, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
+        )
+
+    def _states(self, state: UpgradeState) -> dict[str, UpgradeState]:
+        """The recorded states of the organisations that one inherits from, by `env/org`."""
+        return {key: self._others(f"{PREFIX}{key}") for key in other_keys(state)}
+
+    def _ledgers(self, state: UpgradeState) -> dict[str, SoakLedger]:
+        several = [ledgers_of(key, each) for key, each in self._states(state).items()]
+        return {name: ledger for some in several for name, ledger in some.items()}
+
+    def _kept(self, state: UpgradeState) -> dict[str, SoakHistory]:
+        return {key: past_of(each) for key, each in self._states(state).items()}
+
+
+def read_recorded(
+    journal: UpgradeJournal, orgs: Sequence[str], now: Instant, where: str
+) -> FleetReading:
+    """Every organisation as of its last recorded survey; no API is called."""
+    found = [
+        _reading(partition, world, journal.state(partition), where)
+        for partition in _wanted(journal, orgs)
+        if (world := journal.world(partition, now)) is not None
+    ]
+    return FleetReading(tuple(found))
+
+
+def _wanted(journal: UpgradeJournal, orgs: Sequence[str]) -> list[str]:
+    known = journal.partitions()
+    names: dict[str, set[str]] = {}
+    for each in known:
+        org = journal.state(each).org
+        names[each] = {each.rpartition("/")[2], *(() if org is None else (org.id, org.name))}
+    for name in orgs:
+        if not any(name in some for some in names.values()):
+            ids = [each.rpartition("/")[2] for each in known]
+            raise unknown_organisation(name, ids, "none is recorded yet")
+    return [each for each in known if not orgs or names[each] & set(orgs)]
+
+
+def _reading(partition: str, world: UpgradeWorld, state: UpgradeState, where: str) -> WorldReading:
+    org = world.orgs[0]
+    read_at = world.read_at if world.read_at is not None else world.now
+    age = format_age(max(0, world.now - read_at))
+    registration = Registration(
+        id=org.id,
+        name=org.name,
+        environment=org.env,
+        rules=state.rules,
+        health_checks=org.health_checks,
+        disabled=org.disabled,
+        quarantine_after=org.quarantine_after,
+    )
+    return WorldReading(
+        world=world,
+        service=UpgradeService((OcmEnvironment(name=org.env, url=""),), (registration,)),
+        where=where,
+        read_at=read_at,
+        notes=(f"{partition} as surveyed at {format_second(read_at)} ({age} ago)",),
+    )

@@ -1,0 +1,244 @@
+"""Reads what upgrades are decided from: lists in pages, clusters at once, and nothing that cannot
+matter.
+
+    labels → subscriptions → clusters        in pages, whatever there is of them
+    policies of each cluster                 all at once
+    node pools                               only where a control plane is hosted
+    policies of node pools                   only of those behind their control plane
+    agreements to gates                      only where a way leads to a minor that has gates
+    channels                                 of one cluster a version: they are the version's
+    add-ons and their plans                  only in organisations that ask for them
+
+A node pool goes no further than its control plane, so one that is there has no upgrade to come. A
+cluster that cannot be read is reported, and the others are used.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from tidegate.kinds.upgrades.ocm.documents import (
+    Addon,
+    AddonPlan,
+    GateAgreement,
+    InstalledAddon,
+    Label,
+    NodePool,
+    OcmCluster,
+    OcmPolicy,
+    Subscription,
+    Version,
+    VersionGate,
+)
+from tidegate.kinds.upgrades.ocm.port import (
+    LabelType,
+    ManagedClusters,
+    OcmList,
+    UnreadableDocument,
+    Upgradable,
+)
+from tidegate.model.errors import OutsideError
+
+PREFIX = "sre-capabilities.aus."
+
+
+class ClusterDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of one cluster by itself."""
+
+    policies: tuple[OcmPolicy, ...] = ()
+    pools: tuple[NodePool, ...] = ()
+    pool_policies: Mapping[str, tuple[OcmPolicy, ...]] = {}
+    # None: nothing it can be upgraded to has gates, so it was not read.
+    agreements: tuple[GateAgreement, ...] | None = None
+    # Empty where it was not read.
+    addons: tuple[InstalledAddon, ...] = ()
+    plans: tuple[AddonPlan, ...] = ()
+    # Why it could not be read; empty: it was.
+    error: str = ""
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was read."""
+
+    labels: tuple[Label, ...]
+    subscriptions: tuple[Subscription, ...]
+    clusters: tuple[OcmCluster, ...]
+    # By the id of the cluster.
+    details: Mapping[str, ClusterDetails]
+    # The channels that clusters of a version may be put on, by its id; absent: not known.
+    channels: Mapping[str, tuple[str, ...]]
+    gates: tuple[VersionGate, ...]
+    versions: tuple[Version, ...]
+    unreadable: tuple[UnreadableDocument, ...]
+    # Whether all lists are known to be whole.
+    complete: bool
+    # The newest version of each add-on, by its id; empty where they were not read.
+    newest: Mapping[str, str] = {}
+
+
+async def survey(
+    manager: ManagedClusters,
+    prefix: str = PREFIX,
+    organizations: Iterable[str] = (),
+    addons: Iterable[str] = (),
+) -> Survey:
+    """Read everything that upgrades are decided from; OutsideError if a list cannot be had.
+
+    Of some organisations only, if any are named; with the add-ons of some of them.
+    """
+    wanted, equipped = frozenset(organizations), frozenset(addons)
+    labels, gates, versions, newest = await asyncio.gather(
+        manager.labels(prefix), manager.gates(), manager.versions(), _newest(manager, equipped)
+    )
+    ids = {each.subscription_id for each in labels.items if _of(each, LabelType.SUBSCRIPTION)}
+    subscriptions = await manager.subscriptions(sorted(ids))
+    ours = tuple(
+        each for each in subscriptions.items if not wanted or each.organization_id in wanted
+    )
+    clusters = await manager.clusters([each.id for each in ours])
+    minors = frozenset(each.version_raw_id_prefix for each in gates.items)
+    owners = {each.id: each.organization_id for each in ours}
+
+    def asks(cluster: OcmCluster) -> OcmList[Addon] | str | None:
+        return newest if owners.get(cluster.subscription.id) in equipped else None
+
+    details, channels = await asyncio.gather(
+        asyncio.gather(*(_details(manager, each, minors, asks(each)) for each in clusters.items)),
+        _channels(manager, clusters.items),
+    )
+    readings: tuple[OcmList[Any], ...] = (labels, gates, versions, subscriptions, clusters)
+    excluded = [item for reading in readings for item in reading.unreadable]
+    return Survey(
+        labels=labels.items,
+        subscriptions=ours,
+        clusters=clusters.items,
+        details={cluster.id: found for cluster, found in zip(clusters.items, details, strict=True)},
+        channels=channels,
+        gates=gates.items,
+        versions=versions.items,
+        newest=_by_id(newest),
+        unreadable=tuple(excluded),
+        complete=all(reading.complete for reading in readings),
+    )
+
+
+async def _channels(
+    manager: ManagedClusters, clusters: Iterable[OcmCluster]
+) -> dict[str, tuple[str, ...]]:
+    """The channels of each version, as read from the oldest of its clusters."""
+    oldest: dict[str, OcmCluster] = {}
+    for each in sorted(clusters, key=made_order):
+        oldest.setdefault(each.version.id, each)
+
+    async def channels_of(cluster: OcmCluster) -> tuple[str, ...] | None:
+        try:
+            found = await manager.cluster(cluster.id)
+        except OutsideError:
+            return None
+        return found.version.available_channels if found else None
+
+    answers = await asyncio.gather(*map(channels_of, oldest.values()))
+    return {key: found for key, found in zip(oldest, answers, strict=True) if found is not None}
+
+
+def made_order(cluster: OcmCluster) -> tuple[str, str]:
+    """The order in which clusters were made."""
+    return cluster.creation_timestamp, cluster.id
+
+
+def _of(label: Label, type_: LabelType) -> bool:
+    return label.type == type_.value
+
+
+async def _newest(manager: ManagedClusters, equipped: frozenset[str]) -> OcmList[Addon] | str:
+    """All add-ons, if they are wanted; why not, if they cannot be read."""
+    if not equipped:
+        return OcmList()
+    try:
+        return await manager.addons()
+    except OutsideError as error:
+        return str(error)
+
+
+def _by_id(newest: OcmList[Addon] | str) -> dict[str, str]:
+    return {} if isinstance(newest, str) else {each.id: each.version.id for each in newest.items}
+
+
+async def _details(
+    manager: ManagedClusters,
+    cluster: OcmCluster,
+    minors: frozenset[str],
+    newest: OcmList[Addon] | str | None,
+) -> ClusterDetails:
+    """What there is of one cluster; why not, if it cannot be read.
+
+    `newest`: all add-ons, or why they are not known; None: they are not wanted.
+    """
+    try:
+        policies, pools, agreements, (installed, plans) = await asyncio.gather(
+            manager.policies(Upgradable(cluster.id, cluster.hosted)),
+            _pools(manager, cluster),
+            _agreements(manager, cluster, minors),
+            _addons(manager, cluster, newest),
+        )
+        behind = [
+            each
+            for each in pools.items
+            if cluster.hosted and each.version.raw_id != cluster.version.raw_id
+        ]
+        found = await asyncio.gather(
+            *(manager.policies(Upgradable(cluster.id, pool=each.id)) for each in behind)
+        )
+    except OutsideError as error:
+        return ClusterDetails(error=str(error))
+    readings: list[OcmList[Any]] = [policies, pools, *found, installed, plans]
+    if agreements is not None:
+        readings.append(agreements)
+    return ClusterDetails(
+        policies=policies.items,
+        pools=pools.items,
+        pool_policies={pool.id: reading.items for pool, reading in zip(behind, found, strict=True)},
+        agreements=None if agreements is None else agreements.items,
+        addons=installed.items,
+        plans=plans.items,
+        error=_doubt(readings) or (f"add-ons: {newest}" if isinstance(newest, str) else ""),
+    )
+
+
+async def _pools(manager: ManagedClusters, cluster: OcmCluster) -> OcmList[NodePool]:
+    return await manager.node_pools(cluster.id) if cluster.hosted else OcmList()
+
+
+async def _addons(
+    manager: ManagedClusters, cluster: OcmCluster, newest: OcmList[Addon] | str | None
+) -> tuple[OcmList[InstalledAddon], OcmList[AddonPlan]]:
+    if newest is None or isinstance(newest, str):
+        return OcmList(), OcmList()
+    return await asyncio.gather(
+        manager.installed_addons(cluster.id), manager.addon_plans(cluster.id)
+    )
+
+
+async def _agreements(
+    manager: ManagedClusters, cluster: OcmCluster, minors: frozenset[str]
+) -> OcmList[GateAgreement] | None:
+    own = _minor(cluster.version.raw_id)
+    ahead = {_minor(each) for each in cluster.version.available_upgrades} - {own}
+    return await manager.agreements(cluster.id) if ahead & minors else None
+
+
+def _minor(version: str) -> str:
+    """The part of a version that gates are for: 4.12.17 is 4.12."""
+    return ".".join(version.split(".")[:2])
+
+
+def _doubt(readings: Iterable[OcmList[Any]]) -> str:
+    """Why what was read of a cluster cannot be relied on; empty: it can."""
+    for reading in readings:
+        for each in reading.unreadable:
+            return f"{each.kind} {each.id}: {each.why}"
+        if not reading.complete:
+            return "a list changed while it was read"
+    return ""

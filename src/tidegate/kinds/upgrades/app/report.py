@@ -1,0 +1,147 @@
+"""`report`: every cluster with its labels and what soaks; or what has soaked so far."""
+
+from tidegate.kinds.upgrades.app.read.world import (
+    FleetDocument,
+    FleetReading,
+    WorldReading,
+    legacy_notes,
+)
+from tidegate.kinds.upgrades.core.explain.report import (
+    ReportLine,
+    ReportSection,
+    channel_group,
+    history,
+    sections,
+)
+from tidegate.model.document import Part
+
+
+class OfferedVersion(Part, frozen=True, kw_only=True):
+    """A version a cluster is offered, and how long it has soaked."""
+
+    version: str
+    soak_days: float
+    # ⏰ its upgrade is to start, 💫 it is under way, 🎉 it is chosen once the window opens.
+    mark: str | None
+
+
+class ReportedCluster(Part, frozen=True, kw_only=True):
+    """One cluster of the report."""
+
+    cluster: str
+    id: str
+    uuid: str
+    version: str
+    channel: str
+    schedule: str | None
+    timezone: str | None
+    sector: str | None
+    mutexes: tuple[str, ...]
+    soak_days: int | None
+    workloads: tuple[str, ...] | None
+    # Whether it is excluded, because its labels cannot be read or it cannot be upgraded.
+    set_aside: bool
+    soaking: tuple[OfferedVersion, ...]
+
+
+class ReportedOrganisation(Part, frozen=True, kw_only=True):
+    """One organisation of the report."""
+
+    org: str
+    name: str
+    environment: str
+    # Organisations whose soak counts here, by name.
+    inherits: tuple[str, ...]
+    # Organisations that are inherited from and do not publish to this one.
+    unverified: tuple[str, ...]
+    clusters: tuple[ReportedCluster, ...]
+
+
+class FleetReport(FleetDocument, frozen=True, kw_only=True):
+    """Every cluster with its labels, and how far each version it is offered has soaked."""
+
+    organizations: tuple[ReportedOrganisation, ...]
+
+
+class VersionSoak(Part, frozen=True, kw_only=True):
+    """How long one version has run under one workload."""
+
+    ocm: str
+    version: str
+    workload: str
+    soak_days: float
+    clusters: tuple[str, ...]
+
+
+class VersionHistory(FleetDocument, frozen=True, kw_only=True):
+    """How long each version has run under each workload, in days of clusters."""
+
+    items: tuple[VersionSoak, ...]
+
+
+def report_fleet(fleet: FleetReading) -> FleetReport:
+    """The report of every organisation."""
+    return FleetReport(
+        errors=fleet.errors(),
+        notes=(*legacy_notes(fleet), *fleet.notes()),
+        organizations=tuple(
+            _organisation(each) for reading in fleet.readings for each in _sections(reading)
+        ),
+    )
+
+
+def report_history(fleet: FleetReading) -> VersionHistory:
+    """What has soaked in every organisation: by version, then workload."""
+    return VersionHistory(
+        errors=fleet.errors(),
+        notes=(*legacy_notes(fleet), *fleet.notes()),
+        items=tuple(
+            VersionSoak(
+                ocm=each.ocm,
+                version=each.version,
+                workload=each.workload,
+                soak_days=float(each.days),
+                clusters=each.clusters,
+            )
+            for reading in fleet.readings
+            for each in history(reading.plan())
+        ),
+    )
+
+
+def _sections(reading: WorldReading) -> list[ReportSection]:
+    return sections(reading.world, reading.plan(), reading.now)
+
+
+def _organisation(section: ReportSection) -> ReportedOrganisation:
+    org = section.fleet.org
+    return ReportedOrganisation(
+        org=org.id,
+        name=org.name,
+        environment=org.env,
+        inherits=section.sources,
+        unverified=section.fleet.unverified,
+        clusters=tuple(map(_cluster, section.lines)),
+    )
+
+
+def _cluster(line: ReportLine) -> ReportedCluster:
+    cluster, policy = line.member.cluster, line.member.policy
+    return ReportedCluster(
+        cluster=cluster.name,
+        id=cluster.ident,
+        uuid=cluster.uuid,
+        version=cluster.version,
+        channel=channel_group(cluster.updates_from),
+        schedule=policy.schedule,
+        timezone=policy.zone or None,
+        sector=policy.sector or None,
+        mutexes=policy.mutexes,
+        soak_days=policy.soak_days,
+        workloads=policy.workloads,
+        set_aside=line.member.excluded is not None,
+        soaking=tuple(
+            OfferedVersion(version=one.version, soak_days=float(one.days), mark=one.mark or None)
+            for one in line.soaking
+        ),
+    )

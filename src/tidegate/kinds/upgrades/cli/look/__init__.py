@@ -1,1 +1,0 @@
-"""The world that the commands on upgrades read."""

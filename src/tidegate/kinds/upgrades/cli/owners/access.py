@@ -1,0 +1,73 @@
+"""`--org` and the settings that open the OpenShift Cluster Manager of its owner."""
+
+import functools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tidegate.cli.setting_options import settings_options
+from tidegate.settings.settings import Merged, Settings
+
+if TYPE_CHECKING:
+    from tidegate.kinds.upgrades.app.owners.organisation import DeclaredOrganisation
+    from tidegate.kinds.upgrades.core.world import Organisation
+    from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+
+Function = Callable[..., Any]
+
+SETTINGS = ("upgrades", "ocm.url", "ocm.tokenUrl", "ocm.token")
+
+
+def owner_options(function: Function) -> Function:
+    """`--org` and settings; the command is handed both as `access`."""
+
+    @functools.wraps(function)
+    def command(*args: Any, merged: Merged, org: str | None, **kwargs: Any) -> Any:
+        return function(*args, access=OwnerAccess(merged.settings(), org or ""), **kwargs)
+
+    text = "The id of the organisation; that of your token, if left out."
+    flagged: Function = settings_options(*SETTINGS)(command)
+    return click.option("--org", metavar="ID", help=text)(flagged)
+
+
+class OwnerAccess:
+    """One organisation, and the OpenShift Cluster Manager it is in."""
+
+    def __init__(self, settings: Settings, org: str) -> None:
+        self._settings = settings
+        self._org = org
+
+    @asynccontextmanager
+    async def opened(self) -> "AsyncIterator[tuple[ManagedClusters, Organisation]]":
+        """The OpenShift Cluster Manager, and the organisation without its labels yet."""
+        from tidegate.kinds.upgrades.app.owners.organisation import (
+            served_organisation,
+            token_organisation,
+        )
+        from tidegate.kinds.upgrades.cli.managers import (
+            Managers,
+            is_own,
+            own_environment,
+            service_of,
+        )
+
+        async with Managers() as managers:
+            if is_own(self._settings):
+                manager = managers.of(own_environment(self._settings))
+                yield manager, await token_organisation(manager, self._org)
+                return
+            service = service_of(self._settings)
+            found = served_organisation(service, self._org)
+            environment = service.environment(found.environment)
+            assert environment is not None  # served_organisation says so
+            yield managers.of(environment, found), found.org()
+
+    async def read(self) -> "DeclaredOrganisation":
+        """What the organisation declares now."""
+        from tidegate.kinds.upgrades.app.owners.organisation import read_organisation
+        from tidegate.wiring import clock
+
+        async with self.opened() as (manager, org):
+            return await read_organisation(manager, org, clock().now())

@@ -1,0 +1,1 @@
+"""Documents of upgrades as text: tables, trees and lines."""

@@ -1,0 +1,79 @@
+"""Clusters as tables: version, next version, soak left, window, and why."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from tidegate.explain.table import Row, layout
+from tidegate.kinds.upgrades.app.clusters import ClusterList, ClusterRow
+from tidegate.kinds.upgrades.app.explanation import ExplainedCluster
+from tidegate.model.counted import counted
+from tidegate.model.time import format_age, parse_instant
+
+CLUSTER_HEAD: Row = ("CLUSTER", "VERSION", "NEXT", "SOAK LEFT", "WINDOW", "WHY")
+WIDE_HEAD: Row = ("CHANNEL", "SCHEDULE", "SECTOR", "MUTEXES", "WORKLOADS", "UUID")
+NONE = "-"
+_ALIKE = ("under way", "failed", "waiting", "up to date", "excluded")
+# What several of them do, and one.
+_PHASES = {"start now": "starts now", **{word: word for word in _ALIKE}}
+
+
+def cluster_table(
+    document: ClusterList, width: int | None, *, wide: bool, headed: bool, one_org: bool
+) -> list[str]:
+    """The lines of the table; without a column for organisations where there is one only."""
+    now = document.now or ""
+    rows = [_cells(each, now, wide) for each in document.items]
+    head: Row = ("ORG", *CLUSTER_HEAD[:-1], *(WIDE_HEAD if wide else ()), CLUSTER_HEAD[-1])
+    if one_org:
+        head, rows = head[1:], [row[1:] for row in rows]
+    return layout(head, rows, width, headed=headed)
+
+
+def _cells(row: ClusterRow, now: str, wide: bool) -> Row:
+    *cells, why = cluster_cells(row, now)
+    return (row.org, *cells, *(_wide_cells(row) if wide else ()), why)
+
+
+def cluster_cells(row: ClusterRow | ExplainedCluster, now: str) -> Row:
+    """One cluster, in the columns of CLUSTER_HEAD."""
+    return (
+        row.cluster,
+        row.oldest_version,
+        row.next or NONE,
+        NONE if row.soak_left_days is None else f"{_days(row.soak_left_days)}d",
+        NONE if row.window_at is None else f"in {age_between(now, row.window_at)}",
+        row.summary,
+    )
+
+
+def _days(days: float) -> str:
+    return f"{days:.2f}" if days else "0"
+
+
+def _wide_cells(row: ClusterRow) -> Row:
+    zone = f" {row.timezone}" if row.timezone else ""
+    return (
+        row.channel,
+        f"{row.schedule}{zone}" if row.schedule else NONE,
+        row.sector or NONE,
+        ",".join(row.mutexes) or NONE,
+        ",".join(row.workloads or ()) or NONE,
+        row.uuid,
+    )
+
+
+def age_between(now: str, at: str) -> str:
+    """How far one moment is from another: 3d4h."""
+    return format_age(parse_instant(at) - parse_instant(now))
+
+
+def organisation_words(name: str, phases: Iterable[str]) -> str:
+    """An organisation, and how many of its clusters are in which phase."""
+    counts = Counter(phases)
+    parts = [name, counted(counts.total(), "cluster")]
+    parts += [
+        f"{counts[word]} {one if counts[word] == 1 else word}"
+        for word, one in _PHASES.items()
+        if counts[word]
+    ]
+    return " · ".join(parts)

@@ -1,0 +1,108 @@
+"""Explanations as text: one cluster as a tree of versions and gates, an organisation as a table."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import UNSET
+
+from tidegate.explain.sentence import MARKS
+from tidegate.explain.table import layout
+from tidegate.kinds.upgrades.app.explanation import (
+    ClusterExplanation,
+    ExplainedCluster,
+    ExplainedOrganisation,
+    OrganisationExplanationList,
+    UpgradeOption,
+)
+from tidegate.kinds.upgrades.app.verdict import GateVerdict
+from tidegate.kinds.upgrades.cli.text.clusters import (
+    CLUSTER_HEAD,
+    age_between,
+    cluster_cells,
+    organisation_words,
+)
+from tidegate.kinds.upgrades.core.service import PARTITION
+from tidegate.kinds.upgrades.core.step import StepKind
+from tidegate.model.reason import Outcome
+from tidegate.model.time import format_second, parse_instant
+
+EVERY_VERSION = "whatever the version"
+_FIRST = {Outcome.STOP.value: 0, Outcome.WAIT.value: 1, Outcome.PASS.value: 2}
+_MARKS = {outcome.value: mark for outcome, mark in MARKS.items()}
+
+
+def cluster_tree(one: ClusterExplanation | ExplainedCluster, now: str) -> list[str]:
+    """Every version a cluster could go to, newest first, and what all gates say of it.
+
+    What gates say whatever the version stands once, above the versions.
+    """
+    lines = [_headline(one, now)]
+    upgrades = [each for each in one.options if each.do == StepKind.UPGRADE.value]
+    shared = _shared(upgrades)
+    if shared:
+        lines += [EVERY_VERSION, *_verdict_lines(shared, now)]
+    for option in one.options:
+        said: Sequence[GateVerdict] = option.verdicts
+        if option in upgrades:
+            said = [each for each in said if each not in shared]
+        if option.title is not UNSET:
+            lines.append(f"{option.title}: {option.state}")
+        lines += _verdict_lines(said, now)
+    return [*lines, *(f"also: {each}" for each in one.problems[1:])]
+
+
+def _headline(one: ClusterExplanation | ExplainedCluster, now: str) -> str:
+    age = f" for {age_between(one.since, now)}" if one.since is not None else ""
+    behind = [f"{each.pool} {each.version}" for each in one.behind]
+    pools = f" (node pool {', '.join(behind)})" if behind else ""
+    journal = f"({PARTITION}/{one.environment}/{one.org})"
+    return "  ".join((one.called, f"on {one.version}{age}{pools}", one.headline, journal))
+
+
+def _shared(options: Sequence[UpgradeOption]) -> list[GateVerdict]:
+    """What is said of every one of them; nothing where there is only one."""
+    if len(options) < 2:
+        return []
+    first, *rest = options
+    return [each for each in first.verdicts if all(each in one.verdicts for one in rest)]
+
+
+def _verdict_lines(verdicts: Sequence[GateVerdict], now: str) -> list[str]:
+    """What every gate says, those that are shut first."""
+    ordered = sorted(verdicts, key=lambda each: _FIRST[each.outcome])
+    size = max((len(each.gate) for each in ordered), default=0)
+    return [
+        line
+        for at, each in enumerate(ordered, start=1)
+        for line in _gate(each, now, size, last=at == len(ordered))
+    ]
+
+
+def _gate(verdict: GateVerdict, now: str, size: int, last: bool) -> Iterator[str]:
+    stem, rest = ("└─", "  ") if last else ("├─", "│ ")
+    yield f"{stem} {_MARKS[verdict.outcome]} {verdict.gate.ljust(size)}  {verdict.message}"
+    indent = f"{rest}   {' ' * size}  "
+    if isinstance(verdict.until, str):
+        about = "about " if verdict.estimate is True else ""
+        second = format_second(parse_instant(verdict.until))
+        yield f"{indent}until {about}{second} (in {age_between(now, verdict.until)})"
+    if verdict.opens is not UNSET:
+        yield f"{indent}opens: {verdict.opens}"
+
+
+def organisation_lines(document: OrganisationExplanationList, width: int | None) -> Iterator[str]:
+    """A table an organisation, and when to look again."""
+    now = document.now or ""
+    for at, each in enumerate(document.items):
+        if at:
+            yield ""
+        yield from _organisation(each, now, width)
+    if document.recheck_at is not None:
+        yield f"\nlook again in {age_between(now, document.recheck_at)}"
+
+
+def _organisation(one: ExplainedOrganisation, now: str, width: int | None) -> Iterator[str]:
+    words = organisation_words(one.name, (each.phase for each in one.targets))
+    yield f"{PARTITION}/{one.environment}/{one.org} · {words}"
+    yield from (f"✗ {each}" for each in one.problems)
+    yield ""
+    yield from layout(CLUSTER_HEAD, [cluster_cells(each, now) for each in one.targets], width)

@@ -1,0 +1,58 @@
+"""A cluster in a few words: what it waits for, and how far it is."""
+
+from collections.abc import Iterable
+
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.model.time import format_second
+
+
+def why_cell(summary: ClusterSummary) -> str:
+    """What happens now, or the gate that says most."""
+    if text := exclusion_words(summary.member):
+        return text
+    if summary.shut is not None:
+        return summary.why()
+    step = summary.chief.change
+    if not isinstance(step, UpgradeStep):
+        return ""
+    pool = f"node pool {step.pool} " if step.pool else ""
+    if step.starts_at is not None:
+        return f"{pool}starts {format_second(step.starts_at)}"
+    return f"{step.doing.value} {step.revision}: now"
+
+
+def exclusion_words(member: FleetMember) -> str:
+    """What of its labels excludes a cluster; empty: nothing does."""
+    if member.excluded is None or member.excluded.reason is not UpgradeReason.LabelsUnreadable:
+        return ""
+    first, *others = member.label_errors
+    more = f" (+{len(others)} more)" if others else ""
+    return f"excluded, {first.label}: {first.words}{more}"
+
+
+def phase_word(summary: ClusterSummary) -> str:
+    """Where a cluster stands, in a word or two."""
+    progress = summary.member.progress
+    if summary.member.excluded is not None:
+        return "excluded"
+    if summary.starts:
+        return "start now"
+    if progress.failed:
+        return "failed"
+    if progress.under_way:
+        return "under way"
+    return "waiting" if summary.next else "up to date"
+
+
+def by_fleet(
+    plan: UpgradePlan, every: Iterable[ClusterSummary]
+) -> list[tuple[OrganisationFleet, list[ClusterSummary]]]:
+    """Clusters by organisation, in the order in which both are looked at."""
+    mine: dict[str, list[ClusterSummary]] = {fleet.key: [] for fleet in plan.fleets}
+    for each in every:
+        mine[each.fleet.key].append(each)
+    return [(fleet, mine[fleet.key]) for fleet in plan.fleets if mine[fleet.key]]
