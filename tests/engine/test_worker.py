@@ -10,7 +10,7 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import Led
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.rollouts.kind import RolloutKind
@@ -28,7 +28,7 @@ def make(told: Told, fault: Fault | None = None, store: MemoryStore | None = Non
     clock = SystemClock()
     fleet = SimulatedFleet(clock, fault)
     fleet.add(PARTITION, read_scenario(DEMO))
-    settings = Settings(
+    settings = WorkerSettings(
         holder="w", act=("*",), lease_term=Duration(SECOND), discover_s=0.05, listen_s=0.01
     )
     return Worker(

@@ -13,7 +13,7 @@ from tests.staged import INTEGRATION, RULES, Declared
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import layout
 from tidegate.journal.chain import JournalNote
@@ -54,7 +54,9 @@ class Stage:
         """One that knows nothing but what the journal and the cluster tell it."""
         clock = SystemClock()
         fleet = self.declared.fleet(lambda _: self.cluster, clock, port=METRICS_PORT, look_s=0.1)
-        settings = Settings(holder="w", act=("*",), discover_s=0.2, listen_s=0.1, resync_s=0.3)
+        settings = WorkerSettings(
+            holder="w", act=("*",), discover_s=0.2, listen_s=0.1, resync_s=0.3
+        )
         kinds, executor = (RolloutKind(fleet),), Executor(Limits(), Breaker())
         return Worker(self.store, kinds, clock, executor, settings, self._told)
 

@@ -20,7 +20,7 @@ import msgspec
 from tests.staged import INTEGRATION, NUMBERED, TIERS, Declared, rules
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.kinds.integrations.core.workloads.live import pod_of, workload_of
 from tidegate.kinds.integrations.wire.run_numbers import read_run
 from tidegate.kinds.rollouts.kind import RolloutKind
@@ -120,7 +120,7 @@ class _Scene:
         """A worker that knows nothing but what the journal and the cluster tell."""
         cluster = SimulatedCluster(self.api)
         fleet = self.declared.fleet(lambda _: cluster, self._clock, port=PORT, look_s=20.0)
-        settings = Settings(
+        settings = WorkerSettings(
             holder=f"w{self._deaths}", act=("*",), discover_s=30, listen_s=10, resync_s=20
         )
         self._worker = Worker(

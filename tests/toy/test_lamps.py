@@ -17,7 +17,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.replay import replay_partition
 from tidegate.engine.round import RoundResult
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.explain.notice import Notice, NoticeKind
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.hold import Hold
@@ -51,7 +51,7 @@ def lit(
 
     async def main(loop: VirtualLoop) -> None:
         executor = Executor(Limits(), Breaker())
-        clock, settings = VirtualClock(loop), Settings(holder="w", act=act)
+        clock, settings = VirtualClock(loop), WorkerSettings(holder="w", act=act)
         worker = Worker(store, (lamps,), clock, executor, settings, report, notices=notices)
         running = asyncio.create_task(worker.run())
         await asyncio.sleep(minutes * 60)

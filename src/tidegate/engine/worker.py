@@ -38,7 +38,7 @@ from tidegate.store.port import Lease, Store
 MISSED_MAX = 3
 
 
-class Settings(msgspec.Struct, frozen=True):
+class WorkerSettings(msgspec.Struct, frozen=True):
     """How a worker works; every wait has a limit."""
 
     holder: str
@@ -76,7 +76,7 @@ class Worker:
         kinds: Sequence[Kind[Any, Any, Any, Any]],
         clock: Clock,
         executor: Executor,
-        settings: Settings,
+        settings: WorkerSettings,
         report: Report | None = None,
         book: BrakeBook | None = None,
         notices: NoticeQueue | None = None,

@@ -11,7 +11,7 @@ from tests.sim.loop.lives import CURRENT, Life, MortalFleet, MortalStore
 from tests.sim.loop.witness import Partition, Witness
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb
@@ -151,7 +151,7 @@ class Scene:
         """Start a worker; a mortal one may die at some call."""
         rng = self.rng
         name = holder or f"w{len(self.lives)}"
-        settings = Settings(
+        settings = WorkerSettings(
             holder=name, act=self.acts, lease_term=LEASE_TERM, listen_s=1.0, grace_s=30.0
         )
         off = Duration(rng.randint(-self.off_max, self.off_max)) if mortal else Duration(0)

@@ -14,7 +14,7 @@ from tests.sim.upgrades.record import Record
 from tests.sim.upgrades.witness import Witness
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, Surveys
 from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.simulated.start import found
@@ -111,7 +111,7 @@ class Scene:
     def start_worker(self, *, mortal: bool = True, every_s: float = EVERY_S) -> Life:
         """Start a worker; a mortal one may die at some call."""
         rng, name = self.rng, f"w{len(self.lives)}"
-        settings = Settings(
+        settings = WorkerSettings(
             holder=name,
             act=("*",),
             lease_term=LEASE_TERM,

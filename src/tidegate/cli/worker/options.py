@@ -85,9 +85,9 @@ def executor(settings: Settings, allow_mass_delete: bool) -> Executor:
     return Executor(limits, Breaker())
 
 
-def worker_settings(settings: Settings) -> worker.Settings:
+def worker_settings(settings: Settings) -> worker.WorkerSettings:
     """How the worker works."""
-    return worker.Settings(
+    return worker.WorkerSettings(
         holder=f"{socket.gethostname()}/{os.getpid()}",
         act=settings.act,
         kinds=settings.kinds,

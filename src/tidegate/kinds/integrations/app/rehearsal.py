@@ -14,7 +14,7 @@ from tidegate.bundle.section import Bundle
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
-from tidegate.engine.worker import Settings, Worker
+from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rules import ImageRules
@@ -174,7 +174,7 @@ class _Rehearsal:
         fleet = IntegrationsFleet(
             _Estates(self._new), lambda _: self._cluster, PodRuns(), self._clock, look_s=LOOK_S
         )
-        settings = Settings(
+        settings = WorkerSettings(
             holder="rehearsal", act=("*",), resync_s=LOOK_S, discover_s=600, listen_s=60
         )
         executor = Executor(Limits(), Breaker())

@@ -16,7 +16,7 @@ from tidegate.engine.brakes.source import Written
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.worker import Report, Settings, Worker
+from tidegate.engine.worker import Report, Worker, WorkerSettings
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
 from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
 from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
@@ -138,7 +138,7 @@ class Rehearsal:
             (UpgradeKind(surveys),),
             self,
             Executor(Limits(), Breaker()),
-            Settings(
+            WorkerSettings(
                 holder=holder,
                 act=act,
                 lease_term=Duration(round(LEASE_LOOKS * self._look_s) * SECOND),
