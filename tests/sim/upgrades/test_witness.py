@@ -107,7 +107,7 @@ MISSING: dict[str, Missing] = {
     "node pools": (UpgradePass, "_pools", nothing, "nobody upgrades .*/np", 2),
     "channels": (UpgradePass, "_channel", nothing, "nobody puts it on", 8),
     "agreements": (agreements, "relevant", lambda *_: [], "nobody agrees to", 7),
-    "tellings": (decide, "_tellings", nothing, "is not told of its mistakes", 7),
+    "owner notices": (decide, "_owner_notices", nothing, "is not told of its mistakes", 7),
 }
 
 
