@@ -1,25 +1,9 @@
 """The documents of questions that every kind answers; names of fields are API."""
 
-import msgspec
-
-from tidegate.explain.sentence import facts, opens, sentence
+from tidegate.explain.verdict_part import VerdictPart, verdict_part
 from tidegate.explain.view import GroupRow, OptionRow, PartitionView, TargetRow
 from tidegate.model.document import Document, Part
 from tidegate.model.time import MILLISECOND, Instant, format_instant
-from tidegate.model.verdict import Verdict
-
-
-class VerdictDoc(Part, frozen=True, omit_defaults=True):
-    """What one gate says, and why."""
-
-    gate: str
-    outcome: str
-    reason: str
-    message: str
-    facts: dict[str, object] = msgspec.field(default_factory=dict)
-    until: str | None = None
-    estimate: bool = False
-    opens: str = ""
 
 
 class OptionDoc(Part, frozen=True, omit_defaults=True):
@@ -27,7 +11,7 @@ class OptionDoc(Part, frozen=True, omit_defaults=True):
 
     change: str = ""
     starts: bool = False
-    verdicts: tuple[VerdictDoc, ...] = ()
+    verdicts: tuple[VerdictPart, ...] = ()
 
 
 class TargetDoc(Part, frozen=True, omit_defaults=True):
@@ -141,20 +125,6 @@ class RolloutDates(Document, frozen=True):
     """The expected dates of the targets of a partition."""
 
     items: tuple[TargetDates, ...]
-
-
-def verdict_part(verdict: Verdict) -> VerdictDoc:
-    """One verdict."""
-    return VerdictDoc(
-        gate=verdict.gate.value,
-        outcome=verdict.outcome.value,
-        reason=verdict.reason.value,
-        message=sentence(verdict),
-        facts=dict(facts(verdict)),
-        until=None if verdict.until is None else format_instant(verdict.until),
-        estimate=verdict.estimate and verdict.until is not None,
-        opens=opens(verdict),
-    )
 
 
 def group_part(row: GroupRow) -> GroupDoc:

@@ -1,41 +1,14 @@
-"""The journal for what people change by hand: the brakes that bind it, and the record of it."""
+"""The record of what people change on clusters by hand."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from tidegate.cli.live import opened, signed
-from tidegate.cli.worker.options import brake_book, gatherer
-from tidegate.gates.brakes import Brakes
-from tidegate.journal.facts import Handled, HandledObject
+from tidegate.cli.live import signed
+from tidegate.journal.facts import Handled
 from tidegate.kinds.integrations.app.apply import PARTITION, Record
-from tidegate.model.time import Instant
 from tidegate.settings.settings import Settings
 from tidegate.store.port import Store
 from tidegate.wiring import clock, open_store
-
-
-def brakes_now(settings: Settings, now: Instant) -> Brakes:
-    """Every brake there is."""
-    with any_store(settings.database) as store:
-        return brake_book(settings, store, gatherer(settings)).read(now)
-
-
-@contextmanager
-def any_store(database: str) -> Iterator[Store]:
-    """The journal; an empty one where there is none yet."""
-    missing = "://" not in database and not Path(database).exists()
-    with opened("memory:" if missing else database) as store:
-        yield store
-
-
-def write_down(
-    settings: Settings, partition: str, objects: Iterable[HandledObject], reason: str
-) -> None:
-    """Record what was done by hand, with actor and reason."""
-    with opened(settings.database, writes=True) as store:
-        fact = Handled(objects=tuple(objects), reason=reason)
-        store.append(partition, [signed(fact, clock().now())])
 
 
 @contextmanager

@@ -118,8 +118,8 @@ def request_of(
     asked: EstateQuery, *, adopt: bool = False, allow_mass_delete: bool = False
 ) -> "PlanRequest":
     """How to plan, as flags and settings say, under the brakes of this moment."""
+    from tidegate.cli.by_hand import brakes_now
     from tidegate.kinds.integrations.app.plan import PlanRequest
-    from tidegate.kinds.integrations.cli.by_hand import brakes_now
     from tidegate.wiring import clock
 
     now = clock().now()

@@ -56,11 +56,11 @@ def preview(
 
 
 def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Prospect":
+    from tidegate.cli.by_hand import any_store
     from tidegate.cli.look.pace import usual_pace
     from tidegate.cli.moment import point
     from tidegate.cli.worker.options import brake_book
     from tidegate.kinds.integrations.app.preview.question import preview
-    from tidegate.kinds.integrations.cli.by_hand import any_store
     from tidegate.wiring import clock
 
     now, settings = clock().now(), compared.settings

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.git.history import Commit
+from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import Acted, Asked, Bound, Folded, TaskOutcome, Told, Verb
 from tidegate.kinds.promotions.core.journal.facts import (
@@ -232,7 +233,7 @@ _STEPS: dict[type, Callable[[PromotionState, Instant, Any], None]] = {
 
 def _asked(state: PromotionState, at: Instant, actor: str, fact: Asked) -> None:
     if fact.gates:
-        _answered(state, at, actor, fact)
+        state.responses = answered(state.responses, at, actor, fact)
     elif fact.verb is Verb.PAUSE:
         state.paused = True
     elif fact.verb is Verb.RESUME:
@@ -241,25 +242,6 @@ def _asked(state: PromotionState, at: Instant, actor: str, fact: Asked) -> None:
         state.aborted = state.read.version if state.read is not None else ""
     elif fact.verb in (Verb.RETRY, Verb.RETRY_FAILED):
         _retry(state)
-
-
-def _answered(state: PromotionState, at: Instant, actor: str, fact: Asked) -> None:
-    """An answer at approval gates; a revoked one counts as not given."""
-    for gate in fact.gates:
-        others = tuple(
-            each
-            for each in state.responses.get(gate, ())
-            if (each.who, each.revision) != (actor, fact.version)
-        )
-        mine = Response(
-            who=actor,
-            at=at,
-            revision=fact.version or "",
-            why=fact.reason,
-            rejects=fact.verb is Verb.REJECT,
-            expires_at=fact.expires_at,
-        )
-        state.responses[gate] = others if fact.verb is Verb.REVOKE else (*others, mine)
 
 
 def _retry(state: PromotionState) -> None:
