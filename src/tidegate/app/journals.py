@@ -4,9 +4,9 @@ Brakes of the journal are as of now; those of a worker's files are as it recorde
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
-
-import msgspec
 
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
@@ -25,7 +25,8 @@ RulesOf = Callable[[str], Rules[Any, Any, Any]]
 """The rules of a partition, by its name."""
 
 
-class Decision(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Decision:
     """One partition, decided for one moment."""
 
     partition: str
@@ -35,9 +36,9 @@ class Decision(msgspec.Struct, frozen=True):
     plan: Any
     now: Instant
 
-    @property
+    @cached_property
     def view(self) -> PartitionView:
-        """Its rows."""
+        """Its rows, made once."""
         return self.rules.view(self.partition, self.state, self.world, self.plan, self.now)
 
     @property

@@ -7,6 +7,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact, Mode, moment_text, register, some_names
 from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb
+from tidegate.journal.retry import retry_at
 from tidegate.model.time import SECOND, Duration, Instant
 
 # A task that failed is tried again after this long, then twice as long, up to the limit.
@@ -121,9 +122,7 @@ def take_request(state: PlainState, at: Instant, fact: Asked, actor: str) -> Non
 
 def tried_at(one: PlainPending) -> Instant:
     """When a pending task is to be tried next."""
-    if one.tried_at is None:
-        return one.at
-    return Instant(one.tried_at + min(RETRY_MAX, RETRY_FIRST << min(one.tries - 1, 16)))
+    return retry_at(one.at, one.tried_at, one.tries, RETRY_FIRST, RETRY_MAX)
 
 
 register(PlanMade)

@@ -3,6 +3,7 @@
 A change that failed is offered again under its key, after a pause that doubles.
 """
 
+from tidegate.journal.retry import retry_at
 from tidegate.kinds.promotions.core.journal.facts import PromotionTask
 from tidegate.kinds.promotions.core.journal.state import PendingOffer, PromotionState
 from tidegate.model.time import SECOND, Duration, Instant
@@ -45,7 +46,4 @@ def unwanted(state: PromotionState, task: PromotionTask) -> str:
 
 
 def _retry_at(one: PendingOffer) -> Instant:
-    if one.tried_at is None:
-        return one.at
-    pause = min(RETRY_MAX, RETRY_FIRST << min(one.tries - 1, 16))
-    return Instant(one.tried_at + pause)
+    return retry_at(one.at, one.tried_at, one.tries, RETRY_FIRST, RETRY_MAX)

@@ -5,6 +5,7 @@ A task that failed is tried again under its key, after a pause that doubles; it 
 
 from collections.abc import Sequence
 
+from tidegate.journal import retry
 from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.core.journal.state import PendingTask, RolloutState
 from tidegate.model.plan import ChangeKind
@@ -26,10 +27,7 @@ def due_tasks(state: RolloutState, now: Instant) -> list[RolloutTask]:
 
 def retry_at(one: PendingTask) -> Instant:
     """When a pending task is to be tried next."""
-    if one.tried_at is None:
-        return one.at
-    pause = min(RETRY_MAX, RETRY_FIRST << min(one.tries - 1, 16))
-    return Instant(one.tried_at + pause)
+    return retry.retry_at(one.at, one.tried_at, one.tries, RETRY_FIRST, RETRY_MAX)
 
 
 def next_retry(state: RolloutState) -> Instant | None:
