@@ -15,6 +15,7 @@ from tidegate.journal.selection import EntryFilter, matches_inside
 from tidegate.store.archive_port import Tell
 from tidegate.store.client import transfer
 from tidegate.store.client.backup import copy_file
+from tidegate.store.client.database import driver_of
 from tidegate.store.client.partition import Partition, find, find_all
 from tidegate.store.client.rows import PAGE_ENTRIES_MAX, Pages, verify_stretch
 from tidegate.store.client.schema import entries
@@ -34,7 +35,7 @@ class SqlArchive(SqlStore):
     ) -> Iterator[JournalEntry]:
         """The entries behind a number that are wanted, in order, without judging the chain."""
         with self._database.reading() as connection:
-            found = find(connection, partition)
+            found = find(driver_of(connection), partition)
         while found is not None:
             statement = _wanted(found.id, wanted, after)
             with self._database.reading() as connection:
@@ -47,13 +48,13 @@ class SqlArchive(SqlStore):
     def verify(self, partition: str, tell: Tell | None = None) -> Break | None:
         """The first entry that was changed, is missing or out of order; None if none is."""
         with self._database.snapshot() as connection:
-            found = find(connection, partition)
+            found = find(driver_of(connection), partition)
             if found is None:
                 return None
             prev = found.base.hash
             pages = Pages(found.base.seq, found.head.seq)
             for after, up_to in pages:
-                stretch = verify_stretch(connection, found.id, prev, after, up_to)
+                stretch = verify_stretch(driver_of(connection), found.id, prev, after, up_to)
                 if stretch.broken is not None:
                     return stretch.broken
                 prev = stretch.hash

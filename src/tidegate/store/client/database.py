@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock, local
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -22,6 +22,8 @@ from tidegate.model.problem import Problem
 
 # How long a writer waits for another. Longer than any append takes, shorter than a lease.
 BUSY_TIMEOUT_MS = 10_000
+# Pages that a connection keeps in memory: the writer's, and those of each thread that reads a few.
+WRITER_CACHE_KIB, READER_CACHE_KIB = 2_000, 128
 
 _PRAGMAS = (f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}",)
 _PRAGMAS_WRITING = (*_PRAGMAS, "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL")
@@ -33,8 +35,20 @@ _WAIT_FOR_COMMIT = (
 _WRITES = "tidegate_writes"
 
 
+class Driver(NamedTuple):
+    """A connection as the driver has it, inside a transaction: what is done often goes this way."""
+
+    raw: Any
+    is_sqlite: bool
+
+
+def driver_of(connection: sa.Connection) -> Driver:
+    """The driver's side of a connection."""
+    return Driver(connection.connection.driver_connection, connection.dialect.name == "sqlite")
+
+
 class Database:
-    """Transactions of three kinds on one database."""
+    """Transactions on one database."""
 
     def __init__(
         self,
@@ -45,8 +59,9 @@ class Database:
     ) -> None:
         self.engine = engine
         self.name = name
-        # Opens one more connection to the file, for `asking`.
+        # Opens one more connection to the file, for `asking` and `appending`.
         self._connect = connect
+        self._writer: sqlite3.Connection | None = None
         self._mine = local()
         self._opened: list[sqlite3.Connection] = []
         self._opened_lock = Lock()
@@ -74,22 +89,50 @@ class Database:
             yield connection
 
     @contextmanager
-    def asking(self) -> Iterator[sqlite3.Connection | None]:
-        """A connection of this thread for one statement that reads; None: it is on a server.
+    def appending(self) -> Iterator[Driver]:
+        """The same as `writing`, for what is done often: without SQLAlchemy's share."""
+        if self._connect is None:
+            with self.writing() as connection:
+                yield driver_of(connection)
+            return
+        with self._outside(), self._queue:
+            file = self._writer
+            if file is None:
+                file = self._writer = self._open(self._connect, WRITER_CACHE_KIB)
+            file.execute("BEGIN IMMEDIATE")
+            try:
+                yield Driver(file, True)
+                file.execute("COMMIT")
+            except BaseException:
+                if file.in_transaction:  # some errors have ended it already
+                    file.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def asking(self) -> Iterator[Driver]:
+        """For one statement that reads, in a file on a connection of this thread.
 
         A round asks several times whether there is anything new: a transaction of its own, from the
         pool and back, takes five times as long as the statement.
         """
-        if self.path is None or self._connect is None:
-            yield None
+        if self._connect is None:
+            with self.reading() as connection:
+                yield driver_of(connection)
             return
         file: sqlite3.Connection | None = getattr(self._mine, "file", None)
         with self._outside():
             if file is None:
-                file = self._mine.file = self._connect()
-                with self._opened_lock:
-                    self._opened.append(file)
-            yield file
+                file = self._mine.file = self._open(self._connect, READER_CACHE_KIB)
+            yield Driver(file, True)
+
+    def _open(
+        self, connect: Callable[[], sqlite3.Connection], cache_kib: int
+    ) -> sqlite3.Connection:
+        file = connect()
+        file.execute(f"PRAGMA cache_size = -{cache_kib}")
+        with self._opened_lock:
+            self._opened.append(file)
+        return file
 
     @contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
@@ -113,7 +156,7 @@ class Database:
             for each in self._opened:
                 each.close()
             self._opened = []
-            self._mine = local()
+            self._mine, self._writer = local(), None
 
     @contextmanager
     def _outside(self) -> Iterator[None]:

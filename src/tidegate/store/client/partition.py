@@ -1,6 +1,5 @@
 """The row of a partition: the end of its chain, its start, and its lease."""
 
-import sqlite3
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -8,6 +7,7 @@ import sqlalchemy as sa
 from tidegate.journal.chain import genesis
 from tidegate.journal.pieces import Chain
 from tidegate.model.time import Instant
+from tidegate.store.client.database import Driver
 from tidegate.store.client.schema import partitions
 from tidegate.store.port import Head, Lease
 
@@ -21,11 +21,12 @@ _LOCK_POSTGRES = f"{_FIND_POSTGRES} FOR UPDATE"
 _MOVE_HEAD_SQLITE = "UPDATE journal_partitions SET seq = ?, hash = ? WHERE id = ?"
 _MOVE_HEAD_POSTGRES = "UPDATE journal_partitions SET seq = %s, hash = %s WHERE id = %s"
 # Another transaction may be creating it at the same time.
-_MAKE = sa.text(
+_MAKE = (
     "INSERT INTO journal_partitions"
     " (name, seq, hash, base_seq, base_hash, holder, token, until)"
-    " VALUES (:name, 0, :start, 0, :start, '', 0, 0) ON CONFLICT DO NOTHING"
+    " VALUES ({0}, 0, {0}, 0, {0}, '', 0, 0) ON CONFLICT DO NOTHING"
 )
+_KEEP_LEASE = "UPDATE journal_partitions SET holder = {0}, token = {0}, until = {0} WHERE id = {0}"
 _ONE = sa.update(partitions).where(partitions.c.id == sa.bindparam("at"))
 
 
@@ -34,7 +35,6 @@ def _setting(*columns: str) -> sa.Update:
 
 
 _MOVE_BASE = _setting("base_seq", "base_hash")
-_KEEP_LEASE = _setting("holder", "token", "until")
 
 
 class Partition(NamedTuple):
@@ -52,21 +52,13 @@ class Partition(NamedTuple):
         return Chain(self.name, base.seq, base.hash, head.seq, head.hash, self.lease.token)
 
 
-def find(connection: sa.Connection, name: str) -> Partition | None:
+def find(driver: Driver, name: str) -> Partition | None:
     """A partition; None if nothing was ever written to it."""
-    return _row(connection, name, _FIND_POSTGRES)
+    return _row(driver, name, _FIND_POSTGRES)
 
 
-def find_in_file(connection: sqlite3.Connection, name: str) -> Partition | None:
-    """The same, on a connection to a file that is only read."""
-    row = connection.execute(_FIND_SQLITE, (name,)).fetchone()
-    return None if row is None else _made(row)
-
-
-def _row(connection: sa.Connection, name: str, postgres: str) -> Partition | None:
-    driver: Any = connection.connection.driver_connection
-    is_sqlite = connection.dialect.name == "sqlite"
-    row = driver.execute(_FIND_SQLITE if is_sqlite else postgres, (name,)).fetchone()
+def _row(driver: Driver, name: str, postgres: str) -> Partition | None:
+    row = driver.raw.execute(_FIND_SQLITE if driver.is_sqlite else postgres, (name,)).fetchone()
     return None if row is None else _made(row)
 
 
@@ -87,22 +79,26 @@ def find_all(connection: sa.Connection) -> list[Partition]:
     return sorted((_made(tuple(row)) for row in rows), key=lambda each: each.name)
 
 
-def lock(connection: sa.Connection, name: str) -> Partition:
+def lock(driver: Driver, name: str) -> Partition:
     """A partition, locked until this transaction ends; created if it does not exist."""
-    found = _row(connection, name, _LOCK_POSTGRES)
+    found = _row(driver, name, _LOCK_POSTGRES)
     if found is None:
-        connection.execute(_MAKE, {"name": name, "start": genesis(name)})
-        found = _row(connection, name, _LOCK_POSTGRES)
+        start = genesis(name)
+        driver.raw.execute(_MAKE.format(_mark(driver)), (name, start, start))
+        found = _row(driver, name, _LOCK_POSTGRES)
     assert found is not None, "it was made a moment ago"
     return found
 
 
-def move_head(connection: sa.Connection, found: Partition, head: Head) -> None:
+def _mark(driver: Driver) -> str:
+    """Where a value goes in a statement."""
+    return "?" if driver.is_sqlite else "%s"
+
+
+def move_head(driver: Driver, found: Partition, head: Head) -> None:
     """The chain ends further on."""
-    driver: Any = connection.connection.driver_connection
-    is_sqlite = connection.dialect.name == "sqlite"
-    statement = _MOVE_HEAD_SQLITE if is_sqlite else _MOVE_HEAD_POSTGRES
-    driver.execute(statement, (head.seq, head.hash, found.id))
+    statement = _MOVE_HEAD_SQLITE if driver.is_sqlite else _MOVE_HEAD_POSTGRES
+    driver.raw.execute(statement, (head.seq, head.hash, found.id))
 
 
 def move_base(connection: sa.Connection, found: Partition, base: Head) -> None:
@@ -111,7 +107,7 @@ def move_base(connection: sa.Connection, found: Partition, base: Head) -> None:
     connection.execute(_MOVE_BASE, values)
 
 
-def keep_lease(connection: sa.Connection, found: Partition, lease: Lease) -> None:
+def keep_lease(driver: Driver, found: Partition, lease: Lease) -> None:
     """Give the lease to a holder, or extend it; an empty holder releases it."""
-    values = {"holder": lease.holder, "token": lease.token, "until": lease.until}
-    connection.execute(_KEEP_LEASE, {"at": found.id, **values})
+    values = (lease.holder, lease.token, lease.until, found.id)
+    driver.raw.execute(_KEEP_LEASE.format(_mark(driver)), values)

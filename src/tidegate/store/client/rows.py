@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-import sqlalchemy as sa
-
 from tidegate.journal.chain import HASH_BYTES, SEALED, Break, JournalEntry, verify
+from tidegate.store.client.database import Driver
 
 # Entries and bytes fetched at once: a transaction of milliseconds, and never all the memory.
 PAGE_ENTRIES_MAX, PAGE_BYTES = 2_048, 4_000_000
@@ -35,18 +34,15 @@ _SELECT = "FROM journal_entries WHERE partition_id = {0} AND seq > {0} AND seq <
 _FRESH = blake2b(digest_size=HASH_BYTES)
 
 
-def insert_entries(
-    connection: sa.Connection, partition_id: int, entries: Sequence[JournalEntry]
-) -> None:
+def insert_entries(driver: Driver, partition_id: int, entries: Sequence[JournalEntry]) -> None:
     """Write entries behind a chain's end."""
     if not entries:
         return
-    driver: Any = connection.connection.driver_connection
-    if connection.dialect.name == "sqlite":
+    if driver.is_sqlite:
         rows = [
             (partition_id, e.seq, e.at, e.actor, e.kind, e.target, e.body, e.hash) for e in entries
         ]
-        driver.executemany(_INSERT_SQLITE, rows)
+        driver.raw.executemany(_INSERT_SQLITE, rows)
         return
     columns = (
         [e.seq for e in entries],
@@ -57,18 +53,15 @@ def insert_entries(
         [e.body for e in entries],
         [e.hash for e in entries],
     )
-    driver.execute(_INSERT_POSTGRES, (partition_id, *columns))
+    driver.raw.execute(_INSERT_POSTGRES, (partition_id, *columns))
 
 
-def select_entries(
-    connection: sa.Connection, partition_id: int, after: int, up_to: int
-) -> list[JournalEntry]:
+def select_entries(driver: Driver, partition_id: int, after: int, up_to: int) -> list[JournalEntry]:
     """The entries behind one number and up to another."""
     statement, values = f"SELECT {_COLUMNS} {_SELECT}", (partition_id, after, up_to)
-    driver: Any = connection.connection.driver_connection
-    if connection.dialect.name == "sqlite":
-        return [JournalEntry(*row) for row in driver.execute(statement.format("?"), values)]
-    with driver.cursor(binary=True) as cursor:
+    if driver.is_sqlite:
+        return [JournalEntry(*row) for row in driver.raw.execute(statement.format("?"), values)]
+    with driver.raw.cursor(binary=True) as cursor:
         return [JournalEntry(*row) for row in cursor.execute(statement.format("%s"), values)]
 
 
@@ -101,7 +94,7 @@ class PartitionRange(NamedTuple):
 
 
 def verify_stretch(
-    connection: sa.Connection, partition_id: int, prev: bytes, after: int, up_to: int
+    driver: Driver, partition_id: int, prev: bytes, after: int, up_to: int
 ) -> PartitionRange:
     """Verify the entries behind one number and up to another.
 
@@ -109,7 +102,7 @@ def verify_stretch(
     is missing or out of order does not fit either. Which of them it is, the slow check finds.
     """
     fresh, last, seq, weight, found = _FRESH.copy, prev, after, 0, prev
-    with _raw_rows(connection, (partition_id, after, up_to)) as rows:
+    with _raw_rows(driver, (partition_id, after, up_to)) as rows:
         try:
             for at, actor, kind, target, body, found in rows:
                 seq += 1
@@ -124,34 +117,33 @@ def verify_stretch(
             found = b""
     if last == found and seq == up_to:
         return PartitionRange(last, weight)
-    return PartitionRange(last, weight, _explain(connection, partition_id, prev, after, up_to, seq))
+    return PartitionRange(last, weight, _explain(driver, partition_id, prev, after, up_to, seq))
 
 
 @contextmanager
-def _raw_rows(connection: sa.Connection, values: tuple[int, ...]) -> Iterator[Iterable[Any]]:
+def _raw_rows(driver: Driver, values: tuple[int, ...]) -> Iterator[Iterable[Any]]:
     """What is hashed of each entry, texts as the bytes they are kept as, and its hash."""
     statement = f"SELECT at, actor, kind, target, body, hash {_SELECT}"
-    driver: Any = connection.connection.driver_connection
-    if connection.dialect.name == "sqlite":
-        driver.text_factory = bytes
+    if driver.is_sqlite:
+        driver.raw.text_factory = bytes
         try:
-            yield driver.execute(statement.format("?"), values)
+            yield driver.raw.execute(statement.format("?"), values)
         finally:
-            driver.text_factory = str
+            driver.raw.text_factory = str
         return
     from psycopg.types.string import ByteaBinaryLoader
 
-    with driver.cursor(binary=True) as cursor:
+    with driver.raw.cursor(binary=True) as cursor:
         cursor.adapters.register_loader("text", ByteaBinaryLoader)
         yield cursor.execute(statement.format("%s"), values).fetchall()
 
 
 def _explain(
-    connection: sa.Connection, partition_id: int, prev: bytes, after: int, up_to: int, seq: int
+    driver: Driver, partition_id: int, prev: bytes, after: int, up_to: int, seq: int
 ) -> Break:
     """What is wrong in a stretch that does not hold, at `seq` or because it is too short."""
     try:
-        entries = select_entries(connection, partition_id, after, up_to)
+        entries = select_entries(driver, partition_id, after, up_to)
         broken = verify(prev, after + 1, entries)
     except (TypeError, sqlite3.OperationalError):  # not even the types are right
         return Break(seq, f"entry {seq} was changed: it is not an entry any more")

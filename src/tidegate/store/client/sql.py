@@ -14,11 +14,10 @@ from tidegate.journal.chain import JournalEntry, JournalNote, genesis, link
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
-from tidegate.store.client.database import Database
+from tidegate.store.client.database import Database, Driver, driver_of
 from tidegate.store.client.partition import (
     Partition,
     find,
-    find_in_file,
     keep_lease,
     lock,
     move_base,
@@ -30,7 +29,11 @@ from tidegate.store.client.schema import claims as taken
 from tidegate.store.client.schema import entries, partitions, projections
 from tidegate.store.port import Append, Head, Lease, TakenPlace
 
-_HEADS = sa.select(partitions.c.name, partitions.c.seq).where(partitions.c.seq > 0)
+_HEADS = (
+    sa.select(partitions.c.name, partitions.c.seq)
+    .where(partitions.c.seq > 0)
+    .order_by(partitions.c.name)
+)
 
 
 class SqlStore:
@@ -59,15 +62,16 @@ class SqlStore:
                 rules.check_after(partition, known.head, after)
                 rules.check_token(partition, known.lease, token)
                 return known.head
+        if not claims and not frees:
+            with self._database.appending() as driver:
+                return _append(driver, partition, notes, after, token)
         with self._database.writing() as connection:
-            found = lock(connection, partition)
-            rules.check_after(partition, found.head, after)
-            rules.check_token(partition, found.lease, token)
-            if frees or claims:
-                queue(connection)
-                free(connection, frees)
-                take(connection, claims)
-            return _write(connection, found, notes)
+            driver = driver_of(connection)
+            found = _lock(driver, partition, after, token)
+            queue(connection)
+            free(connection, frees)
+            take(connection, claims)
+            return _write(driver, found, notes)
 
     def append_many(self, appends: Sequence[Append]) -> list[Head | StaleError]:
         """Several appends in one transaction; each is written or refused by itself.
@@ -83,9 +87,9 @@ class SqlStore:
         found = {id(one): self._alone(one) for one in alone}
         rest = [one for one in appends if id(one) not in found]
         if rest:
-            with self._database.writing() as connection:
+            with self._database.appending() as driver:
                 for one in sorted(rest, key=lambda each: each.partition):
-                    found[id(one)] = _append(connection, one)
+                    found[id(one)] = _tried(driver, one)
         return [found[id(one)] for one in appends]
 
     def _alone(self, one: Append) -> Head | StaleError:
@@ -112,23 +116,19 @@ class SqlStore:
         last = found.head.seq if limit is None else min(found.head.seq, first + limit)
         pages = Pages(first, last)
         for start, end in pages:
-            with self._database.reading() as connection:
-                page = select_entries(connection, found.id, start, end)
+            with self._database.asking() as driver:
+                page = select_entries(driver, found.id, start, end)
             if len(page) != end - start:
                 self._explain_gap(found)
             pages.weighed(len(page), sum(len(entry.body) for entry in page))
             yield from page
 
     def _find(self, partition: str) -> Partition | None:
-        with self._database.asking() as file:
-            if file is not None:
-                return find_in_file(file, partition)
-        with self._database.reading() as connection:
-            return find(connection, partition)
+        with self._database.asking() as driver:
+            return find(driver, partition)
 
     def _explain_gap(self, before: Partition) -> None:
-        with self._database.reading() as connection:
-            now = find(connection, before.name)
+        now = self._find(before.name)
         if now is not None and now.base != before.base:
             raise StaleError(f"{before.name}: it was compacted meanwhile; read it again")
         remedy = "`tidegate journal verify` says which"
@@ -152,7 +152,7 @@ class SqlStore:
         """Keep a projection, unless one of a later entry is kept."""
         rules.check_names(partition)
         with self._database.writing() as connection:
-            found = lock(connection, partition)
+            found = lock(driver_of(connection), partition)
             rules.check_projection(partition, found.head.seq, seq)
             same = projections.c.partition_id == found.id
             kept = connection.scalar(sa.select(projections.c.seq).where(same))
@@ -176,19 +176,19 @@ class SqlStore:
     def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
         """Take or renew a lease; None if another holder has it."""
         rules.check_names(partition, holder)
-        with self._database.writing() as connection:
-            found = lock(connection, partition)
+        with self._database.appending() as driver:
+            found = lock(driver, partition)
             lease = rules.next_lease(found.lease, holder, now, term)
             if lease is not None:
-                keep_lease(connection, found, lease)
+                keep_lease(driver, found, lease)
             return lease
 
     def release(self, lease: Lease) -> None:
         """Give a lease back; the token stays used."""
-        with self._database.writing() as connection:
-            found = lock(connection, lease.partition)
+        with self._database.appending() as driver:
+            found = lock(driver, lease.partition)
             if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
-                keep_lease(connection, found, Lease(lease.partition, "", lease.token, Instant(0)))
+                keep_lease(driver, found, Lease(lease.partition, "", lease.token, Instant(0)))
 
     def claims(self) -> list[TakenPlace]:
         """All claims there are."""
@@ -208,11 +208,9 @@ class SqlStore:
         """Append a Folded fact, then drop the entries up to `keep_after`."""
         rules.check_notes((note,))
         with self._database.writing() as connection:
-            found = lock(connection, partition)
-            rules.check_after(partition, found.head, after)
-            rules.check_token(partition, found.lease, token)
+            found = _lock(driver_of(connection), partition, after, token)
             rules.check_compaction(partition, note, found.head.seq, keep_after)
-            head = _write(connection, found, (note,))
+            head = _write(driver_of(connection), found, (note,))
             if keep_after > found.base.seq:
                 self._drop(connection, found, keep_after)
             return head
@@ -231,23 +229,38 @@ class SqlStore:
         self._database.close()
 
 
-def _append(connection: sa.Connection, one: Append) -> Head | StaleError:
+def _lock(driver: Driver, partition: str, after: Head | None, token: int | None) -> Partition:
+    """A partition, locked, if its chain and its lease are what the writer believes."""
+    found = lock(driver, partition)
+    rules.check_after(partition, found.head, after)
+    rules.check_token(partition, found.lease, token)
+    return found
+
+
+def _append(
+    driver: Driver,
+    partition: str,
+    notes: Sequence[JournalNote],
+    after: Head | None,
+    token: int | None,
+) -> Head:
+    return _write(driver, _lock(driver, partition, after, token), notes)
+
+
+def _tried(driver: Driver, one: Append) -> Head | StaleError:
     """One append of several; whether it is refused is known before anything is written."""
     try:
-        found = lock(connection, one.partition)
-        rules.check_after(one.partition, found.head, one.after)
-        rules.check_token(one.partition, found.lease, one.token)
+        return _append(driver, one.partition, one.notes, one.after, one.token)
     except StaleError as error:
         return error
-    return _write(connection, found, one.notes)
 
 
-def _write(connection: sa.Connection, found: Partition, notes: Sequence[JournalNote]) -> Head:
+def _write(driver: Driver, found: Partition, notes: Sequence[JournalNote]) -> Head:
     """Put notes behind a partition's end, and move its row on."""
     if not notes:
         return found.head
     written = list(link(found.head.hash, found.head.seq + 1, notes))
-    insert_entries(connection, found.id, written)
+    insert_entries(driver, found.id, written)
     head = Head(written[-1].seq, written[-1].hash)
-    move_head(connection, found, head)
+    move_head(driver, found, head)
     return head

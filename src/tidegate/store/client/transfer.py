@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.store.client import rules
+from tidegate.store.client.database import driver_of
 from tidegate.store.client.partition import find_all, lock
 from tidegate.store.client.places import queue, take
 from tidegate.store.client.rows import (
@@ -26,7 +27,7 @@ def dump(connection: sa.Connection) -> Iterator[Piece]:
         yield found.chain()
         pages = Pages(found.base.seq, found.head.seq)
         for after, up_to in pages:
-            page = select_entries(connection, found.id, after, up_to)
+            page = select_entries(driver_of(connection), found.id, after, up_to)
             pages.weighed(len(page), sum(len(entry.body) for entry in page))
             yield from page
     for row in connection.execute(sa.select(claims).order_by(claims.c.name, claims.c.place)):
@@ -45,7 +46,7 @@ def adopt(connection: sa.Connection, pieces: Iterable[Piece]) -> None:
             queue(connection)
             take(connection, (claim,))
         else:
-            insert_entries(connection, partition_id, group)
+            insert_entries(driver_of(connection), partition_id, group)
 
 
 def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[JournalEntry]]:
@@ -70,7 +71,7 @@ def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[Journal
 def _adopt_chain(connection: sa.Connection, chain: Chain) -> int:
     """Make room for a chain, and say under which number."""
     rules.check_names(chain.partition)
-    found = lock(connection, chain.partition)
+    found = lock(driver_of(connection), chain.partition)
     rules.check_adoption(chain.partition, found.head.seq)
     row = {
         "seq": chain.seq,
