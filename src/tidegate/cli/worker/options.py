@@ -1,6 +1,7 @@
 """What `run` and `serve` share: the flags, and the parts of a worker made from the settings."""
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import Callable
@@ -28,6 +29,9 @@ from tidegate.wiring import evidence_source
 SETTLE_S = 0.01
 # How many calls to the journal are under way at once.
 THREADS = 24
+# How many new objects, and how many collections of the youngest and of the middle generation, make
+# the garbage collector look.
+COLLECT_AFTER = (10_000, 20, 10)
 _SHARED = (
     "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
     "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
@@ -68,10 +72,18 @@ def brake_book(settings: Settings, store: Store, asks: Gatherer | None) -> Brake
     return BrakeBook(store, files, asks)
 
 
-def threads() -> None:
-    """Give the running loop threads enough: most of them wait for a disk or a server."""
+def prepare_process() -> None:
+    """Make a process of short commands one that runs for months.
+
+    Threads enough: most of them wait for a disk or a server. And a garbage collector that leaves
+    alone what lives as long as the process, and looks at the rest less often: by default it stops
+    every round for a tenth of a second every few seconds, for cycles that rounds do not make.
+    """
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS, "tidegate"))
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 def executor(settings: Settings, allow_mass_delete: bool) -> Executor:

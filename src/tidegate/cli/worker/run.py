@@ -11,7 +11,7 @@ from tidegate.cli.worker.options import (
     brake_book,
     executor,
     gatherer,
-    threads,
+    prepare_process,
     worker_options,
     worker_settings,
 )
@@ -51,7 +51,7 @@ async def _run(
     allow_mass_delete: bool,
     once: bool,
 ) -> None:
-    threads()
+    prepare_process()
     asks = gatherer(settings)
     quiet: set[str] = set()
     started: dict[str, Started] = {}

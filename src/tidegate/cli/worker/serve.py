@@ -20,7 +20,7 @@ from tidegate.cli.worker.options import (
     brake_book,
     executor,
     gatherer,
-    threads,
+    prepare_process,
     worker_options,
     worker_settings,
 )
@@ -112,7 +112,7 @@ async def _serve(
     log: Log,
     ear: socket.socket,
 ) -> None:
-    threads()
+    prepare_process()
     asks = gatherer(settings)
 
     def telemetry(partition: str) -> KindTelemetry:
