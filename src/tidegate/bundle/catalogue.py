@@ -4,7 +4,6 @@ Objects that only Tidegate reads are closed, so that a misspelt field is found; 
 systems read too may hold more. Documents are checked by jsonschema-rs.
 """
 
-import json
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from tidegate.bundle.finding import DocumentFault
 from tidegate.bundle.inventory import INVENTORY, SCHEMAS
 from tidegate.bundle.schema_faults import faults_of_error
 from tidegate.bundle.section import DocumentType, Sections
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import nearest
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Catalogue:
         """Every schema by its identifier."""
         if not self._documents:
             paths = (path for folder in self._folders for path in sorted(folder.glob("*.json")))
-            read = (json.loads(path.read_bytes()) for path in paths)
+            read = (decode_json(path.read_bytes()) for path in paths)
             self._documents = {schema["$id"]: schema for schema in read}
         return self._documents
 

@@ -14,7 +14,8 @@ from tidegate.bundle.catalogue import Catalogue
 from tidegate.bundle.finding import BundleFinding, DocumentFault, Path, path_text
 from tidegate.bundle.places import placed
 from tidegate.documents.plain_yaml import DeclinedError, read_plain
-from tidegate.documents.strict_yaml import DEPTH_MAX, Document, Trap, lines_of, read_documents
+from tidegate.documents.strict_yaml import Document, Trap, lines_of, read_documents
+from tidegate.documents.yaml_bounds import DEPTH_MAX
 from tidegate.edit.tree import BREAK
 from tidegate.model.problem import shown
 

@@ -10,6 +10,8 @@ from typing import Any, TextIO
 import click
 import msgspec
 
+from tidegate.model.json_text import decode_json
+
 FORMATS = ("table", "json", "yaml")
 
 _BY_WORD = {
@@ -39,7 +41,7 @@ def emit(data: Any, output: str) -> None:
     if output == "json":
         click.echo(msgspec.json.format(encoded, indent=2))
         return
-    click.echo(as_yaml(msgspec.json.decode(encoded)), nl=False)
+    click.echo(as_yaml(decode_json(encoded)), nl=False)
 
 
 def as_yaml(plain: Any) -> str:

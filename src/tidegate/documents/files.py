@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from tidegate.documents.strict_yaml import Document, read_yaml
+from tidegate.documents.yaml_bounds import TEXT_BYTES_MAX
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 
 T = TypeVar("T")
@@ -53,19 +55,29 @@ def files_beside(path: str) -> Callable[[str], str]:
 
 
 def _bytes(path: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
     try:
-        return Path(path).read_bytes()
+        if path == "-":
+            return _limited(sys.stdin.buffer, "stdin")
+        with Path(path).open("rb") as file:
+            return _limited(file, path)
     except FileNotFoundError:
         raise UserError((Problem("", "no such file"),), where=path) from None
     except IsADirectoryError:
         raise UserError((Problem("", "a directory", "name a file in it"),), where=path) from None
 
 
+def _limited(file: BinaryIO, name: str) -> bytes:
+    found = file.read(TEXT_BYTES_MAX + 1)
+    if len(found) > TEXT_BYTES_MAX:
+        raise UserError(
+            (Problem("", f"longer than {TEXT_BYTES_MAX} bytes", "split it"),), where=name
+        )
+    return found
+
+
 def _json(raw: bytes) -> Any:
     try:
-        return msgspec.json.decode(raw)
+        return decode_json(raw)
     except msgspec.DecodeError:
         return None
 

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import json_decoder
 from tidegate.model.problem import Problem, shorten
 
-_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode = json_decoder(dict[str, msgspec.Raw])
 
 
 def fields_of(line: bytes | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tidegate.model.json_text import decode_json
 from tidegate.model.limit import REMEDY as LIMIT_REMEDY
 from tidegate.model.limit import Limit, parse_limit
 from tidegate.model.problem import Problems, nearest, shown
@@ -63,7 +64,7 @@ class Reader:
     def raw(self, name: str) -> Any:
         """The field as it is; None if absent."""
         value = self.undecoded(name)
-        return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+        return decode_json(value) if isinstance(value, msgspec.Raw) else value
 
     def undecoded(self, name: str) -> Any:
         """The field, still as JSON text if it arrived so (lists too long to decode twice)."""
@@ -198,7 +199,7 @@ class Reader:
             return ()
         try:
             if isinstance(value, msgspec.Raw):
-                found = msgspec.json.decode(value, type=list[item])  # type: ignore[valid-type]
+                found = decode_json(value, list[item])  # type: ignore[valid-type]
                 return enumerate(found)
             return enumerate(msgspec.convert(value, list[item]))  # type: ignore[valid-type]
         except msgspec.ValidationError:

@@ -7,7 +7,7 @@ values, is ours, which is both the strict part and the fast one.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -15,11 +15,9 @@ import yaml
 from yaml._yaml import CParser
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tidegate.documents.yaml_bounds import DEPTH_MAX, YamlBoundError, check_aliases, check_text
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, shown
-
-# Deeper documents are refused: nothing people write is, and recursion must have a bound.
-DEPTH_MAX = 64
 
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(
@@ -140,7 +138,7 @@ Document = YamlDocument
 def read_yaml(name: str, text: str) -> YamlDocument:
     """Read one document; UserError lists every problem with its line."""
     try:
-        root = _Composer(text.removeprefix("\ufeff")).get_single_node()
+        root = _single(text.removeprefix("\ufeff"))
     except yaml.MarkedYAMLError as error:
         problem = _syntax(error, text)
         raise UserError((problem,), where=_at(name, error.problem_mark)) from None
@@ -161,10 +159,9 @@ def read_yaml(name: str, text: str) -> YamlDocument:
 def read_documents(name: str, text: str) -> list[tuple[YamlDocument, list[Trap]]]:
     """Every document of a text with its problems; a syntax error ends the list."""
     found: list[tuple[YamlDocument, list[Trap]]] = []
-    composer = _Composer(text.removeprefix("\ufeff"))
     try:
-        while composer.check_node():
-            builder, root = _Builder(), composer.get_node()
+        for root in _roots(text.removeprefix("\ufeff")):
+            builder = _Builder()
             data = builder.build(root, 0) if root is not None else None
             found.append((YamlDocument(name, data, root), builder.traps))
     except yaml.YAMLError as error:
@@ -182,11 +179,10 @@ def read_documents(name: str, text: str) -> list[tuple[YamlDocument, list[Trap]]
 
 def lines_of(text: str) -> list[dict[str, int]]:
     """The line of everything in every document, by path, `managed[0].spec`."""
-    composer = _Composer(text.removeprefix("\ufeff"))
     found: list[dict[str, int]] = []
-    while composer.check_node():
+    for root in _roots(text.removeprefix("\ufeff")):
         one: dict[str, int] = {}
-        _note_lines(composer.get_node(), "", one, 0)
+        _note_lines(root, "", one, 0)
         found.append(one)
     return found
 
@@ -208,7 +204,7 @@ def _note_lines(node: Node | None, path: str, into: dict[str, int], depth: int) 
 def read_value(text: str) -> tuple[bool, Any]:
     """What a text on one line means as the value of a field; False where it is not one alone."""
     try:
-        root = _Composer(text).get_single_node()
+        root = _single(text)
     except yaml.YAMLError:
         return False, None
     block = isinstance(root, MappingNode | SequenceNode) and not root.flow_style
@@ -229,6 +225,26 @@ class _Composer(CParser):
     resolve = descend_resolver = ascend_resolver = "".format
 
 
+def _single(text: str) -> Node | None:
+    """The root of the one document in a text."""
+    check_text(text)
+    root: Node | None = _Composer(text).get_single_node()
+    if "*" in text:
+        check_aliases(root)
+    return root
+
+
+def _roots(text: str) -> Iterator[Node | None]:
+    """The root of each document in a text."""
+    check_text(text)
+    composer = _Composer(text)
+    while composer.check_node():
+        root = composer.get_node()
+        if "*" in text:
+            check_aliases(root)
+        yield root
+
+
 def _child(node: Node, key: str) -> Node | None:
     if isinstance(node, SequenceNode) and key.startswith("["):
         items: list[Node] = node.value
@@ -246,6 +262,8 @@ def _at(name: str, mark: Any) -> str:
 
 def _syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
     what, mark = error.problem or error.context or "not YAML", error.problem_mark
+    if isinstance(error, YamlBoundError):
+        return Problem("", what, error.remedy)
     lines = text.splitlines()
     line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
     remedy = "indent with spaces, not tabs" if line.lstrip(" ").startswith("\t") else ""

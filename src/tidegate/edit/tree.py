@@ -14,7 +14,8 @@ import msgspec
 import yaml
 from yaml._yaml import CParser
 
-from tidegate.documents.strict_yaml import DEPTH_MAX, meaning
+from tidegate.documents.strict_yaml import meaning
+from tidegate.documents.yaml_bounds import DEPTH_MAX
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 

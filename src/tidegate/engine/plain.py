@@ -41,6 +41,7 @@ from tidegate.journal.facts import (
 )
 from tidegate.journal.keys import task_key
 from tidegate.journal.replay import DecisionDifference, Replayed
+from tidegate.model.json_text import decode_json
 from tidegate.model.plan import Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Gate
@@ -100,7 +101,7 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
 
     def decode(self, raw: bytes) -> S:
         """The state that was kept."""
-        return msgspec.json.decode(raw, type=self.state_type)  # type: ignore[return-value]
+        return decode_json(raw, self.state_type)  # type: ignore[return-value]
 
     def fold(self, state: S, at: Instant, fact: Fact, actor: str) -> S:
         """Take one fact into account."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from tidegate.model.errors import TidegateError
+from tidegate.model.json_text import json_decoder
 from tidegate.model.time import Instant, format_second
 
 # A line names this many; the others are counted.
@@ -65,7 +66,7 @@ def register(*types: type[Fact]) -> None:
         tag = tag_of(each)
         if tag in _DECODERS:
             raise TypeError(f"two facts are tagged {tag}")
-        _DECODERS[tag] = msgspec.json.Decoder(each).decode
+        _DECODERS[tag] = json_decoder(each)
         _TYPES[tag] = each
 
 

@@ -19,6 +19,7 @@ import msgspec
 from tidegate.journal.chain import HASH_BYTES, JournalEntry
 from tidegate.journal.pieces import Chain, Claimed, JournalCursor, Piece
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import json_decoder
 from tidegate.model.problem import Problem
 from tidegate.model.time import format_instant, parse_instant
 
@@ -67,7 +68,7 @@ class _End(_Line, frozen=True, tag="end"):
 
 _AnyLine = _Journal | _Partition | _Entry | _Claim | _End
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(_AnyLine).decode
+_decode = json_decoder(_AnyLine)
 
 
 def write_lines(pieces: Iterable[Piece]) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import shorten, shown
 from tidegate.model.time import MILLISECOND, Instant, parse_instant
 
@@ -103,7 +104,7 @@ class _Groups(msgspec.Struct):
 def refusal(body: bytes) -> str:
     """The reason that a Prometheus gives for an error; empty if there is none."""
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = decode_json(body, _Answer)
     except msgspec.DecodeError:
         return ""
     return shorten(f"{answer.errorType}: {answer.error}") if answer.error else ""
@@ -160,7 +161,7 @@ def _result(body: bytes, wanted: str, kind: type[T]) -> tuple[tuple[str, ...], T
 
 def _decode(raw: msgspec.Raw, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return decode_json(raw, kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise AnswerError(f"its answer cannot be read: {shorten(str(error))}") from None
 

@@ -16,6 +16,7 @@ import msgspec
 from tidegate.forge.port import RequestState, StatusState
 from tidegate.git.client.process import Git, decoded
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 
 REF = "refs/tidegate/forge"
 NOTHING = "0" * 40
@@ -169,7 +170,7 @@ def _places(*folders: Path) -> list[Path]:
 
 def _decoded(text: bytes, kind: type[T], name: str) -> T:
     try:
-        return msgspec.json.decode(text, type=kind)
+        return decode_json(text, kind)
     except msgspec.MsgspecError as error:
         raise OutsideError(f"{name} in {REF}: {error}") from None
 

@@ -14,6 +14,7 @@ import aiohttp
 import msgspec
 
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries
 from tidegate.net.json_request import JsonAnswer, delivered, once, sent, settled
 
@@ -148,7 +149,7 @@ class ForgeSession:
         if answer.status >= 300:
             raise self.refused(answer, asked)
         try:
-            return msgspec.json.decode(answer.body, type=kind)
+            return decode_json(answer.body, kind)
         except msgspec.MsgspecError as error:
             cause = self._clean(str(error))
             raise OutsideError(
@@ -201,7 +202,7 @@ class ForgeSession:
 def said_in(body: bytes) -> str:
     """The reason that a forge gives for an error, in any form, on one line."""
     try:
-        found = msgspec.json.decode(body)
+        found = decode_json(body)
     except msgspec.MsgspecError:
         return ""
     if isinstance(found, dict):

@@ -30,11 +30,12 @@ from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.journal.stop import stopped_by
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.model.json_text import json_decoder
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import Claim
 
-_decode = msgspec.json.Decoder(RolloutState).decode
+_decode = json_decoder(RolloutState)
 
 
 class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from tidegate.documents.yaml_bounds import YamlBoundError, check_text
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest, shown
 
@@ -176,11 +177,13 @@ def _keep(
 def _load(path: Path) -> Mapping[str, Any]:
     text = _read(path, path)
     try:
+        check_text(text)
         document = yaml.load(text, Loader=_LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise _wrong(where, "it is no YAML", "fix the file") from None
+        what = "nested too deeply" if isinstance(error, YamlBoundError) else "not YAML"
+        raise _wrong(where, what, "fix the file") from None
     if not isinstance(document, dict):
         raise _wrong(str(path), "it is no kubeconfig", "fix the file")
     return document

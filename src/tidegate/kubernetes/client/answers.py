@@ -12,6 +12,7 @@ from tidegate.kubernetes.port import (
     ObjectRefusedError,
 )
 from tidegate.model.errors import OutsideError, StaleError, TidegateError
+from tidegate.model.json_text import json_decoder
 from tidegate.model.problem import shorten
 
 # Longer ones are cut: the server repeats whole objects in some.
@@ -57,13 +58,13 @@ class ApiStatus(msgspec.Struct, frozen=True):
         return self.details.causes if self.details is not None else ()
 
 
-_DECODER = msgspec.json.Decoder(ApiStatus)
+_decode = json_decoder(ApiStatus)
 
 
 def read_status(body: bytes) -> ApiStatus:
     """The Status in an answer; whatever else stands there is its message."""
     try:
-        return _DECODER.decode(body)
+        return _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ApiStatus(message=shorten(" ".join(body.decode(errors="replace").split())))
 

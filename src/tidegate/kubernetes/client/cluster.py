@@ -34,6 +34,7 @@ from tidegate.kubernetes.port import (
     kind_of,
 )
 from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.json_text import decode_json
 
 # As large as is usual: the server keeps a page in memory, and so do we.
 PAGE = 500
@@ -187,7 +188,7 @@ class KubernetesCluster:
             body=msgspec.json.encode(patch),
             content_type=_PATCH,
         )
-        return object_of(found.kind, msgspec.json.decode(answer.body), self._manager)
+        return object_of(found.kind, decode_json(answer.body), self._manager)
 
     def watch(
         self, namespace: str, kind: ResourceKind, after: str, selector: str = ""
@@ -237,7 +238,7 @@ class KubernetesCluster:
         found: list[Object] = []
         while True:
             answer = await self._server.ask("GET", path, where, params=params)
-            page = msgspec.json.decode(answer.body)
+            page = decode_json(answer.body)
             found += [object_of(kind, item, self._manager) for item in page["items"] or ()]
             token = page["metadata"].get("continue")
             if not token:
@@ -249,7 +250,7 @@ class KubernetesCluster:
         answer = await self._server.ask("GET", path, where, fine=frozenset({404}))
         if answer.code == 404:
             return None
-        document: dict[str, Any] = msgspec.json.decode(answer.body)
+        document: dict[str, Any] = decode_json(answer.body)
         return document
 
     async def _overrule(
@@ -298,7 +299,7 @@ class KubernetesCluster:
             body=msgspec.json.encode(document),
             content_type=APPLY,
         )
-        after = object_of(kind, msgspec.json.decode(answer.body), self._manager)
+        after = object_of(kind, decode_json(answer.body), self._manager)
         return Applied(outcome_of(answer.code == 201, before, after), after, taken)
 
 

@@ -17,6 +17,7 @@ from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.documents import path_of, where_of
 from tidegate.kubernetes.client.server import ApiServer, ServerLimits
 from tidegate.kubernetes.port import ResourceKind
+from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Duration, Instant, after
 from tidegate.store.port import Lease
 
@@ -139,7 +140,7 @@ class KubernetesLeases:
         )
         if answer.code >= 300:
             return None
-        found: dict[str, Any] = msgspec.json.decode(answer.body)
+        found: dict[str, Any] = decode_json(answer.body)
         return found
 
 

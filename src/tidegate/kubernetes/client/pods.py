@@ -23,6 +23,7 @@ from tidegate.kubernetes.client.server import ApiServer
 from tidegate.kubernetes.client.watch import split
 from tidegate.kubernetes.port import POD, NotAllowedError, Object
 from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import shorten
 from tidegate.model.time import Instant, format_second, parse_instant
 
@@ -196,7 +197,7 @@ class Pods:
         answer = await self._server.ask("GET", path, where, fine=frozenset({404}))
         if answer.code == 404:
             return True
-        phase = (msgspec.json.decode(answer.body).get("status") or {}).get("phase")
+        phase = (decode_json(answer.body).get("status") or {}).get("phase")
         return phase in _ENDED
 
 

@@ -26,6 +26,7 @@ from tidegate.kubernetes.port import (
     WatchEvent,
 )
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import json_decoder
 
 
 class Watching(msgspec.Struct, frozen=True):
@@ -50,7 +51,7 @@ class _Line(msgspec.Struct, frozen=True):
     object: dict[str, Any]
 
 
-_DECODER = msgspec.json.Decoder(_Line)
+_decode = json_decoder(_Line)
 _FINAL = (NotAllowedError, ObjectRefusedError)
 
 
@@ -131,7 +132,7 @@ def _event(
 ) -> tuple[WatchEvent | None, str]:
     """The event of a line, None for a bookmark; and the version after it."""
     try:
-        stated = _DECODER.decode(line)
+        stated = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise OutsideError(f"{where}: a line that is no event") from None
     if stated.type == "ERROR":

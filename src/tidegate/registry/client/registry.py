@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 import msgspec
 
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import shown
 from tidegate.registry.client.requests import RegistryAnswer, RegistryLimits, RegistryRequests
 from tidegate.registry.document import MANIFESTS, RegistryServer, is_digest, reference
@@ -117,7 +118,7 @@ class OciRegistry:
             if _missing(answer):
                 break
             try:
-                found += msgspec.json.decode(answer.body, type=_Listed).tags or ()
+                found += decode_json(answer.body, _Listed).tags or ()
             except msgspec.MsgspecError:
                 raise OutsideError("its list of tags cannot be read") from None
             query = _next_page(answer)

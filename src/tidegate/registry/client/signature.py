@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import shown
 from tidegate.registry.document import (
     Challenge,
@@ -63,7 +64,7 @@ def read_config(path: Path | None) -> DockerConfig:
             found = file.read(CONFIG_BYTES_MAX + 1)
         if len(found) > CONFIG_BYTES_MAX:
             raise OutsideError(f"registryAuth {path} is longer than {CONFIG_BYTES_MAX} bytes")
-        return msgspec.json.decode(found, type=DockerConfig)
+        return decode_json(found, DockerConfig)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise OutsideError(f"registryAuth {path} cannot be read: {why}") from None
@@ -120,7 +121,7 @@ def _check_realm(realm: str, server: RegistryServer) -> None:
 
 def _granted(body: bytes) -> _Granted:
     try:
-        granted = msgspec.json.decode(body, type=_Granted)
+        granted = decode_json(body, _Granted)
     except msgspec.MsgspecError:
         granted = _Granted()
     value = granted.token or granted.access_token

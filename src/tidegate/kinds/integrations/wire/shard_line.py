@@ -29,6 +29,7 @@ from tidegate.kinds.integrations.core.sharding.shards import (
 )
 from tidegate.kinds.integrations.core.sharding.strategies import STRATEGIES, key_of
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problems, shown
 
 
@@ -70,7 +71,7 @@ def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
 def answer_compat(raw: bytes | Mapping[str, Any]) -> Any:
     """The existing manager's shards, or the error it gives up with."""
     line = {
-        name: msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+        name: decode_json(value) if isinstance(value, msgspec.Raw) else value
         for name, value in fields_of(raw).items()
     }
     decode(line, problems := Problems())

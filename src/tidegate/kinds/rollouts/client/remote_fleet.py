@@ -20,6 +20,7 @@ from tidegate.kinds.rollouts.wire.remote_fleet import (
     TaskDoc,
 )
 from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.json_text import json_decoder
 
 # The engine has limits of its own for a whole action or round; this one is for a lost connection.
 TIMEOUT_S = 60.0
@@ -28,10 +29,10 @@ CONNECTIONS_MAX = 64
 
 T = TypeVar("T")
 
-_read_names = msgspec.json.Decoder(list[str]).decode
-_read_observation = msgspec.json.Decoder(Observation).decode
-_read_text = msgspec.json.Decoder(str).decode
-_read_carried = msgspec.json.Decoder(list[Carried]).decode
+_read_names = json_decoder(list[str])
+_read_observation = json_decoder(Observation)
+_read_text = json_decoder(str)
+_read_carried = json_decoder(list[Carried])
 
 
 class RemoteFleet:

@@ -21,9 +21,10 @@ from tidegate.kinds.rollouts.wire.remote_fleet import (
     TaskDoc,
 )
 from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.json_text import json_decoder
 
 _encode = msgspec.json.Encoder().encode
-_read_telling = msgspec.json.Decoder(TaskDoc).decode
+_read_telling = json_decoder(TaskDoc)
 _BAD_REQUEST, _UNAVAILABLE = 400, 503
 
 Answer = Callable[[web.Request], Awaitable[object]]

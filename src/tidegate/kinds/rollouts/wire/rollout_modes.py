@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from tidegate.documents.line import parse_line
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.wire import compat_line
@@ -12,6 +10,7 @@ from tidegate.kinds.rollouts.wire.differences import list_differences
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_problems, answer_rollout
 from tidegate.kinds.rollouts.wire.rollout_doc import read_rollout
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import decode_json
 
 
 def answer_strict(raw: bytes) -> dict[str, Any]:
@@ -48,7 +47,7 @@ def ident_of(raw: bytes) -> Any:
         found = parse_line(raw).get("id")
     except UserError:
         return None
-    return None if found is None else msgspec.json.decode(found)
+    return None if found is None else decode_json(found)
 
 
 MODES: dict[str, Callable[[bytes], Any]] = {

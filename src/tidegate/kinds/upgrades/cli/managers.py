@@ -30,6 +30,7 @@ from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.kinds.upgrades.wire.service_doc import is_exposed
 from tidegate.kinds.upgrades.wire.service_file import read_service_file
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem, nearest_or_all, shown
 from tidegate.settings.prometheus_file import read_servers
 from tidegate.settings.settings import Settings, revealed
@@ -215,6 +216,6 @@ def _kind(token: str) -> str:
         return ""
     try:
         body = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        return msgspec.json.decode(body, type=_Claims).typ.lower()
+        return decode_json(body, _Claims).typ.lower()
     except (binascii.Error, ValueError, msgspec.DecodeError):
         return ""

@@ -21,6 +21,7 @@ from tidegate.kinds.upgrades.app.soak import (
     soak_text,
 )
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.wiring import clock
 
@@ -137,7 +138,7 @@ def _documents(source: str, org: str | None) -> dict[str, Any]:
 def _read(file: str) -> Any:
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        value = msgspec.json.decode(raw)
+        value = decode_json(raw)
     except (OSError, msgspec.DecodeError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise UserError((Problem(file, what.lower(), "name a JSON file"),)) from None

@@ -16,6 +16,7 @@ from tidegate.kubernetes.simulated.server.book import managed_fields
 from tidegate.kubernetes.simulated.server.refusals import RefusalError, refusal_of
 from tidegate.kubernetes.simulated.shapes import check_shape
 from tidegate.model.errors import TidegateError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import shown
 
 LEASE = ResourceKind("coordination.k8s.io/v1", "Lease", "leases")
@@ -183,7 +184,7 @@ class Resources:
 def decoded(body: bytes) -> Json:
     """A document in a request: JSON, which is YAML too."""
     try:
-        return msgspec.json.decode(body, type=Json) if body else {}
+        return decode_json(body, Json) if body else {}
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise RefusalError(
             400, "the body is no JSON object, which is all a simulated server reads"
@@ -201,7 +202,7 @@ def named(document: Json) -> str:
 def operations(body: bytes) -> list[Json]:
     """A patch in a request: a list of operations."""
     try:
-        return msgspec.json.decode(body, type=list[Json])
+        return decode_json(body, list[Json])
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise RefusalError(400, "the body is no list of operations") from None
 

@@ -33,6 +33,7 @@ from tidegate.kinds.promotions.core.world import (
     SchemasNeed,
     VersionOffer,
 )
+from tidegate.model.json_text import decode_json
 from tidegate.model.time import Instant
 
 # What refuses an offer where an action says so itself.
@@ -110,7 +111,7 @@ def encode(state: PromotionState) -> bytes:
 
 def decode(raw: bytes | msgspec.Raw) -> PromotionState:
     """The state that was kept."""
-    return msgspec.json.decode(raw, type=PromotionState)
+    return decode_json(raw, PromotionState)
 
 
 def _read(state: PromotionState, at: Instant, fact: PromotionRead) -> None:

@@ -29,6 +29,7 @@ from tidegate.kinds.rollouts.core.journal.facts import (
 from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld, build_world
+from tidegate.model.json_text import decode_json
 from tidegate.model.plan import ChangeKind
 from tidegate.model.problem import Problems
 from tidegate.model.target import Status, Target
@@ -76,7 +77,7 @@ class RolloutState(msgspec.Struct):
 def fold(state: RolloutState, at: Instant, fact: Fact, actor: str) -> RolloutState:
     """Take one fact into account; facts that are not about rollouts change nothing."""
     if isinstance(fact, Folded):
-        return msgspec.json.decode(fact.state, type=RolloutState)
+        return decode_json(fact.state, RolloutState)
     if isinstance(fact, Asked):
         _asked(state, at, actor, fact)
         return state

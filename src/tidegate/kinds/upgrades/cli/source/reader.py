@@ -29,6 +29,7 @@ from tidegate.kinds.upgrades.cli.managers import (
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery
 from tidegate.kinds.upgrades.wire.published_soak import PublishedSoak, read_soak
 from tidegate.model.errors import UserError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant
 from tidegate.settings.setting_table import TABLE
@@ -158,7 +159,7 @@ def published_soak(place: str) -> PublishedSoak:
         return PublishedSoak()
     raw = _raw(place)
     try:
-        return read_soak(msgspec.json.decode(raw))
+        return read_soak(decode_json(raw))
     except msgspec.DecodeError as error:
         what = str(error).removeprefix("JSON is malformed: ")
         problem = Problem("--soak", f"not JSON: {what}", "name what was published, as JSON")

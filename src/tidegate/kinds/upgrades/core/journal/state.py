@@ -42,6 +42,7 @@ from tidegate.kinds.upgrades.core.world import (
     UpgradeWorld,
     with_addon,
 )
+from tidegate.model.json_text import decode_json, json_decoder
 from tidegate.model.time import SECOND, Duration, Instant, format_second
 
 # What was told is forgotten after so long: it is told once a day.
@@ -363,11 +364,11 @@ def encode(state: UpgradeState) -> bytes:
 
 def decode(raw: bytes | msgspec.Raw) -> UpgradeState:
     """The state that was kept."""
-    kept = msgspec.json.decode(raw, type=_Kept)
+    kept = decode_json(raw, _Kept)
     state = _decode_fields(msgspec.json.encode(kept.state))
     state.ledger = ledger_of(kept.soak)
     state.addon_ledgers = {addon: ledger_of(each) for addon, each in kept.addons.items()}
     return state
 
 
-_decode_fields = msgspec.json.Decoder(UpgradeState).decode
+_decode_fields = json_decoder(UpgradeState)

@@ -22,6 +22,7 @@ from tidegate.kinds.upgrades.ocm.client.token import Credentials, TokenSource
 from tidegate.kinds.upgrades.ocm.port import OcmRefusedError
 from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, encoded
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries
 from tidegate.net.json_request import Answer, delivered, sent, settled
 
@@ -130,7 +131,7 @@ class OcmHttp:
         if answer.status >= 300:
             raise self.refused(answer, asked)
         try:
-            return msgspec.json.decode(answer.body, type=kind)
+            return decode_json(answer.body, kind)
         except msgspec.MsgspecError as error:
             message = self._desk.clean(str(error))
             raise OutsideError(f"{self.host}: the answer to {asked} is odd: {message}") from None
@@ -138,7 +139,7 @@ class OcmHttp:
     def refused(self, answer: Answer, asked: str) -> OcmRefusedError:
         """What was refused, in their words."""
         try:
-            error = msgspec.json.decode(answer.body, type=_Error)
+            error = decode_json(answer.body, _Error)
         except msgspec.MsgspecError:
             error = _Error()
         reason = self._desk.clean(re.sub(r"\s+", " ", error.reason).strip())[:_SAID_MAX]

@@ -5,7 +5,7 @@ again, and if it keeps changing, it is reported as incomplete.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -15,6 +15,7 @@ from tidegate.kinds.upgrades.ocm.documents import kind_name, owner_in
 from tidegate.kinds.upgrades.ocm.port import OcmList, UnreadableDocument
 from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, both, chunks, encoded, one_of
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json, json_decoder
 from tidegate.model.problem import shorten
 
 T = TypeVar("T")
@@ -122,7 +123,7 @@ async def _page(
     answer = await asking.ask("GET", path, query)
     if answer.status < 300:
         try:
-            page: _Page[T] = _decoder(kind).decode(answer.body)
+            page: _Page[T] = _decoder(kind)(answer.body)
         except msgspec.ValidationError:
             return _one_by_one(asking.read(answer, _Page[msgspec.Raw], f"GET {path}"), kind)
         except msgspec.DecodeError:
@@ -140,25 +141,25 @@ def _one_by_one(
     excluded: list[UnreadableDocument] = []
     for raw in page.items:
         try:
-            items.append(msgspec.json.decode(raw, type=kind))
+            items.append(decode_json(raw, kind))
         except msgspec.ValidationError as error:
-            of = owner_in(msgspec.json.decode(raw))
+            of = owner_in(decode_json(raw))
             excluded.append(UnreadableDocument(kind_name(kind), _id_of(raw), str(error), of))
     return _Page(tuple(items), page.page, page.size, page.total), tuple(excluded)
 
 
 def _id_of(raw: msgspec.Raw) -> str:
     try:
-        return shorten(msgspec.json.decode(raw, type=_Known).id)
+        return shorten(decode_json(raw, _Known).id)
     except msgspec.ValidationError:
         return ""
 
 
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+def _decoder(kind: Any) -> Callable[[bytes], Any]:
     if kind not in _DECODERS:
-        _DECODERS[kind] = msgspec.json.Decoder(_Page[kind])
+        _DECODERS[kind] = json_decoder(_Page[kind])
     return _DECODERS[kind]
 
 
 # One a kind of document; making one takes longer than using it.
-_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
+_DECODERS: dict[Any, Callable[[bytes], Any]] = {}

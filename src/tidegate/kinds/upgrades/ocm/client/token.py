@@ -11,6 +11,7 @@ import msgspec
 
 from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, OcmRefusedError
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.net.http_request import (
     PASSING,
     PassingError,
@@ -182,7 +183,7 @@ class TokenSource:
             message = f"{url}: HTTP {status}: no token{_said(body)}; check credentials and address"
             raise OcmRefusedError(message, UNAUTHORIZED) if status < 500 else OutsideError(message)
         try:
-            given = msgspec.json.decode(body, type=_Given)
+            given = decode_json(body, _Given)
         except msgspec.DecodeError:
             raise OutsideError(f"{url}: the answer holds no token; check the address") from None
         lasts_s = max(0.0, given.expires_in)
@@ -193,7 +194,7 @@ class TokenSource:
 def _said(body: bytes) -> str:
     """The short word such services give; their longer texts may repeat what we sent."""
     try:
-        word = msgspec.json.decode(body, type=_Refused).error
+        word = decode_json(body, _Refused).error
     except msgspec.DecodeError:
         return ""
     return f" ({word})" if word.replace("_", "").isalpha() else ""

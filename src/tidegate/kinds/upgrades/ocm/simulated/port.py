@@ -58,6 +58,7 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
 )
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Instant, format_instant
 
 T = TypeVar("T")
@@ -282,7 +283,7 @@ class SimulatedClusters:
         found = answer(self.state, request, self._clock.now())
         if fault is OcmFault.LOST:
             raise OutsideError(f"simulated: {method} {path}: the answer is lost")
-        return found.status, msgspec.json.decode(found.body) if found.body else None
+        return found.status, decode_json(found.body) if found.body else None
 
     def _read(self, status: int, document: Any, kind: type[T]) -> T:
         if status >= 300:

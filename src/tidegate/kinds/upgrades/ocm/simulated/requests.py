@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from tidegate.kinds.upgrades.ocm.simulated.answers import (
     CallRefusedError,
     OcmAnswer,
@@ -29,6 +27,7 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
     OcmState,
 )
 from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
+from tidegate.model.json_text import decode_json
 from tidegate.model.time import Instant
 
 _LOGS_OF = f"{LOGS}/clusters/cluster_logs"
@@ -226,4 +225,4 @@ def _missing(path: str) -> CallRefusedError:
 def read(state: OcmState, request: OcmCall, now: Instant) -> Any:
     """The body of an answer, decoded, for callers in the same process; None: there is none."""
     body = answer(state, request, now).body
-    return msgspec.json.decode(body) if body else None
+    return decode_json(body) if body else None

@@ -19,6 +19,7 @@ from tidegate.kinds.upgrades.ocm.simulated.requests import answer
 from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
+from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Duration, format_instant, parse_duration
 
 TOKEN_PATH = "/token"
@@ -96,7 +97,7 @@ class ManagerServer:
         body, raw = None, await request.read()
         if raw:
             try:
-                body = msgspec.json.decode(raw)
+                body = decode_json(raw)
             except msgspec.DecodeError as error:
                 return refusal(request.path, 400, f"The body is not JSON: {error}")
         asked = OcmCall(request.method, request.path, dict(request.query), body, org)
@@ -130,7 +131,7 @@ class ManagerServer:
 
     async def _control(self, request: web.Request) -> web.StreamResponse:
         try:
-            self._heed(msgspec.json.decode(await request.read(), type=_Control))
+            self._heed(decode_json(await request.read(), _Control))
         except (msgspec.DecodeError, ValueError) as error:
             return _response(refusal(CONTROL_PATH, 400, f'{error}; write {{"skip": "6h"}}'))
         return await self._tell(request)
