@@ -45,12 +45,14 @@ _TAKE_UP = """
 import resource, sys, time
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.partition import PartitionState
-from tidegate.wiring import clock, open_store, rules_of
+from tidegate.kind_table import rules_of
+from tidegate.wiring import clock, open_store
 store = open_store(sys.argv[1])
 book, now, parts, targets = BrakeBook(store), clock().now(), [], 0
 for partition in store.partitions():
     rules = rules_of(partition)
-    part = PartitionState(store, partition, rules)
+    assert store.verify(partition) is None
+    part = PartitionState(store, partition, rules, acts=True)
     brakes = book.seen(partition, rules.under_way(part.state), now)
     world = rules.world(part.state, brakes, now, lambda _: None)
     if world is not None:

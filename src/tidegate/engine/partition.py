@@ -10,8 +10,8 @@ from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from tidegate.engine.kind import Rules
-from tidegate.journal.chain import JournalNote
-from tidegate.store.port import Append, Claim, Head, Store
+from tidegate.journal.chain import JournalNote, follows
+from tidegate.store.port import Append, BrokenChainError, Claim, Head, Store
 
 # A projection is kept every so many entries: a restart folds at most that many again.
 PROJECT_EVERY = 200
@@ -22,7 +22,11 @@ S = TypeVar("S")
 class PartitionState(Generic[S]):
     """The state of a partition, and the way to write to it."""
 
-    def __init__(self, store: Store, partition: str, rules: Rules[S, Any, Any]) -> None:
+    def __init__(
+        self, store: Store, partition: str, rules: Rules[S, Any, Any], *, acts: bool = False
+    ) -> None:
+        """`acts`: an entry that does not follow from the one before is a BrokenChainError."""
+        self._acts = acts
         self.partition = partition
         self.rules = rules
         # Called when something is known that no round has seen yet; None: no worker runs.
@@ -72,6 +76,10 @@ class PartitionState(Generic[S]):
             if self._staged:  # what was to be written with it was not: it never happened
                 self._load()
             for entry in self._store.read(self.partition, after=self._seq):
+                if self._acts and self._hash:
+                    broken = follows(self._hash, self._seq, entry)
+                    if broken is not None:
+                        raise BrokenChainError(self.partition, broken)
                 self.state = self.rules.fold(self.state, entry.at, entry.fact(), entry.actor)
                 self._seq, self._hash = entry.seq, entry.hash
             if not self._hash:  # nothing behind the projection, or nothing at all

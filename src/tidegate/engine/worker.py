@@ -32,7 +32,7 @@ from tidegate.journal.facts import Mode
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import Lease, Store
+from tidegate.store.port import BrokenChainError, Lease, Store
 
 # A partition that is missing from the list this often is gone.
 MISSED_MAX = 3
@@ -256,7 +256,8 @@ class Worker:
         part: PartitionState[Any] | None = None
         failures = 0
         lease: Lease | None = None
-        renews = True
+        # The whole chain once; from then on each entry as it is read.
+        verified, renews = False, True
         try:
             while not self._stop.is_set():
                 try:
@@ -268,9 +269,12 @@ class Worker:
                         again_s = self._settings.follow_s
                         await self._pause(partition, self._clock.now() + round(again_s * SECOND))
                         continue
+                    if not verified:
+                        await asyncio.to_thread(self._verify, partition)
+                        verified = True
                     if part is None:
                         part = await asyncio.to_thread(
-                            PartitionState, self._store, partition, kind.rules
+                            PartitionState, self._store, partition, kind.rules, acts=True
                         )
                         part.wake = partial(self.wake, partition)
                     async with self._turn():
@@ -287,6 +291,7 @@ class Worker:
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
                     failures += 1
                     part = None  # the state in memory may be wrong: fold it again
+                    verified = verified and not isinstance(error, BrokenChainError)
                     renews = True
                     self._report(partition, error)
                     await _first(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
@@ -294,6 +299,11 @@ class Worker:
             self._lead(partition, False)
             if lease is not None:
                 await asyncio.shield(self._release(lease))
+
+    def _verify(self, partition: str) -> None:
+        """BrokenChainError if what is to be acted on may never have happened."""
+        if (broken := self._store.verify(partition)) is not None:
+            raise BrokenChainError(partition, broken)
 
     async def _release(self, lease: Lease) -> None:
         """Give a lease back; where that fails, it expires."""

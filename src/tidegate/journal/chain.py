@@ -81,13 +81,22 @@ class Break(msgspec.Struct, frozen=True):
 
 def verify(prev: bytes, first_seq: int, entries: Iterable[JournalEntry]) -> Break | None:
     """The first place where the chain does not hold; None if it does."""
-    expected = first_seq
+    seq = first_seq - 1
     for entry in entries:
-        if entry.seq != expected:
-            word = "missing" if entry.seq > expected else "twice or out of order"
-            return Break(expected, f"entry {expected} is {word}: found {entry.seq}")
-        prev = seal(prev, entry.seq, entry.at, entry.actor, entry.kind, entry.target, entry.body)
-        if prev != entry.hash:
-            return Break(entry.seq, f"entry {entry.seq} was changed, or the one before it")
-        expected += 1
+        broken = follows(prev, seq, entry)
+        if broken is not None:
+            return broken
+        prev, seq = entry.hash, entry.seq
+    return None
+
+
+def follows(prev: bytes, seq: int, entry: JournalEntry) -> Break | None:
+    """What is wrong with an entry behind another one, given by its hash and number."""
+    expected = seq + 1
+    if entry.seq != expected:
+        word = "missing" if entry.seq > expected else "twice or out of order"
+        return Break(expected, f"entry {expected} is {word}: found {entry.seq}")
+    found = seal(prev, entry.seq, entry.at, entry.actor, entry.kind, entry.target, entry.body)
+    if found != entry.hash:
+        return Break(entry.seq, f"entry {entry.seq} was changed, or the one before it")
     return None

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tidegate.journal.chain import JournalEntry, JournalNote
+from tidegate.journal.chain import Break, JournalEntry, JournalNote
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import Append, Claim, Head, Lease, Store, append_each
+from tidegate.store.port import Append, Claim, Head, Lease, Store, Tell, append_each
 
 
 class CallFault(enum.Enum):
@@ -170,6 +170,10 @@ class FaultyStore:
         """Read entries; the connection may break in the middle."""
         with self._call(OF_STORE_READING):
             yield from self._store.read(partition, after=after, limit=limit)
+
+    def verify(self, partition: str, tell: Tell | None = None) -> Break | None:
+        """Where a chain does not hold."""
+        return self._store.verify(partition, tell)
 
     def head(self, partition: str) -> Head:
         """The end of a chain."""

@@ -1,20 +1,17 @@
-"""What its keeper does with a journal: find, verify, copy and move it. The engine needs none of it.
+"""What its keeper does with a journal: find, copy and move it. The engine needs none of it.
 
 An archive is a store that can also be maintained. Pieces are what it is made of when it is moved:
 a chain, its entries, the next chain, and in the end the claims.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from tidegate.journal.chain import Break, JournalEntry
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import EntryFilter
-from tidegate.store.port import Store
-
-# Called with how much of a long task is done.
-Tell = Callable[[int], None]
+from tidegate.store.port import Store, Tell
 
 
 class Archive(Store, Protocol):
@@ -28,10 +25,6 @@ class Archive(Store, Protocol):
         self, partition: str, wanted: EntryFilter, *, after: int = 0
     ) -> Iterator[JournalEntry]:
         """The entries behind a number that are wanted, in order, without judging the chain."""
-        ...
-
-    def verify(self, partition: str, tell: Tell | None = None) -> Break | None:
-        """The first entry that was changed, is missing or out of order; None if none is."""
         ...
 
     def dump(self) -> Generator[Piece, None, None]:

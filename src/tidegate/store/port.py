@@ -3,14 +3,17 @@
 One unit of work is one call; every implementation keeps the same contract (tests/contract).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
 
-from tidegate.journal.chain import JournalEntry, JournalNote
-from tidegate.model.errors import StaleError
+from tidegate.journal.chain import Break, JournalEntry, JournalNote
+from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
+
+# Called with how much of a long task is done.
+Tell = Callable[[int], None]
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -50,6 +53,15 @@ class LostClaimError(StaleError):
         self.held = held
         taken = (f"{c.name}: place {c.place} is held by {c.partition} ({c.key})" for c in held)
         super().__init__("; ".join(taken))
+
+
+class BrokenChainError(OutsideError):
+    """A chain does not hold: what follows from it may never have happened."""
+
+    def __init__(self, partition: str, broken: Break) -> None:
+        self.broken = broken
+        remedy = "nothing is acted on; restore the journal from a backup"
+        super().__init__(f"{partition}: its chain is broken: {broken.what}; {remedy}")
 
 
 class Append(msgspec.Struct, frozen=True):
@@ -128,6 +140,10 @@ class Store(Protocol):
 
     def claims(self) -> list[TakenPlace]:
         """All claims there are."""
+        ...
+
+    def verify(self, partition: str, tell: Tell | None = None) -> Break | None:
+        """The first entry that was changed, is missing or out of order; None if none is."""
         ...
 
     def close(self) -> None:

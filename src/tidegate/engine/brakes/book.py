@@ -25,6 +25,7 @@ from tidegate.gates.claims import Claim
 from tidegate.gates.hold import Hold
 from tidegate.gates.scope import EVERYTHING, kind_of
 from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
+from tidegate.journal.chain import Break, follows
 from tidegate.journal.keys import target_of
 from tidegate.model.problem import Problems
 from tidegate.model.time import SECOND, Duration, Instant
@@ -53,7 +54,10 @@ class BrakeBook:
         self._probes: dict[str, Probe] = {}
         self._lock = Lock()
         self._state = BrakeState()
-        self._seq = 0
+        self._seq, self._hash = 0, b""
+        # The chain of brakes is verified once; then each entry as it is read.
+        self._verified = False
+        self._broken: Break | None = None
         self._written: tuple[Written, ...] = ()
         # Up to which entry and for which quarter the brakes were read; None: not yet.
         self._read_of: tuple[int, int] | None = None
@@ -176,12 +180,19 @@ class BrakeBook:
         )
 
     def _catch_up(self) -> None:
+        if not self._verified:
+            self._broken, self._verified = self._store.verify(PARTITION), True
         for entry in self._store.read(PARTITION, after=self._seq):
+            if self._hash and self._broken is None:
+                self._broken = follows(self._hash, self._seq, entry)
+            self._hash = entry.hash
             self._state = fold_brake(self._state, entry.at, entry.fact(), entry.actor)
             self._seq = entry.seq
 
     def _set(self) -> Iterable[Written]:
         """Each brake of the journal by itself, so that one that cannot be read is named."""
+        if self._broken is not None:
+            yield Written(JOURNAL, problem=f"its chain is broken: {self._broken.what}")
         for kind, name in sorted(self._state.on):
             document = self._state.on[kind, name].document
             yield Written(f"{JOURNAL}: {kind} {name}", {FIELDS.get(kind, kind): [document]})

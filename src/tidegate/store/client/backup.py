@@ -12,8 +12,8 @@ from typing import Any
 
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
-from tidegate.store.archive_port import Tell
 from tidegate.store.client.database import Database
+from tidegate.store.port import Tell
 
 # Pages of 4 KiB copied between two words of progress.
 _STEP_PAGES = 4_096

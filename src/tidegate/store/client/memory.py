@@ -14,9 +14,8 @@ from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
-from tidegate.store.archive_port import Tell
 from tidegate.store.client import rules
-from tidegate.store.port import Append, Head, Lease, LostClaimError, TakenPlace, append_each
+from tidegate.store.port import Append, Head, Lease, LostClaimError, TakenPlace, Tell, append_each
 
 _Places = dict[tuple[str, int], TakenPlace]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import sqlalchemy as sa
 
-from tidegate.journal.chain import JournalEntry, JournalNote, genesis, link
+from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
@@ -24,10 +24,10 @@ from tidegate.store.client.partition import (
     move_head,
 )
 from tidegate.store.client.places import free, queue, take
-from tidegate.store.client.rows import Pages, insert_entries, select_entries
+from tidegate.store.client.rows import Pages, insert_entries, select_entries, verify_stretch
 from tidegate.store.client.schema import claims as taken
 from tidegate.store.client.schema import entries, partitions, projections
-from tidegate.store.port import Append, Head, Lease, TakenPlace
+from tidegate.store.port import Append, Head, Lease, TakenPlace, Tell
 
 _HEADS = (
     sa.select(partitions.c.name, partitions.c.seq)
@@ -148,6 +148,24 @@ class SqlStore:
         """The names of all partitions, in order."""
         return sorted(self.heads())
 
+    def verify(self, partition: str, tell: Tell | None = None) -> Break | None:
+        """The first entry that was changed, is missing or out of order; None if none is."""
+        with self._database.snapshot() as connection:
+            found = find(driver_of(connection), partition)
+            if found is None:
+                return None
+            prev = found.base.hash
+            pages = Pages(found.base.seq, found.head.seq)
+            for after, up_to in pages:
+                stretch = verify_stretch(driver_of(connection), found.id, prev, after, up_to)
+                if stretch.broken is not None:
+                    return stretch.broken
+                prev = stretch.hash
+                pages.weighed(up_to - after, stretch.weight)
+                if tell is not None:
+                    tell(up_to - after)
+            return _verify_ends(connection, found, prev)
+
     def save(self, partition: str, seq: int, state: bytes) -> None:
         """Keep a projection, unless one of a later entry is kept."""
         rules.check_names(partition)
@@ -264,3 +282,18 @@ def _write(driver: Driver, found: Partition, notes: Sequence[JournalNote]) -> He
     head = Head(written[-1].seq, written[-1].hash)
     move_head(driver, found, head)
     return head
+
+
+def _verify_ends(connection: sa.Connection, found: Partition, last: bytes) -> Break | None:
+    """A valid chain must also begin and end where its partition says."""
+    if last != found.head.hash:
+        what = f"entry {found.head.seq} is another one than the chain ends with"
+        return Break(found.head.seq, what)
+    of = entries.c.partition_id == found.id
+    ends = sa.select(sa.func.min(entries.c.seq), sa.func.max(entries.c.seq)).where(of)
+    first_seq, last_seq = connection.execute(ends).one()
+    if first_seq is not None and first_seq <= found.base.seq:
+        return Break(first_seq, f"entry {first_seq} is there, though it was dropped")
+    if last_seq is not None and last_seq > found.head.seq:
+        return Break(last_seq, f"entry {last_seq} is there, though the chain ends before it")
+    return None
