@@ -8,6 +8,7 @@ import pytest
 
 from tests.forge.bare import git, tip
 from tests.forge.hosted import Hosted, hosted
+from tests.forge.world import JANE
 from tidegate.forge.port import (
     CheckStatus,
     MergeRequest,
@@ -105,8 +106,44 @@ def test_what_became_of_it_is_told(play: Play) -> None:
         (opened,) = await forge.find(source="promote-1")
         assert opened.number == numbers[2]
         assert opened.merged_as == ""
+        for number in numbers:
+            one = await forge.get(number)
+            assert one is not None
+            (listed,) = [each for each in found if each.number == number]
+            assert one.state is listed.state
+            assert one.url == listed.url
+        assert await forge.get(max(numbers) + 1) is None
 
     play(story)
+
+
+# Who is told, where a request is merged and where it is closed.
+ENDED_BY = {
+    "local": ("", ""),
+    "gitlab": (JANE.login, JANE.login),
+    "github": (JANE.login, ""),
+    "gitea": (JANE.login, ""),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(ENDED_BY))
+def test_the_account_that_ended_a_request_is_told(kind: str, tmp_path: Path) -> None:
+    """As far as the forge says: GitHub and Gitea do not tell who closed one, and one has none."""
+
+    async def story() -> None:
+        async with hosted(kind, tmp_path) as project:
+            numbers = []
+            for branch in ("promote-1", "promote-2"):
+                offered(project, branch, f"a: {branch}\n")
+                made = await project.forge.open(proposal(branch))
+                assert made.ended_by == ""
+                numbers.append(made.number)
+            await project.merge(numbers[0])
+            await project.decline(numbers[1])
+            found = [await project.forge.get(number) for number in numbers]
+            assert tuple(each.ended_by if each else None for each in found) == ENDED_BY[kind]
+
+    asyncio.run(story())
 
 
 def test_a_merge_is_a_real_one_and_its_request_is_known_by_its_commits(play: Play) -> None:

@@ -66,6 +66,7 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
         "merged_at": each.ended if merged else None,
         "closed_at": each.ended or None,
         "merge_commit_sha": each.merged_as or None,
+        "merged_by": user(each.ended_by) if merged and each.ended_by is not None else None,
     }
 
 
@@ -127,12 +128,12 @@ def change_request(call: Call) -> Reply:
     found.body = body.get("body", found.body)
     found.target = body.get("base") or found.target
     if body.get("state") == "closed":
-        project.decline(found.number)
+        project.decline(found.number, call.user)
     return Reply(request(call, project, found), 201)
 
 
 def merge_request(call: Call) -> Reply:
-    _project(call).merge(_request(call).number)
+    _project(call).merge(_request(call).number, call.user)
     return Reply()
 
 

@@ -123,7 +123,11 @@ def open_request(call: Call) -> Reply:
 
 
 def get_request(call: Call) -> Reply:
-    return Reply(request(call, _project(call), _request(call)))
+    found = _request(call)
+    merged_by = found.ended_by if found.state == "merged" else None
+    # Lists do not have it.
+    by = {"merged_by": user(merged_by) if merged_by is not None else None}
+    return Reply({**request(call, _project(call), found), **by})
 
 
 def change_request(call: Call) -> Reply:
@@ -132,12 +136,12 @@ def change_request(call: Call) -> Reply:
     found.body = body.get("body", found.body)
     found.target = body.get("base", found.target)
     if body.get("state") == "closed":
-        project.decline(found.number)
+        project.decline(found.number, call.user)
     return Reply(request(call, project, found))
 
 
 def merge_request(call: Call) -> Reply:
-    found = _project(call).merge(_request(call).number)
+    found = _project(call).merge(_request(call).number, call.user)
     return Reply({"sha": found.merged_as, "merged": True, "message": "merged"})
 
 

@@ -30,6 +30,7 @@ def user(each: User) -> dict[str, Any]:
 def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
     """A merge request."""
     merged = each.state == "merged"
+    by = user(each.ended_by) if each.ended_by is not None else None
     return {
         "id": 1000 + each.number,
         "iid": each.number,
@@ -49,6 +50,8 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
         "web_url": f"{call.site}/{project.path}/-/merge_requests/{each.number}",
         "created_at": each.opened,
         "merged_at": each.ended if merged else None,
+        "merge_user": by if merged else None,
+        "closed_by": by if each.state == "closed" else None,
     }
 
 
@@ -133,14 +136,14 @@ def change_request(call: Call) -> Reply:
     added = _names(body.get("add_labels", ""))
     found.labels = [each for each in dict.fromkeys([*found.labels, *added]) if each not in gone]
     if body.get("state_event") == "close":
-        project.decline(found.number)
+        project.decline(found.number, call.user)
     return Reply(request(call, project, found))
 
 
 def merge_request(call: Call) -> Reply:
     project, found = _project(call), _request(call)
     try:
-        project.merge(found.number)
+        project.merge(found.number, call.user)
     except ConflictError:
         return Reply({"message": "405 Method Not Allowed"}, 405)
     return Reply(request(call, project, found))

@@ -56,6 +56,7 @@ class Request:
     onto: str = ""
     merged_as: str = ""
     ended: str = ""
+    ended_by: User | None = None
 
 
 @dataclass
@@ -121,7 +122,7 @@ class Project:
         self.requests[number] = request
         return request
 
-    def merge(self, number: int) -> Request:
+    def merge(self, number: int, by: User = JANE) -> Request:
         """Merge one, as git does it; ConflictError if git cannot."""
         request = self.requests[number]
         if request.state != "open":
@@ -132,14 +133,14 @@ class Project:
         made = git(self.folder, "commit-tree", tree, "-p", onto, "-p", head, "-m", message)
         git(self.folder, "update-ref", f"refs/heads/{request.target}", made, onto)
         request.state, request.head, request.onto = "merged", head, onto
-        request.merged_as, request.ended = made, self.moment()
+        request.merged_as, request.ended, request.ended_by = made, self.moment(), by
         return request
 
-    def decline(self, number: int) -> Request:
+    def decline(self, number: int, by: User = JANE) -> Request:
         """Close one."""
         request = self.requests[number]
         request.head, request.state = self.tip(request.source), "closed"
-        request.ended = self.moment()
+        request.ended, request.ended_by = self.moment(), by
         return request
 
     def of_commit(self, sha: str) -> list[Request]:

@@ -46,6 +46,8 @@ class MergeRequest(Part, frozen=True, kw_only=True):
     head: str = ""
     # The commit it was merged as; empty: it is not merged, or the forge does not say.
     merged_as: str = ""
+    # The account that merged or closed it; empty: it is open, or the forge does not say.
+    ended_by: str = ""
 
 
 class StatusState(enum.Enum):
@@ -75,6 +77,13 @@ class Forge(Protocol):
         """The merge requests of a branch, of a title, or of both, the newest first.
 
         Only those from branches of the repository itself: branches of forks are not ours to change.
+        """
+        ...
+
+    async def get(self, number: int) -> MergeRequest | None:
+        """A merge request by its number, with all that is known of it; None: there is none.
+
+        GitHub's lists do not say who merged a request; this does.
         """
         ...
 

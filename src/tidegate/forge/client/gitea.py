@@ -35,6 +35,13 @@ class _Branch(msgspec.Struct):
     repo_id: int
 
 
+class _User(msgspec.Struct):
+    id: int
+    login: str
+    full_name: str = ""
+    email: str = ""
+
+
 class _Request(msgspec.Struct):
     number: int
     html_url: str
@@ -46,13 +53,7 @@ class _Request(msgspec.Struct):
     body: str = ""
     labels: tuple[_Label, ...] | None = None
     merge_commit_sha: str | None = None
-
-
-class _User(msgspec.Struct):
-    id: int
-    login: str
-    full_name: str = ""
-    email: str = ""
+    merged_by: _User | None = None
 
 
 class _Comment(msgspec.Struct):
@@ -85,6 +86,11 @@ class GiteaForge:
         """Read all of a state: the API has no narrower filter."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
         return await matching(self._all(asked), source, title, state)
+
+    async def get(self, number: int) -> MergeRequest | None:
+        """One by its number; who closed it without a merge is not said."""
+        found = await self._http.get(f"{self._repo}/pulls/{number}", _Request)
+        return None if found is None else _seen(found)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The request merged as this commit, or a recent one whose branch ended with it."""
@@ -257,4 +263,5 @@ def _seen(found: _Request) -> MergeRequest:
         labels=tuple(label.name for label in found.labels or ()),
         head=found.head.sha,
         merged_as=(found.merge_commit_sha or "") if found.merged else "",
+        ended_by=found.merged_by.login if found.merged_by is not None else "",
     )

@@ -32,6 +32,12 @@ class _Branch(msgspec.Struct):
     label: str | None = None
 
 
+class _User(msgspec.Struct):
+    login: str
+    id: int
+    type: str = ""
+
+
 class _Request(msgspec.Struct):
     number: int
     html_url: str
@@ -43,12 +49,8 @@ class _Request(msgspec.Struct):
     labels: tuple[_Label, ...] = ()
     merged_at: str | None = None
     merge_commit_sha: str | None = None
-
-
-class _User(msgspec.Struct):
-    login: str
-    id: int
-    type: str = ""
+    # Only where one request is asked for: lists do not have it.
+    merged_by: _User | None = None
 
 
 class _Comment(msgspec.Struct):
@@ -90,6 +92,11 @@ class GithubForge:
         pages = self._http.pages(f"{self._repo}/pulls", _Request, query)
         own = (_seen(each) async for each in pages if _owner(each.head) == _owner(each.base))
         return await matching(own, source, title, state)
+
+    async def get(self, number: int) -> MergeRequest | None:
+        """One by its number; who closed it without a merge is not said."""
+        found = await self._http.get(f"{self._repo}/pulls/{number}", _Request)
+        return None if found is None else _seen(found)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The first merged request that has a commit."""
@@ -231,4 +238,5 @@ def _seen(found: _Request) -> MergeRequest:
         head=found.head.sha,
         # Of one that is open, it is what a merge would be.
         merged_as=(found.merge_commit_sha or "") if state is RequestState.MERGED else "",
+        ended_by=found.merged_by.login if found.merged_by is not None else "",
     )

@@ -31,6 +31,12 @@ _STATUSES = {
 _STATUS_TEXT_MAX = 255
 
 
+class _User(msgspec.Struct):
+    id: int
+    username: str
+    name: str = ""
+
+
 class _Request(msgspec.Struct):
     iid: int
     web_url: str
@@ -46,12 +52,10 @@ class _Request(msgspec.Struct):
     merged_at: str | None = None
     source_project_id: int | None = None
     target_project_id: int | None = None
-
-
-class _User(msgspec.Struct):
-    id: int
-    username: str
-    name: str = ""
+    merge_user: _User | None = None
+    # What `merge_user` was called before GitLab 14.7.
+    merged_by: _User | None = None
+    closed_by: _User | None = None
 
 
 class _Note(msgspec.Struct):
@@ -86,6 +90,11 @@ class GitlabForge:
             _seen(each) async for each in pages if each.source_project_id == each.target_project_id
         )
         return await matching(own, source, title, state)
+
+    async def get(self, number: int) -> MergeRequest | None:
+        """One by its number."""
+        found = await self._http.get(self._requests(number), _Request)
+        return None if found is None else _seen(found)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The first merged request that has a commit."""
@@ -206,4 +215,14 @@ def _seen(found: _Request) -> MergeRequest:
         labels=found.labels,
         head=found.sha or "",
         merged_as=merged_as if state is RequestState.MERGED else "",
+        ended_by=_ended_by(found, state),
     )
+
+
+def _ended_by(found: _Request, state: RequestState) -> str:
+    """The account that merged or closed a request."""
+    if state is RequestState.OPEN:
+        return ""
+    merged = state is RequestState.MERGED
+    user = (found.merge_user or found.merged_by) if merged else found.closed_by
+    return user.username if user is not None else ""

@@ -42,6 +42,12 @@ class LocalForge:
         """Search all of them."""
         return await asyncio.to_thread(self._find, source, title, state)
 
+    async def get(self, number: int) -> MergeRequest | None:
+        """One by its number."""
+        state = await asyncio.to_thread(self._store.read)
+        found = state.requests.get(number)
+        return None if found is None else self._seen(found)
+
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The merged request that added a commit to its target, or was merged as it."""
         return await asyncio.to_thread(self._of_commit, sha)
@@ -255,6 +261,7 @@ class LocalForge:
             labels=kept.labels,
             head=self._head(kept),
             merged_as=kept.merged_as,
+            ended_by=kept.ended_by,
         )
 
     def _too_busy(self) -> OutsideError:

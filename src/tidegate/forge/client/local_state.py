@@ -42,6 +42,8 @@ class StoredRequest(msgspec.Struct, frozen=True, kw_only=True):
     # The commit of its target when it was opened; once it is merged, right before that.
     onto: str = ""
     merged_as: str = ""
+    # Who made the merge commit, where git alone merged it; there are no accounts here.
+    ended_by: str = ""
 
 
 class StoredStatus(msgspec.Struct, frozen=True):
@@ -112,9 +114,14 @@ class LocalForgeStore:
         way = ("rev-list", "--first-parent", "--ancestry-path", "--reverse", f"{head}..{target}")
         # A fast-forward has no merge commit.
         merged_as = next(iter(self.git.line(*way).splitlines()), head)
-        onto = self.tip(f"{merged_as}^1")
+        made = merged_as != head
         return msgspec.structs.replace(
-            kept, state=RequestState.MERGED, head=head, onto=onto, merged_as=merged_as
+            kept,
+            state=RequestState.MERGED,
+            head=head,
+            onto=self.tip(f"{merged_as}^1"),
+            merged_as=merged_as,
+            ended_by=self.git.line("show", "-s", "--format=%cn", merged_as) if made else "",
         )
 
     def statuses(self, state: LocalForgeState, sha: str) -> dict[str, StoredStatus]:

@@ -90,6 +90,7 @@ async def requests_seen(forge: Forge, offers: Iterable[VersionOffer]) -> list[Me
                 number=request.number,
                 state=_STATES[request.state],
                 environments=offer.environments,
+                by=request.ended_by,
                 merged_as=request.merged_as,
             )
         )
@@ -98,8 +99,11 @@ async def requests_seen(forge: Forge, offers: Iterable[VersionOffer]) -> list[Me
 
 async def _request_of(forge: Forge, offer: VersionOffer) -> MergeRequest | None:
     """The merge request of an offer; one that a person opened for its branch counts too."""
-    found = await forge.find(source=offer.branch, state=None)
-    return next((r for r in found if offer.number in (None, r.number)), None)
+    if offer.number is not None:
+        return await forge.get(offer.number)
+    found = next(iter(await forge.find(source=offer.branch, state=None)), None)
+    # Who merged it is not in every list.
+    return found if found is None else await forge.get(found.number) or found
 
 
 async def offer(
