@@ -41,6 +41,7 @@ class IntegrationReach:
 
     def _read(self, commit: str) -> tuple[Tree, Bundle, Estate]:
         if commit not in self._before:
+            self._before.clear()  # a worker reads many commits, one after the other
             tree = wiring.open_tree(self._folder, commit)
             bundle = wiring.read_bundle(tree, wiring.bundle_cache())
             self._before[commit] = tree, bundle, estate_in(bundle, site_of(self._settings))

@@ -5,7 +5,7 @@ repeats the offer, which finds its merge request again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,12 +32,8 @@ from tidegate.kinds.promotions.core.journal.facts import (
 )
 from tidegate.kinds.promotions.core.journal.record import read_fact, verified_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
-from tidegate.kinds.promotions.core.world import (
-    OfferState,
-    PromotionWorld,
-    RunningCheck,
-    VersionOffer,
-)
+from tidegate.kinds.promotions.core.running import EnvironmentRuns
+from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import StaleError
@@ -49,17 +45,14 @@ if TYPE_CHECKING:
 # A reading that is this old is read again.
 EVERY = Duration(60 * SECOND)
 
-# Whether what runs in environments is what the files of the bundle promise; by their names.
-Verify = Callable[[PromotionReading], tuple[RunningCheck, ...]]
-
 
 class PromotionObservation(msgspec.Struct, frozen=True):
-    """One reading of a promotion, and of the merge requests of its open offers."""
+    """One reading of a promotion, of what runs, and of the merge requests of its open offers."""
 
     at: Instant
     reading: PromotionReading
     requests: tuple[MergeRequestSeen, ...] = ()
-    checks: tuple[RunningCheck, ...] = ()
+    runs: tuple[EnvironmentRuns, ...] = ()
 
 
 class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, PromotionObservation]):
@@ -72,11 +65,10 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         clock: Clock,
         *,
         every: Duration = EVERY,
-        verify: Verify | None = None,
     ) -> None:
         super().__init__(PromotionRules())
         self._ports, self._forge, self._clock = ports, forge, clock
-        self._every, self._verify = every, verify
+        self._every = every
         self._last: dict[str, PromotionObservation] = {}
         # Open offers as of the last round, and the results of acts that are not recorded yet.
         self._open: dict[str, tuple[VersionOffer, ...]] = {}
@@ -103,10 +95,9 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         if last is not None and self._clock.now() - last.at < self._every:
             return last
         async with self._lock:
-            reading = await read_promotion(self._ports, partition)
+            reading, runs = await read_promotion(self._ports, partition)
             requests = await requests_seen(self._forge, self._open.get(partition, ()))
-        checks = () if self._verify is None else await asyncio.to_thread(self._verify, reading)
-        found = PromotionObservation(self._clock.now(), reading, tuple(requests), checks)
+        found = PromotionObservation(self._clock.now(), reading, tuple(requests), runs)
         self._last[partition] = found
         return found
 
@@ -120,7 +111,7 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         if (read := read_fact(state, seen.reading)) is not None:
             facts.append(read)
         facts += [each for each in seen.requests if known.get(each.branch) is OfferState.OPEN]
-        if (verified := verified_fact(state, seen.checks)) is not None:
+        if (verified := verified_fact(state, seen.reading.version, seen.runs)) is not None:
             facts.append(verified)
         self._expect(partition, state)
         return [(now, fact) for fact in facts]

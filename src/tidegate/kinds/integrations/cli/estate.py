@@ -70,7 +70,8 @@ class EstateQuery:
         self.settings: Settings = merged.settings()
         for warning in merged.warnings:
             click.echo(f"warning: {warning}", err=True)
-        self.view = self._read(folder, chosen)
+        self.folder = self._folder(folder)
+        self.view = self._read(chosen)
         for warning in self.view.warnings:
             click.echo(f"warning: {warning}", err=True)
         if self.view.unknown:
@@ -78,18 +79,22 @@ class EstateQuery:
             self.tell_problems()
         self.view.check()
 
-    def _read(self, folder: Path | None, chosen: Mapping[str, tuple[str, ...]]) -> "EstateView":
+    def _folder(self, folder: Path | None) -> Path:
+        from tidegate.kinds.integrations.cli.site import bundle_folder
+
+        return bundle_folder(self.settings, folder)
+
+    def _read(self, chosen: Mapping[str, tuple[str, ...]]) -> "EstateView":
         import asyncio
 
         from tidegate import wiring
         from tidegate.cli.render.progress import Progress
         from tidegate.kinds.integrations.app.estate import read_estate
-        from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
+        from tidegate.kinds.integrations.cli.site import site_of
         from tidegate.kinds.integrations.core.sharding.selection import Selection
 
         site = site_of(self.settings)
-        place = bundle_folder(self.settings, folder)
-        tree = wiring.open_tree(place, self.settings.revision or None)
+        tree = wiring.open_tree(self.folder, self.settings.revision or None)
         registry = wiring.registry(self.settings.registry, self.settings.registry_auth)
         with Progress("reading files", quiet_s=1.0) as progress:
             bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)

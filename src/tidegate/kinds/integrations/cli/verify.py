@@ -34,7 +34,8 @@ def verify(asked: EstateQuery, wait: bool, timeout: str | None, output: str) -> 
     """Compare the image that the bundle declares for every shard with what its pods run.
 
     Pods are asked for their image and the digest they pulled, not only their workload. Shards that
-    differ are listed with the reason; -o wide lists all.
+    differ are listed with the reason; -o wide lists all. Where the journal has promotions, it is
+    recorded which of their environments run their version.
 
     \b
     Exit codes:
@@ -55,7 +56,15 @@ def verify(asked: EstateQuery, wait: bool, timeout: str | None, output: str) -> 
     found = asyncio.run(_verified(asked, units, wait_s))
     _show(asked, found, output)
     tell_troubles(found.troubles)
+    _record(asked, units, found)
     _end(asked, found, waited=wait)
+
+
+def _record(asked: EstateQuery, units: "Units", found: "Verification") -> None:
+    """Let the journal of promotions know what runs."""
+    from tidegate.cli.merge_requests.promotion_checks import record_checks
+
+    record_checks(asked.settings, asked.folder, asked.tree, units, found)
 
 
 def _seconds(text: str) -> float:

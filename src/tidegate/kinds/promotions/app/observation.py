@@ -13,6 +13,7 @@ from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.plan import plan_promotion
 from tidegate.kinds.promotions.app.ports import PromotionPorts
+from tidegate.kinds.promotions.app.running import environment_runs
 from tidegate.kinds.promotions.app.survey import PromotionRequest, reading_of, survey
 from tidegate.kinds.promotions.core.decide import KIND, PromotionDecision, VersionChange
 from tidegate.kinds.promotions.core.journal.facts import (
@@ -21,8 +22,9 @@ from tidegate.kinds.promotions.core.journal.facts import (
     PromotionRefused,
     VerdictMark,
 )
-from tidegate.kinds.promotions.core.journal.record import marks_of, read_fact
+from tidegate.kinds.promotions.core.journal.record import marks_of, read_fact, verified_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
+from tidegate.kinds.promotions.core.running import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
 from tidegate.kinds.promotions.files.declared import promotions
 from tidegate.kinds.promotions.files.files import Files, root_in
@@ -54,25 +56,29 @@ def _partitions(ports: PromotionPorts) -> tuple[str, ...]:
 async def observe(
     ports: PromotionPorts, forge: Forge | None, partition: str, state: PromotionState
 ) -> tuple[Fact, ...]:
-    """Read one promotion and its merge requests; facts only of what is not as before.
+    """Read one promotion, what runs, and its merge requests; only what is not as before.
 
     Merge requests are read last: a merge that is seen here is looked for in the next reading.
     """
     facts: list[Fact] = []
-    if (fact := read_fact(state, await read_promotion(ports, partition))) is not None:
-        facts.append(fact)
+    reading, runs = await read_promotion(ports, partition)
+    found = read_fact(state, reading), verified_fact(state, reading.version, runs)
+    facts += [fact for fact in found if fact is not None]
     if forge is not None:
         facts += await requests_seen(forge, state.offers.values())
     return tuple(facts)
 
 
-async def read_promotion(ports: PromotionPorts, partition: str) -> PromotionReading:
-    """Read one promotion: bundle, artifact and registry, as they are now."""
+async def read_promotion(
+    ports: PromotionPorts, partition: str
+) -> tuple[PromotionReading, tuple[EnvironmentRuns, ...]]:
+    """Read one promotion as it is now: bundle, artifact and registry, then what runs."""
     await asyncio.to_thread(ports.bundle.fetch)
     name = partition.removeprefix(f"{KIND}/")
     checkout = await asyncio.to_thread(PromotionCheckout, ports, name)
     found = await survey(checkout, PromotionRequest(promotion=name), Brakes())
-    return reading_of(checkout, found)
+    reading = reading_of(checkout, found)
+    return reading, await environment_runs(ports, checkout, reading)
 
 
 async def requests_seen(forge: Forge, offers: Iterable[VersionOffer]) -> list[MergeRequestSeen]:

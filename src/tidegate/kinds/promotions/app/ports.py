@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from tidegate.git.port import Repository
+from tidegate.kinds.promotions.core.running import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import ImageState
 from tidegate.model.problem import Problem
 
@@ -43,6 +44,21 @@ class ReachOf(Protocol):
         ...
 
 
+# Files with another version, by path from the root: one set for each environment.
+TrialFiles = Mapping[str, Mapping[str, bytes]]
+
+
+class RunningShards(Protocol):
+    """Whether shards run what the bundle promises; implemented by the kind that deploys them."""
+
+    async def __call__(self, commit: str, trials: TrialFiles) -> Mapping[str, EnvironmentRuns]:
+        """What the shards run that a change of an environment's files would move.
+
+        What a commit of the bundle promises them is compared with what their clusters run.
+        """
+        ...
+
+
 class ArtifactRepositories(Protocol):
     """Opens the repositories that promotions read besides the bundle, as they are now."""
 
@@ -76,3 +92,5 @@ class PromotionPorts(msgspec.Struct, frozen=True, kw_only=True):
     # Addresses that take the place of the declared ones; empty: as declared.
     artifact_address: str = ""
     schemas_address: str = ""
+    # None: no cluster is read, and the files of the bundle are all there is to check.
+    running: RunningShards | None = None

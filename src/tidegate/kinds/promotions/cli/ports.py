@@ -24,6 +24,7 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
     """The ports; the repository of the bundle is opened and, if wanted, fetched."""
     from tidegate import wiring
     from tidegate.cli.merge_requests.change_reach import IntegrationReach
+    from tidegate.cli.merge_requests.running_shards import IntegrationRunning
     from tidegate.kinds.promotions.app.ports import PromotionPorts
 
     folder = Path(settings.bundle)
@@ -31,6 +32,7 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
     if fetch:
         with _or("--no-fetch uses what was fetched before"):
             _fetch(bundle, "the bundle's repository")
+    reads_clusters = bool(settings.kubeconfig or settings.contexts)
     return PromotionPorts(
         bundle=bundle,
         folder=str(folder),
@@ -39,6 +41,7 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
         reach=IntegrationReach(folder, settings),
         artifact_address=settings.source,
         schemas_address=settings.schemas_source,
+        running=IntegrationRunning(folder, settings) if reads_clusters else None,
     )
 
 

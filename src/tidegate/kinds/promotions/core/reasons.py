@@ -151,6 +151,12 @@ class PromotionReason(Reason):
         (("environment", _N), ("request", _N)),
         "{environment} can move as well, or the merge request is closed",
     )
+    OfferEndedBy = Entry(
+        Gate.PROGRESS,
+        _PASS,
+        "{by} {state} {request}",
+        (("by", _N), ("state", _N), ("request", _N)),
+    )
     RunUnchecked = Entry(
         Gate.PROGRESS,
         _WAIT,
@@ -166,6 +172,12 @@ class PromotionReason(Reason):
         "what runs is what its files promise (`verify`)",
     )
     RunsAsPromised = Entry(Gate.PROGRESS, _PASS, "runs {new}, as promised", (("new", _N),))
+    WrittenAsPromised = Entry(
+        Gate.PROGRESS,
+        _PASS,
+        "its files have {new}; no shard is compared for it",
+        (("new", _N),),
+    )
     OfferRefused = Entry(
         Gate.REFUSAL,
         _STOP,

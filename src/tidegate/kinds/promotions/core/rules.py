@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from tidegate.git.history import SHORT, Ancestry
 from tidegate.kinds.promotions.core.model import PromotionEnvironment
 from tidegate.kinds.promotions.core.reasons import PromotionReason
-from tidegate.kinds.promotions.core.world import ImageState, OfferState, PromotionWorld, Relation
+from tidegate.kinds.promotions.core.world import (
+    CheckedIn,
+    ImageState,
+    OfferState,
+    PromotionWorld,
+    Relation,
+)
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -72,7 +78,17 @@ def _there(world: PromotionWorld, name: str) -> Iterator[Verdict]:
         yield verdict(PromotionReason.NotRunningYet, check.differing)
     else:
         yield verdict(ProgressReason.Done)
-        yield verdict(PromotionReason.RunsAsPromised, world.version[:SHORT])
+        on_clusters = check.seen_in is CheckedIn.CLUSTERS
+        found = PromotionReason.RunsAsPromised if on_clusters else PromotionReason.WrittenAsPromised
+        yield verdict(found, world.version[:SHORT])
+    yield from _ended(world, name)
+
+
+def _ended(world: PromotionWorld, name: str) -> Iterator[Verdict]:
+    """Which account merged or closed the offer of the version, where the forge says so."""
+    offer = world.offers.get(name)
+    if offer is not None and offer.by and offer.version == world.version:
+        yield verdict(PromotionReason.OfferEndedBy, offer.by, offer.state.value, offer.name)
 
 
 def _offer(world: PromotionWorld, environment: PromotionEnvironment) -> Iterator[Verdict]:
@@ -97,6 +113,7 @@ def _offer(world: PromotionWorld, environment: PromotionEnvironment) -> Iterator
         yield verdict(PromotionReason.OfferUndone, offer.name, _first_value(world, name))
     else:
         yield verdict(PromotionReason.OfferMerged, offer.name)
+    yield from _ended(world, name)
 
 
 def _is_read_since(world: PromotionWorld, moment: Instant | None) -> bool:

@@ -70,6 +70,13 @@ class VersionOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self.url or self.branch
 
 
+class CheckedIn(enum.Enum):
+    """Where it was seen which version an environment has."""
+
+    CLUSTERS = "clusters"
+    BUNDLE = "bundle"  # in its files alone: no shard depends on them, or no cluster is read
+
+
 class RunningCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether what runs in an environment is what its files promise."""
 
@@ -78,6 +85,7 @@ class RunningCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     matches: bool
     # What differs, a few words each: shards, workloads.
     differing: tuple[str, ...] = ()
+    seen_in: CheckedIn = CheckedIn.CLUSTERS
 
 
 class OfferRefusal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

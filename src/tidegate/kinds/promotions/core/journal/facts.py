@@ -17,6 +17,7 @@ from tidegate.journal.fact import Fact, Mode, because, moment_text, register, so
 from tidegate.kinds.promotions.core.decide import VersionChange
 from tidegate.kinds.promotions.core.model import Promotion, WrittenVersion
 from tidegate.kinds.promotions.core.world import (
+    CheckedIn,
     ImageState,
     OfferState,
     Relation,
@@ -209,6 +210,8 @@ class Verified(Fact, frozen=True, tag="verified", kw_only=True, omit_defaults=Tr
 
 
 def _check_text(check: RunningCheck) -> str:
+    if check.matches and check.seen_in is CheckedIn.BUNDLE:
+        return f"{check.environment} has {check.version[:SHORT]} in its files"
     if check.matches:
         return f"{check.environment} runs {check.version[:SHORT]}"
     differing = some_names(check.differing)

@@ -16,7 +16,8 @@ from tidegate.kinds.promotions.core.journal.facts import (
     Verified,
 )
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
-from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, RunningCheck
+from tidegate.kinds.promotions.core.running import EnvironmentRuns, running_checks
+from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
@@ -44,8 +45,11 @@ def _awaits_reading(state: PromotionState) -> bool:
     )
 
 
-def verified_fact(state: PromotionState, checks: Iterable[RunningCheck]) -> Verified | None:
-    """The checks with another result than before; None: there is none."""
+def verified_fact(
+    state: PromotionState, version: str, seen: Iterable[EnvironmentRuns]
+) -> Verified | None:
+    """The checks of a version with another result than before; None: there is none."""
+    checks = running_checks(state.checks, version, seen)
     news = tuple(each for each in checks if state.checks.get(each.environment) != each)
     return Verified(checks=news) if news else None
 

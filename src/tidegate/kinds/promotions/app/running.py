@@ -1,0 +1,70 @@
+"""Whether the version of a promotion runs where the files of the bundle have it.
+
+Which shards depend on an environment is found by a trial: its places get another version, nothing
+of which is written, and the shards that would then get another image are its own.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from tidegate.kinds.promotions.app.checkout import PromotionCheckout
+from tidegate.kinds.promotions.app.ports import PromotionPorts, TrialFiles
+from tidegate.kinds.promotions.core.journal.facts import Verified
+from tidegate.kinds.promotions.core.journal.record import verified_fact
+from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
+from tidegate.kinds.promotions.core.running import EnvironmentRuns
+from tidegate.kinds.promotions.files.files import Files
+from tidegate.kinds.promotions.files.versions import WrittenVersions, find_versions, rewritten
+from tidegate.model.errors import UserError
+
+# Versions for the trial: no commit is called so, and YAML reads both as text.
+_TRIALS = ("f" * 40, "e" * 40)
+
+
+async def environment_runs(
+    ports: PromotionPorts, checkout: PromotionCheckout, reading: PromotionReading
+) -> tuple[EnvironmentRuns, ...]:
+    """What is seen of every environment whose files have the newest version."""
+    trials = await asyncio.to_thread(
+        trial_files, checkout.files, checkout.written, reading, checkout.root
+    )
+    if ports.running is None:
+        return tuple(EnvironmentRuns(environment=name) for name in trials)
+    return tuple((await ports.running(checkout.base, trials)).values())
+
+
+def trial_files(
+    files: Files, written: WrittenVersions, reading: PromotionReading, root: str
+) -> TrialFiles:
+    """Files with another version, for every environment that has the newest one everywhere."""
+    other = next(each for each in _TRIALS if each != reading.version)
+    found: dict[str, Mapping[str, bytes]] = {}
+    for environment in reading.promotion.environments:
+        name = environment.name
+        mine = [each for each in written.values if each.environment == name]
+        commits = [each for each in mine if each.is_commit]
+        if not commits or name in written.missing or name in written.unread:
+            continue
+        if all(each.has(reading.version) for each in commits):
+            made = rewritten(files, written.spots, {name: other})
+            found[name] = {f"{root}{path}": each.data for path, each in made.items()}
+    return found
+
+
+def trials_in(files: Files, state: PromotionState, root: str) -> TrialFiles:
+    """The same in other files than those that were read: of a checkout, for example."""
+    if state.read is None:
+        return {}
+    try:
+        written = find_versions(files, state.read.promotion)
+    except UserError:
+        return {}
+    return trial_files(files, written, state.read, root)
+
+
+def verified(state: PromotionState, seen: Mapping[str, EnvironmentRuns]) -> Verified | None:
+    """What was seen on clusters, as a fact; None: it says nothing new."""
+    if state.read is None:
+        return None
+    on_clusters = [each for each in seen.values() if each.shards]
+    return verified_fact(state, state.read.version, on_clusters)
