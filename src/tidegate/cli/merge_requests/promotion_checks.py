@@ -14,7 +14,7 @@ from tidegate.git.port import Contents
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.shards import Units
 from tidegate.kinds.integrations.app.verification import Verification
-from tidegate.kinds.promotions.app.running import trials_in, verified
+from tidegate.kinds.promotions.app.verification import trials_in, verified
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.kinds.promotions.core.journal.facts import Verified
 from tidegate.kinds.promotions.core.journal.state import PromotionState

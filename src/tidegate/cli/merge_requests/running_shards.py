@@ -18,7 +18,7 @@ from tidegate.kinds.integrations.cli.site import Clusters, site_of
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.promotions.app.ports import TrialFiles
-from tidegate.kinds.promotions.core.running import EnvironmentRuns
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.settings.settings import Settings
 
 # A shard by the name of its place and its own.

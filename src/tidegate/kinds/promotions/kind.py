@@ -32,7 +32,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
 )
 from tidegate.kinds.promotions.core.journal.record import read_fact, verified_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
-from tidegate.kinds.promotions.core.running import EnvironmentRuns
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.machine.clock import Clock

@@ -3,7 +3,6 @@
 from tidegate.engine.started import Started
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.settings.settings import Settings
-from tidegate.telemetry.kind import KindTelemetry
 
 
 def start(settings: Settings, _seed: int) -> Started | None:
@@ -17,8 +16,9 @@ def start(settings: Settings, _seed: int) -> Started | None:
     from tidegate.cli.merge_requests.proposal_options import forge_of
     from tidegate.kinds.promotions.cli.ports import ports_of
     from tidegate.kinds.promotions.kind import PromotionKind
+    from tidegate.kinds.promotions.telemetry.observer import PromotionTelemetry
     from tidegate.wiring import clock
 
     ports = ports_of(settings, fetch=False)
     forge = forge_of(settings, ports.bundle.url)
-    return Started(PromotionKind(ports, forge, clock()), KindTelemetry(), forge.close)
+    return Started(PromotionKind(ports, forge, clock()), PromotionTelemetry(), forge.close)

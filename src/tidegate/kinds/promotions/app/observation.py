@@ -13,8 +13,8 @@ from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.plan import plan_promotion
 from tidegate.kinds.promotions.app.ports import PromotionPorts
-from tidegate.kinds.promotions.app.running import environment_runs
 from tidegate.kinds.promotions.app.survey import PromotionRequest, reading_of, survey
+from tidegate.kinds.promotions.app.verification import environment_runs
 from tidegate.kinds.promotions.core.decide import KIND, PromotionDecision, VersionChange
 from tidegate.kinds.promotions.core.journal.facts import (
     MergeRequestSeen,
@@ -24,7 +24,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
 )
 from tidegate.kinds.promotions.core.journal.record import marks_of, read_fact, verified_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
-from tidegate.kinds.promotions.core.running import EnvironmentRuns
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
 from tidegate.kinds.promotions.files.declared import promotions
 from tidegate.kinds.promotions.files.files import Files, root_in

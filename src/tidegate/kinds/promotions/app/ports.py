@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from tidegate.git.port import Repository
-from tidegate.kinds.promotions.core.running import EnvironmentRuns
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import ImageState
 from tidegate.model.problem import Problem
 

@@ -16,7 +16,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
     Verified,
 )
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
-from tidegate.kinds.promotions.core.running import EnvironmentRuns, running_checks
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns, running_checks
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict

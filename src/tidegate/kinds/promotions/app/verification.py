@@ -12,7 +12,7 @@ from tidegate.kinds.promotions.app.ports import PromotionPorts, TrialFiles
 from tidegate.kinds.promotions.core.journal.facts import Verified
 from tidegate.kinds.promotions.core.journal.record import verified_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
-from tidegate.kinds.promotions.core.running import EnvironmentRuns
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.files.files import Files
 from tidegate.kinds.promotions.files.versions import WrittenVersions, find_versions, rewritten
 from tidegate.model.errors import UserError
