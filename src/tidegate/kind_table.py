@@ -11,8 +11,12 @@ from tidegate.gates.scope import kind_word
 from tidegate.model.reason import Reason
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tidegate.engine.kind import Rules
     from tidegate.engine.started import Started
+    from tidegate.kinds.rollouts.simulated.run import SimulatedStep
+    from tidegate.kinds.rollouts.wire.scenario_doc import Scenario
     from tidegate.settings.settings import Settings
 
 # Where the rules of each kind are, by the first part of the names of its partitions; any other name
@@ -53,6 +57,26 @@ def start_kinds(settings: "Settings", seed: int = 0) -> "list[Started]":
         started = getattr(import_module(module), name)(settings, seed)
         if started is not None:
             found.append(started)
+    return found
+
+
+# What simulates a new image on the clusters of a bundle, for `simulate DIR`.
+_REHEARSAL = "tidegate.kinds.integrations.cli.rehearse:rehearse"
+
+
+def rehearse_bundle(
+    folder: "Path",
+    integration: str | None,
+    environment: str | None,
+    image: str | None,
+    behaviour: str | None,
+) -> "tuple[Scenario, list[SimulatedStep]]":
+    """A rollout of an image by the rules of a bundle, in virtual time, step by step."""
+    module, _, name = _REHEARSAL.partition(":")
+    rehearse = getattr(import_module(module), name)
+    found: tuple[Scenario, list[SimulatedStep]] = rehearse(
+        folder, integration, environment, image, behaviour
+    )
     return found
 
 

@@ -29,7 +29,7 @@ from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant, parse_instant
-from tidegate.store.port import Claim
+from tidegate.store.port import TakenPlace
 from tidegate.wiring import open_store
 
 START = parse_instant("2026-01-31T12:00:00Z")
@@ -94,7 +94,7 @@ def story(count: int = 3) -> list[JournalNote]:
 def folder(tmp_path: Path) -> Path:
     """A folder with a journal of a rollout and of brakes."""
     store = open_store(str(tmp_path / "tidegate.db"))
-    claim = Claim("mutex/db", 0, "policies/r1", "k/east-0", START)
+    claim = TakenPlace("mutex/db", 0, "policies/r1", "k/east-0", START)
     store.append("policies/r1", story(), claims=[claim])
     hold = Braked(brake="hold", name="outage", document={"scope": "*"}, reason="database down")
     store.append("brakes", [JournalNote(Instant(START + 2 * SECOND), "user:bob", hold)])

@@ -14,7 +14,7 @@ from tidegate.engine.brakes.book import BrakeBook
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Instant
 from tidegate.settings.brake_file import BrakeFile
-from tidegate.store.port import Claim
+from tidegate.store.port import TakenPlace
 from tidegate.wiring import open_store
 
 
@@ -200,9 +200,9 @@ def test_a_place_is_freed_by_hand_only_when_nobody_uses_it(folder: Path) -> None
     store = open_store(str(folder / "tidegate.db"))
     now = SystemClock().now()
     store.append(
-        "simulated/demo", (), claims=[Claim("mutex/db", 0, PARTITION, f"{PARTITION}#9/a", now)]
+        "simulated/demo", (), claims=[TakenPlace("mutex/db", 0, PARTITION, f"{PARTITION}#9/a", now)]
     )
-    store.append("gone/r", (), claims=[Claim("mutex/web", 0, "gone/r", "gone/r#3/z", now)])
+    store.append("gone/r", (), claims=[TakenPlace("mutex/web", 0, "gone/r", "gone/r#3/z", now)])
     store.close()
     assert "mutex/db" in tidegate(folder, "get", "claims").stdout
     refused = tidegate(folder, "free", "mutex/db", "--reason", "r")

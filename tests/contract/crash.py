@@ -20,7 +20,7 @@ from tidegate.journal.facts import Acted, Folded, TaskOutcome
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.database_address import open_archive
-from tidegate.store.port import Claim, Head
+from tidegate.store.port import Head, TakenPlace
 
 PARTITION = "r1"
 # A batch of each size is written now and then; the largest take several pages of the log.
@@ -43,7 +43,7 @@ def write(store: Archive, say: IO[str]) -> None:
     batch = max((batch_of(entry) for entry in store.read(PARTITION)), default=0)
     while True:
         batch += 1
-        mutex = Claim("mutex/db", 0, PARTITION, str(batch), Instant(batch))
+        mutex = TakenPlace("mutex/db", 0, PARTITION, str(batch), Instant(batch))
         notes = [one_note(batch, at) for at in range(size_of(batch))]
         head = store.append(PARTITION, notes, after=head, claims=[mutex], frees=[str(batch - 1)])
         say.write(msgspec.json.encode(Said(head.seq, head.hash.hex())).decode() + "\n")
@@ -116,7 +116,7 @@ def _check_acknowledged(entries: list[JournalEntry], said: list[Said]) -> None:
     assert len(beyond - {0}) <= 1, "more than one batch was written without being acknowledged"
 
 
-def _check_whole(entries: list[JournalEntry], claims: list[Claim]) -> None:
+def _check_whole(entries: list[JournalEntry], claims: list[TakenPlace]) -> None:
     last = max(batch_of(entry) for entry in entries)
     found = sum(batch_of(entry) == last for entry in entries)
     assert found == size_of(last), f"batch {last} is half there"

@@ -17,7 +17,7 @@ from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.port import Claim
+from tidegate.store.port import TakenPlace
 
 TABLES = "journal_partitions, journal_entries, journal_projections, journal_claims"
 
@@ -108,6 +108,6 @@ def folded(facts: int = 1) -> JournalNote:
 
 def claim(
     name: str = "mutex/db", key: str = "r1/1", partition: str = "r1", place: int = 0
-) -> Claim:
+) -> TakenPlace:
     """One place of something shared."""
-    return Claim(name, place, partition, key, Instant(7))
+    return TakenPlace(name, place, partition, key, Instant(7))

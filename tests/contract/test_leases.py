@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.contract.clusters import EVERY, PATIENCE_S, Stage, stage_of
+from tidegate.journal.lease import Lease
 from tidegate.kubernetes.leases_port import Leases
 from tidegate.model.time import SECOND, Duration, Instant, parse_instant
-from tidegate.store.port import Lease
 
 START = parse_instant("2026-11-15T10:00:00Z")
 TERM = Duration(15 * SECOND)

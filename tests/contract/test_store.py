@@ -7,10 +7,11 @@ import pytest
 from tests.contract.journals import Journal, claim, folded, note, notes
 from tidegate.journal.chain import JournalNote, genesis, link
 from tidegate.journal.facts import Braked
+from tidegate.journal.lease import Lease
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
-from tidegate.store.port import Head, Lease, LostClaimError
+from tidegate.store.port import Head, LostClaimError
 
 NOW = Instant(1_000)
 TERM = Duration(100)

@@ -13,6 +13,7 @@ from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
 from tidegate.engine.round import Desk, Round, RoundResult
 from tidegate.journal.facts import Mode
+from tidegate.journal.lease import Lease
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.fleet import Fleet
 from tidegate.kinds.rollouts.kind import RolloutKind
@@ -21,7 +22,7 @@ from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import Lease, Store
+from tidegate.store.port import Store
 
 PARTITION = "simulated/demo"
 TERM = Duration(10 * SECOND)

@@ -15,7 +15,7 @@ from tidegate.model.reason import Gate
 from tidegate.model.time import SECOND, Instant
 from tidegate.settings.brake_file import BrakeFile
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.port import Claim, Head
+from tidegate.store.port import Head, TakenPlace
 
 FIRST, SECOND_ONE = "simulated/demo", "simulated/other"
 MUTEX = "mutexes: [{name: db, scope: {everything: true}}]"
@@ -84,7 +84,7 @@ def test_a_lost_claim_is_recorded_as_a_wait_with_its_holder(tmp_path: Path) -> N
     def append(partition: str, notes: Any, **more: Any) -> Head:
         if more.get("claims") and not raced:
             raced.append(True)
-            rival = Claim("mutex/db", 0, "upgrades/u1", "upgrades/u1#3/z", stage.clock.now())
+            rival = TakenPlace("mutex/db", 0, "upgrades/u1", "upgrades/u1#3/z", stage.clock.now())
             original("upgrades/u1", (), claims=[rival])
         return original(partition, notes, **more)  # type: ignore[no-any-return]
 

@@ -10,6 +10,7 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits, _Wave
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Mode, TaskOutcome
+from tidegate.journal.lease import Lease
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.core.journal.facts import (
     Decided,
@@ -28,7 +29,6 @@ from tidegate.model.plan import Change, ChangeKind
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.port import Lease
 
 DEADLINE = Duration(60 * SECOND)
 DECLARED = RolloutDeclared(

@@ -14,7 +14,7 @@ from tidegate.bundle.catalogue import Catalogue
 from tidegate.bundle.finding import BundleFinding, DocumentFault, Path, path_text
 from tidegate.bundle.places import placed
 from tidegate.documents.plain_yaml import DeclinedError, read_plain
-from tidegate.documents.strict_yaml import Document, Trap, lines_of, read_documents
+from tidegate.documents.strict_yaml import Trap, YamlDocument, lines_of, read_documents
 from tidegate.documents.yaml_bounds import DEPTH_MAX
 from tidegate.edit.tree import BREAK
 from tidegate.model.problem import shown
@@ -232,7 +232,7 @@ def refs_in(data: Any) -> Iterator[tuple[Path, str]]:
             )
 
 
-def _trapped(trap: Trap, document: Document | None = None) -> BundleFinding:
+def _trapped(trap: Trap, document: YamlDocument | None = None) -> BundleFinding:
     path = () if document is None else document.path_at(trap.line, trap.column)
     return BundleFinding(
         file="",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tidegate.bundle.finding import BundleFinding, DocumentFault, Path, path_text
-from tidegate.documents.strict_yaml import Document, read_documents
+from tidegate.documents.strict_yaml import YamlDocument, read_documents
 
 if TYPE_CHECKING:
     from tidegate.bundle.leaf import Doc
@@ -30,9 +30,9 @@ class Places:
 
     def __init__(self, read: Callable[[str], bytes]) -> None:
         self._read = read
-        self._documents: dict[str, list[Document]] = {}
+        self._documents: dict[str, list[YamlDocument]] = {}
 
-    def document(self, place: DocumentPlace) -> Document:
+    def document(self, place: DocumentPlace) -> YamlDocument:
         """A document as it stands in its file."""
         if place.file not in self._documents:
             text = self._read(place.file).decode(errors="replace")
@@ -41,14 +41,14 @@ class Places:
             kept = [each for each in every if isinstance(each.data, dict)]
             self._documents[place.file] = kept
         documents = self._documents[place.file]
-        return documents[place.at] if place.at < len(documents) else Document("", None, None)
+        return documents[place.at] if place.at < len(documents) else YamlDocument("", None, None)
 
     def found(self, place: DocumentPlace, fault: DocumentFault) -> BundleFinding:
         """A fault with its line."""
         return placed(fault, self.document(place), place.file)
 
 
-def placed(fault: DocumentFault, document: Document, file: str = "") -> BundleFinding:
+def placed(fault: DocumentFault, document: YamlDocument, file: str = "") -> BundleFinding:
     """A fault with its line."""
     if fault.key is not None:
         line, column = document.position_of_key(fault.path, fault.key)

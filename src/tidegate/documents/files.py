@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
-from tidegate.documents.strict_yaml import Document, read_yaml
+from tidegate.documents.strict_yaml import YamlDocument, read_yaml
 from tidegate.documents.yaml_bounds import TEXT_BYTES_MAX
 from tidegate.model.errors import UserError
 from tidegate.model.json_text import decode_json
@@ -16,7 +16,7 @@ from tidegate.model.problem import Problem
 T = TypeVar("T")
 
 
-def read_as(path: str, read: Callable[[Any], T]) -> tuple[T, Document]:
+def read_as(path: str, read: Callable[[Any], T]) -> tuple[T, YamlDocument]:
     """What a file (`-`: stdin) says to whom it is meant for; problems with their line."""
     document = read_document(path)
     try:
@@ -32,7 +32,7 @@ def is_file(what: str) -> bool:
     return Path(what).exists() and not Path(what).is_dir()
 
 
-def read_document(path: str) -> Document:
+def read_document(path: str) -> YamlDocument:
     """The one document in a file (`-`: stdin)."""
     name = "stdin" if path == "-" else path
     raw = _bytes(path)
@@ -44,7 +44,7 @@ def read_document(path: str) -> Document:
     if text.lstrip().startswith("{"):
         found = _json(raw)
         if found is not None:
-            return Document(name, found, None)
+            return YamlDocument(name, found, None)
     return read_yaml(name, text)
 
 
@@ -82,6 +82,6 @@ def _json(raw: bytes) -> Any:
         return None
 
 
-def located(document: Document, error: UserError) -> UserError:
+def located(document: YamlDocument, error: UserError) -> UserError:
     """The same problems, each with the line of the file it stands on."""
     return UserError(document.located(error.problems))

@@ -131,10 +131,6 @@ class YamlDocument:
         return ()
 
 
-# The former name of YamlDocument, for modules that still import it.
-Document = YamlDocument
-
-
 def read_yaml(name: str, text: str) -> YamlDocument:
     """Read one document; UserError lists every problem with its line."""
     try:

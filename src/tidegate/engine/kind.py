@@ -25,7 +25,7 @@ from tidegate.journal.replay import Replayed
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
-from tidegate.store.port import Claim
+from tidegate.store.port import TakenPlace
 
 S = TypeVar("S")
 W = TypeVar("W")
@@ -80,7 +80,7 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_news: bool = True
     recheck_at: Instant | None = None
     # Places of what partitions share, taken with the record, each under the key of its task.
-    claims: Sequence[Claim] = ()
+    claims: Sequence[TakenPlace] = ()
     # Keys of tasks whose places are free again.
     frees: Sequence[str] = ()
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from tidegate.engine.kind import Rules
 from tidegate.journal.chain import JournalNote, follows
-from tidegate.store.port import Append, BrokenChainError, Claim, Head, Store
+from tidegate.store.port import Append, BrokenChainError, Head, Store, TakenPlace
 
 # A projection is kept every so many entries: a restart folds at most that many again.
 PROJECT_EVERY = 200
@@ -98,7 +98,7 @@ class PartitionState(Generic[S]):
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Append:
         """What is to be appended: the staged facts, then these."""
@@ -139,7 +139,7 @@ class PartitionState(Generic[S]):
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Append facts and fold them in; StaleError if the chain moved on or the lease is lost."""

@@ -23,9 +23,10 @@ from tidegate.gates.brakes import Brakes
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import TaskOutcome
+from tidegate.journal.lease import Lease
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import Append, Head, Lease, LostClaimError
+from tidegate.store.port import Append, Head, LostClaimError
 
 # How often a plan is made again because others took a place first; then the round is given up.
 TRIES_MAX = 5

@@ -29,10 +29,11 @@ from tidegate.engine.vitals import Led, TroubleError, Vitals
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_word
 from tidegate.journal.facts import Mode
+from tidegate.journal.lease import Lease
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import BrokenChainError, Lease, Store
+from tidegate.store.port import BrokenChainError, Store
 
 # A partition that is missing from the list this often is gone.
 MISSED_MAX = 3

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
+from tidegate.journal.lease import Lease
 from tidegate.model.time import Duration, Instant
-from tidegate.store.port import Lease
 
 
 class Leases(Protocol):

@@ -30,10 +30,6 @@ class JsonAnswer(msgspec.Struct, frozen=True):
     body: bytes
 
 
-# The former name of JsonAnswer, for modules that still import it.
-Answer = JsonAnswer
-
-
 class Bounds(Patience, Protocol):
     """How long one try may take, and how much of an answer is read."""
 

@@ -45,10 +45,6 @@ class QueryResult(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-# The former name of QueryResult, for modules that still import it.
-Reading = QueryResult
-
-
 class AlertingRule(msgspec.Struct, frozen=True):
     """An alerting rule, its health, and when it was last evaluated."""
 

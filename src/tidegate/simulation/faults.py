@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
+from tidegate.journal.lease import Lease
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import Append, Claim, Head, Lease, Store, Tell, append_each
+from tidegate.store.port import Append, Head, Store, TakenPlace, Tell, append_each
 
 
 class CallFault(enum.Enum):
@@ -151,7 +152,7 @@ class FaultyStore:
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """Write facts."""
@@ -210,7 +211,7 @@ class FaultyStore:
         with self._call(OF_STORE_WRITING):
             self._store.release(lease)
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[TakenPlace]:
         """All claims."""
         with self._call(OF_STORE_READING):
             return self._store.claims()

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
+from tidegate.journal.lease import Lease
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 
@@ -23,15 +24,6 @@ class Head(msgspec.Struct, frozen=True):
     hash: bytes
 
 
-class Lease(msgspec.Struct, frozen=True):
-    """The right to write to a partition, until a moment. The token grows with every new holder."""
-
-    partition: str
-    holder: str
-    token: int
-    until: Instant
-
-
 class TakenPlace(msgspec.Struct, frozen=True):
     """One place of something that several partitions share, taken by a task."""
 
@@ -40,10 +32,6 @@ class TakenPlace(msgspec.Struct, frozen=True):
     partition: str
     key: str
     at: Instant
-
-
-# The former name of TakenPlace, for modules that still import it.
-Claim = TakenPlace
 
 
 class LostClaimError(StaleError):
@@ -71,7 +59,7 @@ class Append(msgspec.Struct, frozen=True):
     notes: tuple[JournalNote, ...]
     after: Head | None = None
     token: int | None = None
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[TakenPlace, ...] = ()
     frees: tuple[str, ...] = ()
 
 
@@ -178,7 +166,7 @@ class Appends(Protocol):
         *,
         after: Head | None = None,
         token: int | None = None,
-        claims: Sequence[Claim] = (),
+        claims: Sequence[TakenPlace] = (),
         frees: Sequence[str] = (),
     ) -> Head:
         """As `Store.append`."""

@@ -12,7 +12,7 @@ from tidegate.journal.facts import Lifted
 from tidegate.journal.keys import target_of
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import format_age
-from tidegate.store.port import Claim, Store
+from tidegate.store.port import Store, TakenPlace
 from tidegate.wiring import clock
 
 _IN_USE = frozenset(("Updating", "Soaking"))
@@ -55,7 +55,7 @@ def free(name: str, target: str | None, reason: str, force: bool, yes: bool, dat
     click.echo(f"freed {name}")
 
 
-def _find(store: Store, name: str, target: str | None) -> list[Claim]:
+def _find(store: Store, name: str, target: str | None) -> list[TakenPlace]:
     every = store.claims()
     found = [
         claim
@@ -68,7 +68,7 @@ def _find(store: Store, name: str, target: str | None) -> list[Claim]:
     return found
 
 
-def _is_used(known: Journals, claim: Claim) -> bool:
+def _is_used(known: Journals, claim: TakenPlace) -> bool:
     """Whether the target of a claim is being changed, as far as the journal shows."""
     if claim.partition not in known.names():
         return False

@@ -15,7 +15,7 @@ from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import files_beside, is_file, located, read_document
-from tidegate.documents.strict_yaml import Document
+from tidegate.documents.strict_yaml import YamlDocument
 from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.table import (
@@ -182,7 +182,7 @@ def _target_lines(one: Decision, name: str) -> list[str]:
     return view_tree(view, next(each for each in view.targets if each.name == name))
 
 
-def _show_world(asked: WorldQuery, document: Document, target: str | None, output: str) -> None:
+def _show_world(asked: WorldQuery, document: YamlDocument, target: str | None, output: str) -> None:
     """A world of upgrades in a file."""
     from tidegate.kinds.upgrades.cli.source.reader import read_document_world
     from tidegate.kinds.upgrades.cli.why import show_upgrades
@@ -208,7 +208,7 @@ def _moment(at: str) -> Instant | None:
         raise click.UsageError(f'--now "{at}": {error}; like 2026-01-31T12:00:00Z') from None
 
 
-def _read(file: str, document: Document, at: str) -> RolloutReading:
+def _read(file: str, document: YamlDocument, at: str) -> RolloutReading:
     moment = _moment(at)
     data = document.data
     if moment is not None and isinstance(data, dict):

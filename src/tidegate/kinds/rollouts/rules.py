@@ -33,7 +33,7 @@ from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.json_text import json_decoder
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
-from tidegate.store.port import Claim
+from tidegate.store.port import TakenPlace
 
 _decode = json_decoder(RolloutState)
 
@@ -107,7 +107,7 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         decided = record.record_plan(partition, seq, known, world, plan, now, mode)
         keys = {task.target: task.key for task in decided.tasks}
         claims = [
-            Claim(one.name, one.place, partition, keys[one.target], now) for one in plan.claims
+            TakenPlace(one.name, one.place, partition, keys[one.target], now) for one in plan.claims
         ]
         return PlanRecord(
             fact=decided,

@@ -29,7 +29,7 @@ from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
-from tidegate.store.port import Claim
+from tidegate.store.port import TakenPlace
 
 _BACK = (StepKind.CANCEL, StepKind.CANCEL_ADDON)
 _ABORT = (
@@ -103,7 +103,8 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         acts = mode is Mode.ACT
         keys = {job.name: job.key for job in planned.tasks if job.change.starts_at is not None}
         claims = [
-            Claim(one.name, one.place, partition, keys[one.target], now) for one in made.plan.claims
+            TakenPlace(one.name, one.place, partition, keys[one.target], now)
+            for one in made.plan.claims
         ]
         return PlanRecord(
             fact=planned,

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
+from tidegate.journal.lease import Lease
 from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.documents import path_of, where_of
 from tidegate.kubernetes.client.server import ApiServer, ServerLimits
 from tidegate.kubernetes.port import ResourceKind
 from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Duration, Instant, after
-from tidegate.store.port import Lease
 
 LEASE = ResourceKind("coordination.k8s.io/v1", "Lease", "leases")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

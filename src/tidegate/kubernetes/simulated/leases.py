@@ -2,8 +2,8 @@
 
 import msgspec
 
+from tidegate.journal.lease import Lease
 from tidegate.model.time import SECOND, Duration, Instant, after
-from tidegate.store.port import Lease
 
 
 class LeaseRecord(msgspec.Struct, frozen=True):

@@ -9,13 +9,14 @@ from pathlib import Path
 from threading import RLock
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link, verify
+from tidegate.journal.lease import Lease
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
-from tidegate.store.port import Append, Head, Lease, LostClaimError, TakenPlace, Tell, append_each
+from tidegate.store.port import Append, Head, LostClaimError, TakenPlace, Tell, append_each
 
 _Places = dict[tuple[str, int], TakenPlace]
 

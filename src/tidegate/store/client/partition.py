@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from tidegate.journal.chain import genesis
+from tidegate.journal.lease import Lease
 from tidegate.journal.pieces import Chain
 from tidegate.model.time import Instant
 from tidegate.store.client.database import Driver
 from tidegate.store.client.schema import partitions
-from tidegate.store.port import Head, Lease
+from tidegate.store.port import Head
 
 _ALL = sa.select(partitions).where(partitions.c.seq > 0)
 # Once or more a round: on the driver's own cursor, which takes a fifth of the time.

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
+from tidegate.journal.lease import Lease
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
-from tidegate.store.port import Head, Lease, TakenPlace
+from tidegate.store.port import Head, TakenPlace
 
 # Both databases keep whole numbers in 64 bits.
 NUMBER_MAX = 2**63 - 1

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import sqlalchemy as sa
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link
+from tidegate.journal.lease import Lease
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
@@ -27,7 +28,7 @@ from tidegate.store.client.places import free, queue, take
 from tidegate.store.client.rows import Pages, insert_entries, select_entries, verify_stretch
 from tidegate.store.client.schema import claims as taken
 from tidegate.store.client.schema import entries, partitions, projections
-from tidegate.store.port import Append, Head, Lease, TakenPlace, Tell
+from tidegate.store.port import Append, Head, TakenPlace, Tell
 
 _HEADS = (
     sa.select(partitions.c.name, partitions.c.seq)

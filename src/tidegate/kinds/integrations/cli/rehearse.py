@@ -10,7 +10,6 @@ from tidegate import wiring
 if TYPE_CHECKING:
     from tidegate.kinds.rollouts.simulated.run import SimulatedStep
     from tidegate.kinds.rollouts.wire.scenario_doc import Scenario
-    from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
 
 
 def rehearse(
@@ -18,19 +17,21 @@ def rehearse(
     integration: str | None,
     environment: str | None,
     image: str | None,
-    behaviour: "Behaviour | None",
+    behaviour: str | None,
 ) -> "tuple[Scenario, list[SimulatedStep]]":
-    """What becomes of an image, step by step."""
+    """What becomes of an image, step by step; `behaviour` is a file that says what images do."""
     from tidegate.kinds.integrations.app import rehearsal
+    from tidegate.kinds.integrations.cli.clusters.simulate import read_behaviour_file
     from tidegate.simulation.virtual_loop import run_virtually
 
+    manner = read_behaviour_file(behaviour)
     bundle = wiring.read_bundle(wiring.open_tree(folder), wiring.bundle_cache())
     place = rehearsal.rehearsed_place(bundle, integration, environment)
     if image is None:
         raise click.UsageError("--image is missing; write --image TAG")
     store = wiring.open_store("memory:")
     return run_virtually(
-        lambda loop: rehearsal.rehearse(loop, place, image, behaviour, store, _warn),
+        lambda loop: rehearsal.rehearse(loop, place, image, manner, store, _warn),
         rehearsal.starts_at(),
     )
 

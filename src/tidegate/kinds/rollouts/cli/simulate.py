@@ -84,11 +84,9 @@ def simulate(
     of an integration is rehearsed by the bundle's own rules.
     """
     if Path(file).is_dir():
-        from tidegate.kinds.integrations.cli.clusters.simulate import read_behaviour_file
-        from tidegate.kinds.integrations.cli.rehearse import rehearse
+        from tidegate.kind_table import rehearse_bundle
 
-        manner = read_behaviour_file(behaviour)
-        scenario, steps = rehearse(Path(file), integration, environment, image, manner)
+        scenario, steps = rehearse_bundle(Path(file), integration, environment, image, behaviour)
     else:
         scenario = _read(file)
         steps = Simulation(scenario, seed).run()

@@ -12,6 +12,7 @@ from tidegate.engine.execute import ACTOR
 from tidegate.engine.partition import PartitionState
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Told
+from tidegate.journal.lease import Lease
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
 from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice
@@ -20,7 +21,6 @@ from tidegate.kinds.upgrades.ocm.port import ManagedClusters
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import Lease
 
 AGAIN = Duration(24 * 3600 * SECOND)
 

@@ -6,7 +6,7 @@ for which the answer has nothing is well.
 """
 
 from tidegate.documents.promql import literal
-from tidegate.prometheus.answer import AnswerError, Reading
+from tidegate.prometheus.answer import AnswerError, QueryResult
 
 _CLUSTER, _ALERT = "_id", "alertname"
 
@@ -18,7 +18,7 @@ def alerts_query(org_id: str) -> str:
     return f"{firing} * on ({_CLUSTER}) group_left(organization) {owned}"
 
 
-def alerts_of(reading: Reading) -> dict[str, tuple[str, ...]]:
+def alerts_of(reading: QueryResult) -> dict[str, tuple[str, ...]]:
     """The names of alerts by cluster; AnswerError if some may be missing, or have no cluster."""
     if reading.warnings:
         raise AnswerError(f"part of its answer may be missing: {reading.warnings[0]}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from tidegate.documents.reader import Reader
-from tidegate.documents.strict_yaml import Document, read_yaml
+from tidegate.documents.strict_yaml import YamlDocument, read_yaml
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled
 from tidegate.kinds.upgrades.core.service import Credentials, UpgradeService
 from tidegate.kinds.upgrades.wire.bundled_service import check_secrets, with_bundle
@@ -56,7 +56,7 @@ def _bundle_beside(path: Path, data: object) -> str | None:
     return str(path.parent / named) if named else named
 
 
-def _document(path: Path) -> Document:
+def _document(path: Path) -> YamlDocument:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -36,7 +36,7 @@ from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from tidegate.documents.strict_yaml import Document
+    from tidegate.documents.strict_yaml import YamlDocument
 
 NO_SOURCE = (
     "no source of clusters: write --upgrades FILE (the organisations that are served), --ocm-url"
@@ -67,7 +67,7 @@ def has_source(query: WorldQuery) -> bool:
     return query.alone or bool(query.settings.upgrades) or is_recorded(query.settings)
 
 
-def read_document_world(document: "Document", query: WorldQuery) -> FleetReading:
+def read_document_world(document: "YamlDocument", query: WorldQuery) -> FleetReading:
     """The world in a document; problems with their line."""
     from tidegate.documents.files import located
     from tidegate.kinds.upgrades.app.read.document import read_world_document

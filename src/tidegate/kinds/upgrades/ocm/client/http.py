@@ -24,7 +24,7 @@ from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, encoded
 from tidegate.model.errors import OutsideError
 from tidegate.model.json_text import decode_json
 from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries
-from tidegate.net.json_request import Answer, delivered, sent, settled
+from tidegate.net.json_request import JsonAnswer, delivered, sent, settled
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ class OcmHttp:
         body: object = None,
         *,
         again: bool = True,
-    ) -> Answer:
+    ) -> JsonAnswer:
         """One request; OutsideError if it failed, LostError if its outcome is not known."""
         url = self.address(path, query)
         if len(url) > ADDRESS_MAX:
@@ -126,7 +126,7 @@ class OcmHttp:
         text = "&".join(f"{name}={encoded(value)}" for name, value in (query or {}).items())
         return f"{self.url}{path}" + (f"?{text}" if text else "")
 
-    def read(self, answer: Answer, kind: type[T], asked: str) -> T:
+    def read(self, answer: JsonAnswer, kind: type[T], asked: str) -> T:
         """The value of an answer; RefusedError says what was refused."""
         if answer.status >= 300:
             raise self.refused(answer, asked)
@@ -136,7 +136,7 @@ class OcmHttp:
             message = self._desk.clean(str(error))
             raise OutsideError(f"{self.host}: the answer to {asked} is odd: {message}") from None
 
-    def refused(self, answer: Answer, asked: str) -> OcmRefusedError:
+    def refused(self, answer: JsonAnswer, asked: str) -> OcmRefusedError:
         """What was refused, in their words."""
         try:
             error = decode_json(answer.body, _Error)
@@ -154,7 +154,7 @@ class OcmHttp:
             await self._session.close()
             self._session = None
 
-    async def _tried(self, method: str, url: str, body: object, *, again: bool) -> Answer:
+    async def _tried(self, method: str, url: str, body: object, *, again: bool) -> JsonAnswer:
         """As many tries as it takes, within limits.
 
         The first is by itself: most need no other, and keeping count costs a third of a call.
@@ -171,7 +171,7 @@ class OcmHttp:
                 return await self._try(method, url, body, again=again)
         raise AssertionError("a retry context returns or raises")
 
-    async def _try(self, method: str, url: str, body: object, *, again: bool) -> Answer:
+    async def _try(self, method: str, url: str, body: object, *, again: bool) -> JsonAnswer:
         sending = self._let_in(method, url, body)
         answer = await delivered(sending, f"{method}:", self.limits, again=again)
         if answer.status == 429:
@@ -179,7 +179,7 @@ class OcmHttp:
             raise PassingError("HTTP 429: asked too often")
         return settled(answer, f"{method}:", again=again)
 
-    async def _let_in(self, method: str, url: str, body: object) -> Answer:
+    async def _let_in(self, method: str, url: str, body: object) -> JsonAnswer:
         """An answer, with another token if ours was refused."""
         if self._session is None:
             self._session = plain_session()
@@ -192,7 +192,7 @@ class OcmHttp:
 
     async def _send(
         self, session: aiohttp.ClientSession, method: str, url: str, body: object, token: str
-    ) -> Answer:
+    ) -> JsonAnswer:
         await self._turn()
         self._count(method)
         headers, address = {"Authorization": f"Bearer {token}"}, URL(url, encoded=True)
@@ -203,7 +203,7 @@ class OcmHttp:
         await asyncio.sleep(max(0.0, self._rests_until - asyncio.get_running_loop().time()))
         await self._rate.acquire()
 
-    def _rest(self, answer: Answer) -> None:
+    def _rest(self, answer: JsonAnswer) -> None:
         """Hold all requests for as long as a 429 asks for."""
         wait_s = _wait_s(answer.headers.get("Retry-After", ""), answer.headers.get("Date", ""))
         if wait_s > self.limits.wait_max_s:
