@@ -14,8 +14,8 @@ from tidegate.cli.help import TOPICS, topic_text
 from tidegate.cli.main import cli
 from tidegate.cli.shape import Worded, context_below
 from tidegate.kind_table import reasons
-from tidegate.kinds.upgrades.core.lint.findings import CODES, RANKS
 from tidegate.kinds.promotions.telemetry import table as promotion_table
+from tidegate.kinds.upgrades.core.lint.findings import CODES, RANKS
 from tidegate.kinds.upgrades.telemetry import table as upgrade_table
 from tidegate.model.document import Document
 from tidegate.model.reason import Gate
@@ -55,8 +55,8 @@ by `make docs` from `tidegate.telemetry.metric_table` and `upgrade_table`. Alert
 
 `kind` is the part of a rollout's name before the slash. `state` is one of `waiting`, `updating`,
 `soaking`, `done`, `failed`, `no_answer`, `ignored`, `joined_later`, `pinned`, `leaving`; over all
-states each target is counted once. `gate` and `reason` are those of [reasons](reasons.md). No
-metric of every kind has a label for a target. The leader of a rollout counts it, so sums over several processes
+states each target is counted once. `gate` and `reason` are those of [reasons](reasons.md). None of
+these has a label for a target. The leader of a rollout counts it, so sums over several processes
 are right. The usual `process_*` metrics are there too.
 
 | metric | type | labels | meaning |

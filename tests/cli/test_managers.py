@@ -127,7 +127,7 @@ def test_missing_credentials_say_whose_and_what_to_write() -> None:
         (OcmEnvironment(name="prod", url="http://x", credentials=client), "write tokenUrl"),
         (
             OcmEnvironment(name="prod", url="http://x", token_url="http://x", credentials=client),
-            "environment prod: clientSecret: env:NOWHERE: there is nothing",
+            "environment prod: clientSecret: Environment variable NOWHERE is not set",
         ),
     ):
         with pytest.raises(UserError) as caught:
@@ -186,7 +186,7 @@ def test_a_token_is_exchanged_if_it_says_so(token: str, flags: Any, where: str) 
         ({}, "--token: missing; write --token env:NAME or file:PATH, or set OCM_TOKEN"),
         ({"ocm__url": "http://ocm.example.com"}, "would carry your token over plain HTTP"),
         ({"ocm__url": "ocm"}, '--ocm-url: "ocm" is not an address; write https://'),
-        ({"ocm__token": "env:NO"}, "--token: env:NO: there is nothing"),
+        ({"ocm__token": "env:NO"}, "--token: Environment variable NO is not set; set it"),
         ({"ocm__token": token_of("Offline"), "ocm__url": "https://x"}, "write --token-url"),
     ],
 )

@@ -79,6 +79,12 @@ def test_a_paused_promotion_offers_nothing(play: Play) -> None:
     assert play.run("pause", NAME, "--reason", "look first", "--yes").returncode == 0
     assert play.run(*run).returncode == 0
     assert "offered " not in play.run("journal", "show", "--partition", NAME).stdout
+    counts = play.told("status")["kinds"]["promotions"]
+    assert (counts["waiting"], counts["held"], counts["stopped"]) == (1, 0, 1), "no brake covers it"
+    assert play.run("hold", "add", "h", "--everything", "--reason", "r", "--yes").returncode == 0
+    counts = play.told("status")["kinds"]["promotions"]
+    assert (counts["held"], counts["stopped"]) == (1, 1)
+    assert play.run("hold", "remove", "h", "--reason", "r").returncode == 0
     assert play.run("resume", NAME, "--yes").returncode == 0
     assert play.run(*run).returncode == 0
     assert play.run(*run).returncode == 0

@@ -277,7 +277,7 @@ def test_a_webhook_that_is_nowhere_is_said_before_anything_runs(tmp_path: Path) 
         check=False,
     )
     assert done.returncode == 2
-    assert "notify.webhook: env:NOWHERE: there is nothing" in done.stderr
+    assert "notify.webhook: Environment variable NOWHERE is not set" in done.stderr
 
 
 def test_an_address_in_use_is_one_line_and_exit_1(tmp_path: Path) -> None:

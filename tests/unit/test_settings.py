@@ -139,9 +139,18 @@ def test_a_secret_is_shown_to_nobody_and_found_where_it_is_kept(tmp_path: Path) 
     assert revealed("env:HOOK", {"HOOK": "https://chat/2"}, "x") == "https://chat/2"
     assert revealed("", {}, "x") == ""
     assert shown("notify.webhook", "https://chat/s3cret") == "***"
-    for nowhere in ("env:NONE", "file:/none"):
-        with pytest.raises(UserError, match="there is nothing"):
-            revealed(nowhere, {}, "x")
+    (tmp_path / "blank").write_text("\n", encoding="utf-8")
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    for nowhere, says in (
+        ("env:NONE", "x: Environment variable NONE is not set; set it, or name another"),
+        ("env:BLANK", "x: Environment variable BLANK is empty; set it"),
+        ("file:/none", "x: File /none cannot be read: No such file or directory; write"),
+        (f"file:{tmp_path}/blank", f"x: File {tmp_path}/blank is empty; write the secret"),
+        (f"file:{tmp_path}/bytes", f"x: File {tmp_path}/bytes is not text in UTF-8; write"),
+    ):
+        with pytest.raises(UserError) as caught:
+            revealed(nowhere, {"BLANK": " "}, "x")
+        assert says in str(caught.value)
 
 
 @pytest.mark.parametrize(

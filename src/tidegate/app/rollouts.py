@@ -29,8 +29,10 @@ HISTORY = 10
 _MOVING = ("Updating", "Soaking")
 FAILED = ("Failed", "No answer")
 DONE = ("Done", "Ignored", "Joined later", "Pinned")
-# A target that waits at one of these waits because a person said so.
-_BRAKES = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN, Gate.RUNNING))
+# A target that waits at one of these is held: a brake covers it.
+_BRAKES = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN))
+# What `pause` and `abort` shut is stopped, and not held.
+_STOPS = frozenset((Gate.RUNNING,))
 
 
 def status(journals: Journals) -> StatusReport:
@@ -48,7 +50,8 @@ def status(journals: Journals) -> StatusReport:
 
 
 def _counts(view: PartitionView) -> Counter[str]:
-    counts: Counter[str] = Counter(rollouts=1, moving=0, waiting=0, done=0, failed=0, held=0)
+    words = ("moving", "waiting", "done", "failed", "held", "stopped")
+    counts: Counter[str] = Counter({"rollouts": 1, **dict.fromkeys(words, 0)})
     for each in view.targets:
         if each.state in FAILED:
             counts["failed"] += 1
@@ -58,12 +61,15 @@ def _counts(view: PartitionView) -> Counter[str]:
             counts["done"] += 1
         else:
             counts["waiting"] += 1
-            counts["held"] += bool(each.options) and _is_held(each.options[0].verdicts)
+            verdicts = each.options[0].verdicts if each.options else ()
+            counts["held"] += _is_shut(verdicts, _BRAKES)
+            counts["stopped"] += _is_shut(verdicts, _STOPS)
     return counts
 
 
-def _is_held(verdicts: tuple[Verdict, ...]) -> bool:
-    return any(each.gate in _BRAKES and each.outcome is not Outcome.PASS for each in verdicts)
+def _is_shut(verdicts: tuple[Verdict, ...], gates: frozenset[Gate]) -> bool:
+    """Whether one of these gates is shut."""
+    return any(each.gate in gates and each.outcome is not Outcome.PASS for each in verdicts)
 
 
 def rollout_list(journals: Journals, name: str = "", kind: str = "") -> RolloutList:

@@ -178,17 +178,26 @@ def revealed(secret: str, env: Mapping[str, str], where: str) -> str:
     place, _, name = secret.partition(":")
     if not _is_reference(secret):
         return secret
-    problem = Problem(where, f"{secret}: there is nothing", "set it, or name another place")
     if place == "env":
-        found = env.get(name, "")
+        state = "is empty" if name in env else "is not set"
+        found, missing = env.get(name, ""), f"Environment variable {name} {state}"
+        remedy = "set it, or name another place (env:NAME, file:PATH)"
     else:
-        try:
-            found = Path(name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            found = ""
+        found, missing = _contents(name)
+        remedy = "write the secret there, or name another place (env:NAME, file:PATH)"
     if not found.strip():
-        raise UserError((problem,))
+        raise UserError((Problem(where, missing, remedy),))
     return found.strip()
+
+
+def _contents(path: str) -> tuple[str, str]:
+    """What a file holds, and what is wrong if that is nothing."""
+    try:
+        return Path(path).read_text(encoding="utf-8"), f"File {path} is empty"
+    except OSError as error:
+        return "", f"File {path} cannot be read: {error.strerror or error}"
+    except UnicodeDecodeError:
+        return "", f"File {path} is not text in UTF-8"
 
 
 def _is_reference(secret: str) -> bool:

@@ -64,7 +64,7 @@ def _singular(what: str) -> str:
     return first.removesuffix("s") + space + rest
 
 
-_STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held")
+_STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held", "stopped")
 
 
 @click.command(
