@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def read_as(path: str, read: Callable[[Any], T]) -> tuple[T, YamlDocument]:
-    """What a file (`-`: stdin) says to whom it is meant for; problems with their line."""
+    """What a reader makes of a file (`-`: stdin); problems with their line."""
     document = read_document(path)
     try:
         return read(document.data), document

@@ -56,9 +56,9 @@ def genesis(partition: str) -> bytes:
 
 def seal(prev: bytes, seq: int, at: int, actor: str, kind: str, target: str, body: bytes) -> bytes:
     """The hash of an entry."""
-    who, whom = actor.encode(), target.encode()
+    by, about = actor.encode(), target.encode()
     total = _FRESH.copy()  # half the cost of a new one
-    total.update(SEALED % (prev, seq, at, len(who), who, kind.encode(), len(whom), whom, body))
+    total.update(SEALED % (prev, seq, at, len(by), by, kind.encode(), len(about), about, body))
     return total.digest()
 
 

@@ -128,7 +128,7 @@ class KubernetesCluster:
         where, first = found.where, found
         for _ in range(LOOKS_MAX):
             if not found.ours:
-                raise StaleError(f"{self.name}: {where}: not applied by Tidegate, so left alone")
+                raise StaleError(f"{self.name}: {where}: not applied by Tidegate, so unchanged")
             options: dict[str, Any] = {
                 "preconditions": {"uid": found.uid, "resourceVersion": found.version},
                 "propagationPolicy": "Background",

@@ -127,7 +127,7 @@ class SimulatedCluster:
         key = (found.kind, found.namespace, found.name)
         record = self._api.records.get(key)
         if not found.ours:
-            raise StaleError(f"{self.name}: {found.where}: not applied by Tidegate, so left alone")
+            raise StaleError(f"{self.name}: {found.where}: not applied by Tidegate, so unchanged")
         if record is None:
             return False
         if record.uid != found.uid or not _alike(self._object(key, record), found):

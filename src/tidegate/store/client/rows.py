@@ -107,8 +107,8 @@ def verify_stretch(
             for at, actor, kind, target, body, found in rows:
                 seq += 1
                 seal = fresh()
-                who, whom = len(actor), len(target)
-                seal.update(SEALED % (last, seq, at, who, actor, kind, whom, target, body))
+                by, about = len(actor), len(target)
+                seal.update(SEALED % (last, seq, at, by, actor, kind, about, target, body))
                 last = seal.digest()
                 weight += len(body)
                 if last != found:

@@ -176,7 +176,7 @@ class UpgradeWorld(msgspec.Struct, frozen=True):
 
 
 def only_whole(world: UpgradeWorld) -> UpgradeWorld:
-    """The world as rules must see it that know of no gaps: who was not read whole is left alone.
+    """The world for rules that know of no gaps: what was not read whole is unchanged.
 
     The existing service gives an organisation up when one of its clusters cannot be read.
     """

@@ -29,7 +29,7 @@ def upgrade_records(partition: str, planned: Planned, plan: UpgradePlan) -> Iter
         keys |= {"what": "decision", "at": planned.now}
         for job in jobs.get(cluster.uuid, ()):
             yield "info", _does(planned.mode, job), keys | {"action": job.change.doing.value}
-        # Whoever is put on another channel waits for its next version all the same.
+        # A cluster that is put on another channel still waits for its next version.
         _, held = phase_of(stand)
         if held is not None:
             version = {"version": stand.next} if stand.next else {}

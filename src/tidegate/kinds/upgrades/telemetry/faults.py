@@ -4,14 +4,14 @@ from tidegate.kinds.upgrades.core.faults import FaultParty
 from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, OcmRefusedError
 from tidegate.model.errors import OutsideError, StaleError
 
-# Whoever we are there, we may not.
+# Our credentials are wrong there, or may not do it.
 _NOT_ALLOWED = (UNAUTHORIZED, 403)
 
 
 def fault_of_error(error: BaseException, *, own_credentials: bool = False) -> FaultParty | None:
-    """Whose fault it is; None: nobody's, the world moved on and is looked at again.
+    """Whose fault it is; None: no fault, the state changed meanwhile and is read again.
 
-    `own_credentials`: it happened under those of the organisation, which are its own to mend.
+    `own_credentials`: it happened under those of the organisation, which it has to fix.
     """
     if isinstance(error, StaleError):
         return None

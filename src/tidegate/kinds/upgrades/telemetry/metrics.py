@@ -1,7 +1,7 @@
 """Numbers about upgrades: those of an organisation's round replace those of its last one at once.
 
-An organisation whose round failed keeps its numbers, and their age shows. Nobody counts an
-organisation that somebody else leads. Lines are made when somebody asks, in the thread that asks,
+An organisation whose round failed keeps its numbers, and their age shows. Only the leader of an
+organisation counts it. Lines are made at a scrape, in its thread,
 and kept until the next round.
 """
 
@@ -20,9 +20,9 @@ from tidegate.model.time import SECOND, Instant
 from tidegate.telemetry.exposition import family, lines
 from tidegate.telemetry.metric_table import Known
 
-# Of an environment that nobody described: whoever does not say so is paged.
+# Of an environment that is not described: it is paged unless its document says otherwise.
 _SEVERITY = "critical"
-# Calls so far, by verb and by whom they were made.
+# Calls so far, by verb and by the account that made them.
 Calls = Mapping[tuple[str, str], int]
 Org = tuple[str, str]
 
@@ -79,7 +79,7 @@ class UpgradeNumbers:
         self._making = Lock()
 
     def serving(self, service: UpgradeService, calls: Callable[[], Calls] | None = None) -> None:
-        """Who is served from now on; whoever counts the calls made for it is asked then."""
+        """What is served from now on, and what counts the calls made for it."""
         with self._lock:
             self._service = service
             self._calls = calls or self._calls
@@ -123,7 +123,7 @@ class UpgradeNumbers:
             self._count_round(seen.env, seen.org_id, 1)
 
     def forget(self, env: str, org_id: str) -> None:
-        """Somebody else leads an organisation now: they count it."""
+        """Another worker leads an organisation now, and counts it."""
         with self._lock:
             self._last.pop((env, org_id), None)
             self._failing.pop((env, org_id), None)

@@ -70,15 +70,15 @@ class UpgradeTelemetry(KindTelemetry):
 
     def round_ended(self, result: RoundResult) -> None:
         """A round is over; one in which nothing is new says nothing."""
-        whom, planned, made = self._served.get(result.partition), result.fact, result.plan
-        if whom is None or not isinstance(planned, Planned):
+        served, planned, made = self._served.get(result.partition), result.fact, result.plan
+        if served is None or not isinstance(planned, Planned):
             return
         if not isinstance(made, OrganisationPlan):
             return
         read_at = made.world.read_at if made.world.read_at is not None else planned.now
         seen = RoundSeen(
-            env=whom.environment,
-            org_id=whom.id,
+            env=served.environment,
+            org_id=served.id,
             now=planned.now,
             read_at=Instant(read_at),
             took_s=result.took_s,
@@ -92,28 +92,28 @@ class UpgradeTelemetry(KindTelemetry):
         self._numbers.round_ended(seen)
         unsent = sum(each.startswith(_LOGS) for each in result.troubles)
         if unsent:
-            self._numbers.told(whom.environment, whom.id, "failed", unsent)
+            self._numbers.told(served.environment, served.id, "failed", unsent)
 
     def written(self, partition: str, fact: Fact) -> None:
         """Entries were written to service logs."""
-        if isinstance(fact, Told) and (whom := self._served.get(partition)) is not None:
+        if isinstance(fact, Told) and (served := self._served.get(partition)) is not None:
             number = sum("/" not in key for key in fact.keys)
-            self._numbers.told(whom.environment, whom.id, "sent", number)
+            self._numbers.told(served.environment, served.id, "sent", number)
 
     def failed(self, partition: str, error: Exception) -> None:
         """A round failed; what fails beside a round is no failure of it."""
-        whom = self._served.get(partition)
-        if whom is None or isinstance(error, TroubleError):
+        served = self._served.get(partition)
+        if served is None or isinstance(error, TroubleError):
             return
-        fault = fault_of_error(error, own_credentials=whom.credentials is not None)
+        fault = fault_of_error(error, own_credentials=served.credentials is not None)
         if fault is not None:
-            failure = FailureSeen(env=whom.environment, org_id=whom.id, fault=fault)
+            failure = FailureSeen(env=served.environment, org_id=served.id, fault=fault)
             self._numbers.failed(failure)
 
     def on_lease_lost(self, partition: str) -> None:
         """Another worker leads it now."""
-        if (whom := self._served.get(partition)) is not None:
-            self._numbers.forget(whom.environment, whom.id)
+        if (served := self._served.get(partition)) is not None:
+            self._numbers.forget(served.environment, served.id)
 
     def on_survey(self, watched: SurveyReport) -> None:
         """An environment was read, or could not be."""

@@ -75,7 +75,7 @@ _Placed = list[tuple[ClusterSummary, UpgradePhase, Verdict | None]]
 
 
 def _since(placed: _Placed, before: Since, now: Instant) -> Since:
-    """Since when each cluster waits for what it waits for; whoever began to, since now."""
+    """Since when each cluster waits for what it waits for; a new wait begins now."""
     found: dict[str, tuple[str, Instant]] = {}
     for stand, _, held in placed:
         if held is not None:
@@ -119,7 +119,7 @@ def _of_stands(seen: RoundSeen, placed: _Placed, since: Since) -> dict[str, list
 
 
 def _switched(seen: RoundSeen, world: UpgradeWorld) -> Iterator[Sample]:
-    """Whom this round put on another channel."""
+    """Clusters that this round put on another channel."""
     clusters: dict[str, ManagedCluster] = {}
     switches = [each for each in seen.acts if each.doing is StepKind.CHANNEL]
     if switches:

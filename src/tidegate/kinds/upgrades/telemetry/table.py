@@ -55,7 +55,7 @@ ROUND_GAUGES = (
     ),
     Known(
         "aus_cluster_missing_version_gate_agreements",
-        "Version gates of a minor that nobody agreed to, by the cluster's external id.",
+        "Version gates of a minor without an agreement, by the cluster's external id.",
         (*_THEIRS, "org_id", "cluster_uuid", "version_prefix"),
     ),
     Known(
@@ -110,7 +110,7 @@ GAUGES = (
     ),
     Known(
         "tidegate_upgrade_organization_info",
-        "Organisations that are served, whoever leads them; always 1.",
+        "Organisations that are served, whichever worker leads them; always 1.",
         (*_ORG, "org_name", "rules"),
     ),
     Known(

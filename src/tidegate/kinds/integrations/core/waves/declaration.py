@@ -15,7 +15,7 @@ def declared_of(
     """The rollout of a place.
 
     Running: the revision of each unit that has one. Others: units that are not ours to move, and
-    why; those with an image of their own are left alone just the same.
+    why; those with an image of their own are not moved either.
     """
     pinned = {unit.name: unit.pinned_by for unit in place.units if unit.pinned_by}
     return RolloutDeclared(

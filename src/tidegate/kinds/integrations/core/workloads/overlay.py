@@ -7,7 +7,7 @@ where its own stand: the order of a pod's parts is part of what runs. A containe
 but its name only says where the next one goes, and where it is not there it says nothing.
 
 `${integration}`, `${shard}` and `${workload}` in a text stand for what is being rendered; any other
-`${…}` is left alone, for a shell may want it.
+`${…}` stays as it is, for a shell may use it.
 """
 
 import re

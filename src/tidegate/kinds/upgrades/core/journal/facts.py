@@ -46,13 +46,13 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     clusters: tuple[ManagedCluster, ...] = ()
     gone: tuple[str, ...] = ()
     seen: tuple[Glimpse, ...] = ()
-    # Whoever no longer counts for soak: gone, or set aside.
+    # Clusters that no longer count for soak: gone, or excluded.
     unseen: tuple[str, ...] = ()
     # Clusters that could not be read this time, and why; whatever was said before is over.
     unread: dict[str, str] = msgspec.field(default_factory=dict)
-    # Whether nobody could say how clusters are.
+    # Whether the health of clusters could not be read.
     health_fails: bool = False
-    # When versions end, where somebody says so; None: as before.
+    # When versions end, where that is known; None: as before.
     ends: dict[str, Instant] | None = None
 
     def line(self) -> str:
@@ -60,7 +60,7 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
         parts = [some_names(f"{each.name} {each.version}" for each in self.clusters)]
         parts += [f"gone: {some_names(self.gone)}" if self.gone else ""]
         parts += [f"not read: {some_names(self.unread)}" if self.unread else ""]
-        parts += ["nobody knows how clusters are" if self.health_fails else ""]
+        parts += ["the health of clusters is not known" if self.health_fails else ""]
         return "looked; " + ("; ".join(each for each in parts if each) or "all as before")
 
     def names(self, target: str) -> bool:

@@ -1,7 +1,7 @@
 """From a plan of upgrades to what is written down of it: jobs with keys, and who stands elsewhere.
 
 Moments are left out: the date soak is expected to end moves a little with every look, and would
-fill the journal with what nobody decided anew.
+fill the journal with decisions that are not new.
 """
 
 from collections.abc import Iterable
@@ -50,7 +50,7 @@ def record_plans(
 def opens_at(plans: Iterable[UpgradePlan], now: Instant) -> Instant | None:
     """The first moment at which time alone may let something start; None: it does not.
 
-    A gate that time shuts stops nothing that was asked for before: nobody need look for that.
+    A gate that time shuts stops nothing that was asked for before, so it is not counted.
     """
     shut = {
         id(each): each

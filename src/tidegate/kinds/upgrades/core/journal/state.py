@@ -159,7 +159,7 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
     if job is None:
         return
     what = what_of(job.change)
-    # What nobody answered may have been done all the same.
+    # A request without an answer may have been carried out.
     perhaps = (
         fact.outcome is TaskOutcome.FAILED and not fact.refused and job.change.doing in _STARTS
     )
@@ -182,9 +182,9 @@ _STARTS = (StepKind.UPGRADE, StepKind.POOL, StepKind.ADDON)
 
 
 def perhaps_asked(state: UpgradeState) -> dict[str, ManagedCluster]:
-    """Clusters of which something was decided to be asked, and nobody knows what came of it.
+    """Clusters with a decided request whose outcome is not known.
 
-    Each as if it had been: whoever died or lost the journal may have asked right before.
+    Each as if it had been made: a worker that died or lost the journal may have made it before.
     """
     found: dict[str, ManagedCluster] = {}
     for job in state.jobs.values():
@@ -195,7 +195,7 @@ def perhaps_asked(state: UpgradeState) -> dict[str, ManagedCluster]:
 
 
 def after(cluster: ManagedCluster, step: UpgradeStep) -> ManagedCluster:
-    """A cluster of which somebody asked something, until it is looked at again."""
+    """A cluster for which a request was made, until it is read again."""
     if step.doing is StepKind.CHANNEL:
         return replace(cluster, channel=step.revision)
     if step.doing is StepKind.AGREE:

@@ -2,8 +2,8 @@
 
 Excluded is a cluster with a label that cannot be read, one with an incomplete description, or
 whose details could not be read this time: alone, with the reason. They still count where others
-look at them: for their sector, for the mutexes they hold, and all that they may hold where nobody
-knows. So do clusters that are not ready.
+look at them: for their sector, for the mutexes they hold, and all that they may hold where that
+is not known. So do clusters that are not ready.
 """
 
 from collections import Counter

@@ -176,7 +176,7 @@ class OcmHttp:
         answer = await delivered(sending, f"{method}:", self.limits, again=again)
         if answer.status == 429:
             self._rest(answer)
-            raise PassingError("HTTP 429: asked too often")
+            raise PassingError("HTTP 429: too many requests")
         return settled(answer, f"{method}:", again=again)
 
     async def _let_in(self, method: str, url: str, body: object) -> JsonAnswer:
@@ -207,9 +207,7 @@ class OcmHttp:
         """Hold all requests for as long as a 429 asks for."""
         wait_s = _wait_s(answer.headers.get("Retry-After", ""), answer.headers.get("Date", ""))
         if wait_s > self.limits.wait_max_s:
-            raise OutsideError(
-                f"{self.host}: asked too often, it wants to be left alone for {wait_s:.0f} s"
-            )
+            raise OutsideError(f"{self.host}: too many requests (429); retry in {wait_s:.0f} s")
         until = asyncio.get_running_loop().time() + wait_s
         self._rests_until = max(self._rests_until, until)
 

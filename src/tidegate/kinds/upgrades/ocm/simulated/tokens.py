@@ -9,14 +9,16 @@ from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc
 # As long as the real one's.
 LASTS_S = 900
 # The credentials that are accepted where a world names none.
-ANYBODY = CredentialDoc(client_id="tidegate", client_secret="simulated", token="simulated-token")
+DEFAULT_CREDENTIALS = CredentialDoc(
+    client_id="tidegate", client_secret="simulated", token="simulated-token"
+)
 
 
 class Tokens:
     """The tokens that were given out."""
 
     def __init__(self, credentials: Iterable[CredentialDoc], lasts_s: float = LASTS_S) -> None:
-        self._credentials = tuple(credentials) or (ANYBODY,)
+        self._credentials = tuple(credentials) or (DEFAULT_CREDENTIALS,)
         self._lasts_s = lasts_s
         # Token to whose data it opens and until when.
         self._given: dict[str, tuple[str, float]] = {}
