@@ -1,10 +1,22 @@
-"""Label selectors as Kubernetes documents spell them."""
+"""Label selectors: as Kubernetes documents spell them, and on one line as kubectl takes them.
+
+A line, `env=prod,region in (eu, us),!canary`, is made into the document that people write in files,
+so that both are read by the same rules.
+"""
+
+import re
+from typing import Any
 
 from tidegate.documents.reader import Reader
 from tidegate.model.problem import shown
 from tidegate.model.selector import Operator, Requirement, Selector
 
 _NEEDS_VALUES = frozenset((Operator.IN, Operator.NOT_IN))
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?"
+_EQUAL = re.compile(rf"({_NAME})\s*(==|=|!=)\s*([A-Za-z0-9._-]*)")
+_SET = re.compile(rf"({_NAME})\s+(in|notin)\s*\(([^()]*)\)")
+_THERE = re.compile(rf"(!?)\s*({_NAME})")
+REMEDY = 'write it like "env=prod,region in (eu,us),!canary"'
 
 
 def read_selector(reader: Reader) -> Selector:
@@ -46,3 +58,40 @@ def _requirement(reader: Reader) -> Requirement:
         )
     reader.close()
     return Requirement(key or "", operator, frozenset(values))
+
+
+def parse_selector(text: str) -> dict[str, Any]:
+    """The `matchExpressions` of a selector; ValueError names the part that is not one."""
+    parts = _split(text)
+    if not parts:
+        raise ValueError(f"an empty selector; {REMEDY}")
+    return {"matchExpressions": [_parsed(part) for part in parts]}
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas outside of parentheses."""
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    parts.append(text[start:])
+    stripped = [part.strip() for part in parts]
+    return stripped if any(stripped) else []
+
+
+def _parsed(part: str) -> dict[str, Any]:
+    equal = _EQUAL.fullmatch(part)
+    if equal:
+        operator = "NotIn" if equal[2] == "!=" else "In"
+        return {"key": equal[1], "operator": operator, "values": [equal[3]]}
+    some = _SET.fullmatch(part)
+    if some:
+        values = [value.strip() for value in some[3].split(",")]
+        operator = "In" if some[2] == "in" else "NotIn"
+        return {"key": some[1], "operator": operator, "values": values}
+    there = _THERE.fullmatch(part)
+    if there:
+        return {"key": there[2], "operator": "DoesNotExist" if there[1] else "Exists"}
+    raise ValueError(f'"{part}" is not a requirement; {REMEDY}')

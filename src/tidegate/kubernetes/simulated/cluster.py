@@ -11,8 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from tidegate.documents.reader import Reader
-from tidegate.documents.selector_doc import read_selector
-from tidegate.documents.selector_text import parse_selector
+from tidegate.documents.selector_doc import parse_selector, read_selector
 from tidegate.kubernetes.port import (
     MANAGER,
     Applied,

@@ -9,7 +9,7 @@ from tidegate.kinds.upgrades.app.surveys import OrganisationReading
 from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.journal.facts import Glimpse, Surveyed
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, perhaps_asked
-from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
+from tidegate.kinds.upgrades.core.rules.addons import addon_fleets
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet, gather
 from tidegate.kinds.upgrades.core.rules.observations import minima_of, seen_in
 from tidegate.kinds.upgrades.core.service import Registration

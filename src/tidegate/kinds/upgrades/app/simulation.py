@@ -9,10 +9,9 @@ from tidegate.kinds.upgrades.app.read.world import FleetReading
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.explain.words import phase_word
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
+from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock, moved
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
-from tidegate.kinds.upgrades.ocm.simulated.shift import moved
 from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld, narrowed

@@ -211,7 +211,7 @@ def _note(
 
 
 def _key(action: Action) -> tuple[str, str]:
-    """The target and the action; a cluster is asked for one upgrade at a time, whenever it would start."""
+    """The target and the action: a cluster is asked for one upgrade at a time, at any moment."""
     step = action.change
     assert isinstance(step, UpgradeStep)
     return action.target, what_of(step)

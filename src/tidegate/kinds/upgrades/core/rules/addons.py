@@ -3,29 +3,33 @@
 One thing at a time on a cluster: its own upgrade first, then its add-ons by their ids. An add-on is
 asked for while the schedule fires at most ten minutes from now, and starts six minutes later; it
 knows no gates and no channels. Patterns block it that begin with its id: `logging/1.3`.
+
+Each add-on of an organisation is a fleet of its own: the clusters that have it, by its versions. So
+soak, sectors, failures and what is inherited are computed for it as for clusters. A cluster that
+could not be read may have any add-on in any version, and so counts for each.
 """
 
 from collections.abc import Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
 from tidegate.kinds.upgrades.core.rules.expedite import Expedites
 from tidegate.kinds.upgrades.core.rules.fleet import READY, FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.gates import NOT_BLOCKED, VersionGates, lately, why_blocked
 from tidegate.kinds.upgrades.core.rules.observations import look
 from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, OwnerNotice
-from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back, is_left_over
+from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back, is_left_over, progress_of
 from tidegate.kinds.upgrades.core.rules.sector_order import SectorOrder
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, inherited
 from tidegate.kinds.upgrades.core.schedule.schedule import ADDON, ADDON_STARTS_IN
 from tidegate.kinds.upgrades.core.schedule.window import start_of
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
-from tidegate.kinds.upgrades.core.versions import VersionError, key_of
+from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
 from tidegate.kinds.upgrades.core.world import ClusterAddon, OcmUpgrade, UpgradeWorld
 from tidegate.model.plan import ChangeKind, Option
 from tidegate.model.reason import Outcome
@@ -211,3 +215,58 @@ def _offer(addon: ClusterAddon, version: str) -> Verdict:
     if key_of(version) <= key_of(addon.version):
         return verdict(VersionReason.VersionNotNewer, version, addon.version)
     return verdict(VersionReason.VersionOffered, version)
+
+
+def addon_fleets(fleet: OrganisationFleet, now: Instant) -> list[OrganisationFleet]:
+    """A fleet for each add-on that some cluster has, by the id of the add-on."""
+    every = {addon.id for member in fleet.members for addon in member.cluster.addons}
+    return [_addon_fleet(fleet, ident, now) for ident in sorted(every)]
+
+
+def _addon_fleet(fleet: OrganisationFleet, ident: str, now: Instant) -> OrganisationFleet:
+    pairs = ((member, _installed(member, ident)) for member in fleet.members)
+    members = tuple(
+        _addon_member(member, addon, now) for member, addon in pairs if addon is not None
+    )
+    sources = tuple(f"{key}/{ident}" for key in fleet.sources)
+    return replace(fleet, members=members, sources=sources, addon=ident)
+
+
+def _installed(member: FleetMember, ident: str) -> ClusterAddon | None:
+    for each in member.cluster.addons:
+        if each.id == ident:
+            return each
+    return ClusterAddon(ident, "") if member.progress.unread else None
+
+
+def _addon_member(member: FleetMember, addon: ClusterAddon, now: Instant) -> FleetMember:
+    """A cluster that has the add-on, as if the add-on were all of it."""
+    cluster = replace(
+        member.cluster,
+        version=addon.version,
+        available_upgrades=(addon.latest,) if addon.latest is not None else (),
+        hypershift=False,
+        upgrade_policies=addon.upgrade_plans,
+        node_pools=(),
+        addons=(),
+        state=addon.state if member.cluster.state == READY else member.cluster.state,
+    )
+    on = _version_key(addon.version)
+    unread, excluded = member.progress.unread, member.excluded
+    if excluded is None and on is None:
+        excluded = verdict(VersionReason.VersionUnreadable, addon.version)
+    return replace(
+        member,
+        cluster=cluster,
+        key=None if unread else on,
+        on=on,
+        progress=progress_of(cluster, now, unread=unread),
+        excluded=excluded,
+    )
+
+
+def _version_key(version: str) -> Key | None:
+    try:
+        return key_of(version)
+    except VersionError:
+        return None

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.rules.addon_fleets import addon_fleets
-from tidegate.kinds.upgrades.core.rules.addons import about
+from tidegate.kinds.upgrades.core.rules.addons import about, addon_fleets
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE, FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.gates import can_be_asked
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
