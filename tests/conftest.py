@@ -1,6 +1,6 @@
 """How much Hypothesis tries: on a person's machine a tenth of what CI does, the same every time.
 
-Examples are derandomised, so that a red build is red for everybody; what chance would find, the
+Examples are derandomised, so that a red build is red on every machine; what chance would find, the
 seeded states of tests/sim find by number.
 """
 

@@ -81,7 +81,7 @@ def integration(name: str, *places: Managed) -> Integration:
 def estate(
     *integrations: Integration, accounts: Iterable[str] = ("one", "two", "three"), **given: str
 ) -> Estate:
-    """What some integrations come to."""
+    """What some integrations result in."""
     problems = Problems()
     inventories = {"aws_accounts": tuple(map(key, accounts))}
     site = Site(parameters=dict(given))
@@ -89,7 +89,7 @@ def estate(
 
 
 class Land:
-    """Simulated clusters, as we and somebody else see them."""
+    """Simulated clusters, as we and another person see them."""
 
     def __init__(self, *names: str, namespaces: Iterable[str] = ("ns", "other")) -> None:
         self.apis = {name: SimulatedApi(name) for name in names or ("c1",)}
@@ -97,11 +97,11 @@ class Land:
             api.namespaces |= set(namespaces)
 
     def clusters(self, manager: str = MANAGER) -> dict[str, Cluster]:
-        """All of them, as seen by somebody."""
+        """All of them, as seen by a person."""
         return {name: SimulatedCluster(api, manager) for name, api in self.apis.items()}
 
     def records(self) -> dict[Where, Any]:
-        """Everything there is, whoever made it; a record is never changed, only replaced."""
+        """Everything there is, by any author; a record is never changed, only replaced."""
         return {
             (name, place, kind.name, called): record
             for name, api in self.apis.items()

@@ -23,7 +23,7 @@ rollout:
 
 
 class Folder:
-    """A bundle in a directory that somebody edits."""
+    """A bundle in a directory that a person edits."""
 
     def __init__(
         self, root: Path, clusters: Mapping[str, str], namespace: str = "integrations"

@@ -12,7 +12,7 @@ BOB = ("Bob", "bob@example.com")
 def git(
     folder: Path, *arguments: str, who: tuple[str, str] = ADA, at: str = "", given: str = ""
 ) -> str:
-    """What git says; nobody's settings but the repository's own count."""
+    """What git says; only the repository's own settings count."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     for role in ("AUTHOR", "COMMITTER"):
         env |= {f"GIT_{role}_NAME": who[0], f"GIT_{role}_EMAIL": who[1]}
@@ -65,7 +65,7 @@ def remote(
 
 
 def clone(bare: Path, folder: Path, *options: str, who: tuple[str, str] = ADA) -> Path:
-    """Somebody's clone, with their name in its settings."""
+    """A person's clone, with their name in its settings."""
     git(bare, "clone", "-q", *options, bare.as_uri(), str(folder))
     git(folder, "config", "user.name", who[0])
     git(folder, "config", "user.email", who[1])
@@ -79,7 +79,7 @@ def push_change(
     branch: str = "main",
     who: tuple[str, str] = BOB,
 ) -> str:
-    """Somebody else clones, commits onto a branch and pushes; the commit."""
+    """Another person clones, commits onto a branch and pushes; the commit."""
     git(bare, "clone", "-q", "--branch", branch, str(bare), str(folder))
     made = commit(folder, files, "meanwhile", who)
     git(folder, "push", "-q", "origin", f"HEAD:{branch}")

@@ -38,7 +38,7 @@ class Managed(msgspec.Struct, frozen=True):
 
     @property
     def writes(self) -> list[Any]:
-        """All that anybody tried to change there."""
+        """All that anyone tried to change there."""
         return list(self.server.state.writes)
 
 

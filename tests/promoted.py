@@ -185,14 +185,14 @@ managed:
 
 
 def make_bundle(folder: Path, source: Source) -> tuple[Path, Path]:
-    """The bundle's bare repository, and somebody's clone of it."""
+    """The bundle's bare repository, and a person's clone of it."""
     folder.mkdir(parents=True, exist_ok=True)
     bare = remote(folder, bundle_files(source))
     return bare, clone(bare, folder / "clone")
 
 
 class Play:
-    """Somebody's clone of a bundle, the repository of what it deploys, and the command."""
+    """A person's clone of a bundle, the repository of what it deploys, and the command."""
 
     def __init__(self, folder: Path, source: Source) -> None:
         self.source = source
@@ -230,7 +230,7 @@ class Play:
         return self.told("promote", "--no-registry-check", *arguments, code=code)
 
     def edit(self, files: dict[str, str], message: str = "edit") -> str:
-        """Somebody's change of the bundle, merged."""
+        """A person's change of the bundle, merged."""
         made = commit(self.clone, files, message)
         git(self.clone, "push", "-q", "origin", "HEAD:main")
         return made

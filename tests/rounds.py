@@ -37,7 +37,7 @@ class Hands:
 
 
 class Lived:
-    """A simulated environment that lives through rounds."""
+    """A simulated environment that goes through rounds."""
 
     def __init__(self, document: dict[str, Any], **of_the_world: Any) -> None:
         read = read_world(document)
@@ -54,7 +54,7 @@ class Lived:
         return msgspec.structs.replace(world, ledgers=self.ledgers, **self._more)
 
     def live(self, rounds: int, every: Duration) -> Reached:
-        """Live through so many rounds; when each version was first seen where."""
+        """Simulate so many rounds; when each version was first seen where."""
         reached: Reached = {}
         before: dict[tuple[str, str], str] = {}
         for _ in range(rounds):

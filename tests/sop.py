@@ -1,7 +1,7 @@
 """The instructions for promoting one shard first, acted out word for word, on whatever clusters.
 
-Pin everybody but one; look at the logs of the merge request; promote as usual; look again; merge,
-and see on the cluster that the pinned ones run what they ran; let everybody go.
+Pin all but one; look at the logs of the merge request; promote as usual; look again; merge,
+and see on the cluster that the pinned ones run what they ran; unpin all.
 """
 
 import json
@@ -27,7 +27,7 @@ Pods = Callable[[], Mapping[str, tuple[str, str]]]
 
 
 class Team:
-    """Somebody who promotes, their clone, and the command."""
+    """A person who promotes, their clone, and the command."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
         play = folder / "play"
@@ -79,7 +79,7 @@ class Team:
         return {each.name for each in folder.iterdir()}
 
     def merge(self, branch: str) -> None:
-        """Somebody approves and merges."""
+        """A person approves and merges."""
         git(self.clone, "fetch", "-q", "origin")
         git(self.clone, "merge", "-q", "--no-edit", f"origin/{branch}")
         git(self.clone, "push", "-q", "origin", "HEAD:main")
@@ -93,7 +93,7 @@ THERE = ("--integration", INTEGRATION, "--cluster", CLUSTER)
 
 
 def act_out(team: Team, pods: Pods) -> None:
-    """All steps; `pods` waits until everybody that is there is ready."""
+    """All steps; `pods` waits until every pod that is there is ready."""
     old = git(team.clone, "show", "origin/main:.env").partition("IMAGE_TAG=")[2][:7]
     team.apply()
     before = pods()

@@ -1,4 +1,4 @@
-"""A small estate that somebody edits: accounts in tiers, rules for images, one set of shards."""
+"""A small estate that a person edits: accounts in tiers, rules for images, one set of shards."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ RULES = rules(soak="500ms", deadline="60s")
 
 
 class Declared:
-    """A bundle in memory that somebody edits."""
+    """A bundle in memory that a person edits."""
 
     def __init__(self, namespace: str, cluster: str = "one", rules: str = RULES) -> None:
         self.namespace, self.cluster = namespace, cluster

@@ -38,7 +38,7 @@ def fences(language: str) -> Iterator[tuple[Path, str]]:
 
 
 def run(command: str) -> str:
-    """What a command prints, as somebody with our tools on the PATH sees it."""
+    """What a command prints, as a person with our tools on the PATH sees it."""
     bin_dir = Path(sys.executable).parent
     path = f"{bin_dir}{os.pathsep}{os.environ['PATH']}"
     clean = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
@@ -159,7 +159,7 @@ def test_pages_named_by_code_exist() -> None:
 
 
 def test_the_index_leads_to_every_page() -> None:
-    """One page lists all others; a page that is not there is found by nobody."""
+    """One page lists all others; a page that is not there cannot be found."""
     index = ROOT / "docs" / "index.md"
     listed = {
         (index.parent / link.partition("#")[0]).resolve()
@@ -192,14 +192,14 @@ def test_generated_pages_are_fresh(name: str) -> None:
 
 
 def test_every_gate_that_can_shut_has_a_runbook() -> None:
-    """Whoever is held finds what to do: each gate that can wait or stop has its section."""
+    """A reader finds what to do: each gate that can wait or stop has its section."""
     book = (ROOT / "docs" / "guides" / "runbook.md").read_text(encoding="utf-8")
     shut = {each.entry.gate for each in reasons() if each.entry.outcome is not Outcome.PASS}
     assert not [gate.value for gate in Gate if gate in shut and f"## {gate.value}:" not in book]
 
 
 def test_every_stop_says_what_would_open_it() -> None:
-    """A gate that stays shut until somebody acts says how; a finished target needs nothing."""
+    """A gate that stays shut until a person acts says how; a finished target needs nothing."""
     finished = {"Done", "Skipped"}
     silent = [
         reason.value

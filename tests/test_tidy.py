@@ -7,8 +7,11 @@ on a small bad source, where it must speak, and on a good one, where it must not
 """
 
 import ast
+import io
 import re
 import subprocess
+import tokenize
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -253,7 +256,7 @@ def python_in(*folders: str) -> list[Source]:
 
 
 def tracked_text() -> list[Source]:
-    """Every text file that is committed or would be; data that is not UTF-8 is nobody's prose."""
+    """Every text file that is committed or would be; data that is not UTF-8 is no prose."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
@@ -456,6 +459,18 @@ def pages() -> list[Path]:
     return found + sorted((ROOT / "docs").rglob("*.md"))
 
 
+def prose(source: Source) -> Iterator[str]:
+    """What people wrote for people in a module: docstrings, comments, names of tests."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+            if not isinstance(node, ast.Module) and node.name.startswith("test_"):
+                yield node.name.replace("_", " ")
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
 def long_subjects(subjects: Iterable[str]) -> list[str]:
     return [each for each in subjects if len(each) > SUBJECT_MAX]
 
@@ -485,6 +500,14 @@ def test_help_is_in_plain_words() -> None:
     assert share < STUMBLING_PER_1000_MAX, f"{share:.2f} of 1,000 words: {found}"
 
 
+@pytest.mark.parametrize("folder", ["src/tidegate", "tests"])
+def test_code_is_in_plain_words(folder: str) -> None:
+    """Docstrings, comments and names of tests."""
+    texts = (text for source in python_in(folder) for text in prose(source))
+    share, found = stumbling(texts)
+    assert share < STUMBLING_PER_1000_MAX, f"{share:.2f} of 1,000 words: {Counter(found)}"
+
+
 def test_docs_as_a_whole_are_in_plain_words() -> None:
     """With generated pages and with what commands print."""
     share, found = stumbling(page.read_text(encoding="utf-8") for page in pages())
@@ -504,6 +527,10 @@ def test_the_checks_of_words_can_fail() -> None:
     """Each is shown a bad text that it finds and a good one that it lets pass."""
     assert stumbling(["Whoever tends them is told."]) == (600.0, ["Whoever", "tends", "told"])
     assert stumbling(["The worker retries; `told` is a fact."])[1] == []
+    written = Source(
+        "tests/x.py", 'def test_nobody_waits():\n    """Whoever."""\n    x = 1  # told\n'
+    )
+    assert sorted(stumbling(prose(written))[1]) == ["Whoever", "nobody", "told"]
     assert participle_modules(["src/tidegate/cli/juggling.py"])
     assert not participle_modules(["src/tidegate/cli/soak.py", f"a/{min(PARTICIPLES)}.py"])
     assert long_subjects(["x" * (SUBJECT_MAX + 1)])

@@ -1,4 +1,4 @@
-"""Organisations tended in virtual time: real workers, a simulated OpenShift Cluster Manager."""
+"""Organisations managed in virtual time: real workers, a simulated OpenShift Cluster Manager."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def example() -> dict[str, Any]:
 
 
 class Scene(Rehearsal):
-    """A rehearsal of one environment, with everybody registered alike; all reports are kept."""
+    """A rehearsal of one environment, with every target registered alike; all reports are kept."""
 
     def __init__(
         self,

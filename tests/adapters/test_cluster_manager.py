@@ -49,8 +49,8 @@ def refusing(status: int, **headers: str) -> web.Response:
     return web.json_response({"kind": "Error"}, status=status, headers=named)
 
 
-def test_whoever_is_told_to_stay_away_stays_away() -> None:
-    """For as long as was asked, and everybody else with them."""
+def test_a_client_that_is_asked_to_wait_waits() -> None:
+    """For as long as was asked, and all others with them."""
     asked: list[float] = []
 
     async def answer(_: web.Request) -> web.Response:
@@ -79,8 +79,8 @@ def test_whoever_is_told_to_stay_away_stays_away() -> None:
         ),
     ],
 )
-def test_nobody_waits_for_an_hour(headers: dict[str, str], wait: str) -> None:
-    """It is told how long that would be."""
+def test_nothing_waits_for_an_hour(headers: dict[str, str], wait: str) -> None:
+    """It is shown how long that would be."""
 
     async def answer(_: web.Request) -> web.Response:
         return refusing(429, **headers)
@@ -93,7 +93,7 @@ def test_nobody_waits_for_an_hour(headers: dict[str, str], wait: str) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-def test_what_passes_is_tried_so_often_and_then_told(status: int) -> None:
+def test_what_passes_is_tried_so_often_and_then_reported(status: int) -> None:
     """As often as the limits say, with the status in the error."""
     asked = count()
 
@@ -144,7 +144,7 @@ def test_a_post_that_fails_is_looked_for_before_it_is_sent_again() -> None:
     assert posts == [{"version": "4.16.4", "schedule_type": "manual", "next_run": moment}] * 2
 
 
-def test_a_list_that_never_rests_is_told_to_be_incomplete() -> None:
+def test_a_list_that_never_rests_is_called_incomplete() -> None:
     """It is read again a few times; what was there is used."""
     gate = {"version_raw_id_prefix": "4.17", "label": "x"}
     numbers = count(1)
@@ -178,7 +178,7 @@ def test_a_server_that_gives_smaller_pages_is_read_to_the_end() -> None:
 
 
 @pytest.mark.parametrize("body", ["no json", "[]", '{"items": 5}'])
-def test_an_answer_that_is_none_is_told(body: str) -> None:
+def test_an_answer_that_is_none_is_reported(body: str) -> None:
     """As what it is, with the question."""
 
     async def answer(_: web.Request) -> web.Response:
@@ -191,8 +191,8 @@ def test_an_answer_that_is_none_is_told(body: str) -> None:
     play(answer, story)
 
 
-def test_what_the_other_side_repeats_of_a_token_is_not_told_on() -> None:
-    """The reason is theirs, the token is not for anybody; a redirect is not followed with it."""
+def test_what_the_other_side_repeats_of_a_token_is_not_shown() -> None:
+    """The reason is theirs, the token is not for everyone; a redirect is not followed with it."""
 
     async def answer(request: web.Request) -> web.Response:
         if request.path.endswith("versions"):
@@ -212,7 +212,7 @@ def test_what_the_other_side_repeats_of_a_token_is_not_told_on() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403])
-def test_a_sign_on_that_is_refused_is_ours_to_mend(status: int) -> None:
+def test_a_sign_on_that_is_refused_is_ours_to_fix(status: int) -> None:
     """It is asked for once, however many wait, and every one of them hears the same."""
     asked = count()
 
@@ -235,7 +235,7 @@ def test_a_sign_on_that_is_refused_is_ours_to_mend(status: int) -> None:
     assert next(asked) == 1
 
 
-def test_a_sign_on_that_fails_is_told_without_the_secret() -> None:
+def test_a_sign_on_that_fails_is_reported_without_the_secret() -> None:
     """It is tried while that may help."""
     asked = count()
 

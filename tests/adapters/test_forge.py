@@ -1,4 +1,4 @@
-"""Forges over HTTP when things go wrong: nothing is doubled, waiting ends, no token is told."""
+"""Forges over HTTP when things go wrong: nothing is doubled, waiting ends, no token is reported."""
 
 import asyncio
 import logging
@@ -120,7 +120,7 @@ def test_an_answer_that_comes_too_late_is_not_waited_for(play: Play) -> None:
 
 
 def test_who_is_asked_to_wait_waits_and_not_for_ever(play: Play, kind: str) -> None:
-    """A second is waited for; an hour is told."""
+    """A second is waited for; an hour is reported."""
 
     async def story(project: RemotelyHosted) -> None:
         project.server.faults.append(Fault("429", "GET", headers={"Retry-After": "1"}))
@@ -185,7 +185,7 @@ def test_what_is_looked_for_is_found_on_any_page(play: Play, kind: str) -> None:
 
 
 def test_only_comments_of_our_own_are_changed(play: Play) -> None:
-    """Somebody else may write our mark; and of two of ours one is left."""
+    """Another person may write our mark; and of two of ours one is left."""
 
     async def story(project: RemotelyHosted) -> None:
         offered(project, "promote-1")
@@ -203,7 +203,9 @@ def test_only_comments_of_our_own_are_changed(play: Play) -> None:
     play(story)
 
 
-def test_a_program_that_is_nobody_on_github_changes_no_comments_of_people(tmp_path: Path) -> None:
+def test_a_program_without_an_account_on_github_changes_no_comments_of_people(
+    tmp_path: Path,
+) -> None:
     """A token of an installation may not ask who it is."""
 
     async def story() -> None:
@@ -218,7 +220,7 @@ def test_a_program_that_is_nobody_on_github_changes_no_comments_of_people(tmp_pa
     asyncio.run(story())
 
 
-def test_a_status_may_be_told_twice(play: Play) -> None:
+def test_a_status_may_be_reported_twice(play: Play) -> None:
     """Also where the forge complains that it stands so already."""
 
     async def story(project: RemotelyHosted) -> None:
@@ -256,7 +258,7 @@ def test_people_are_addressed_by_their_account_if_it_is_theirs(play: Play, kind:
 
 
 def test_git_itself_pushes_what_is_offered(play: Play, tmp_path: Path) -> None:
-    """Over HTTP, with a password; without one nobody comes in."""
+    """Over HTTP, with a password; without one no one comes in."""
 
     async def story(project: RemotelyHosted) -> None:
         def push(password: str) -> str:
@@ -297,7 +299,7 @@ def _everything(what: str, headers: dict[str, str] | None = None) -> Breaking:
     (_everything("301", {"Location": "https://elsewhere.example.com"}), "HTTP 301|no branch"),
     (_everything("200"), "cannot be read"),
 ], ids=lambda value: "" if callable(value) else value)  # fmt: skip
-def test_no_token_is_told_whatever_goes_wrong(
+def test_no_token_is_reported_whatever_goes_wrong(
     play: Play, kind: str, broken: Breaking, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In no error, in nothing it came from, in no log; the faults repeat it in their answers."""
@@ -329,7 +331,7 @@ def test_no_token_is_told_whatever_goes_wrong(
 
 
 def test_a_redirect_is_not_followed_with_a_token(kind: str) -> None:
-    """Wherever it leads, nobody there is told who we are."""
+    """Wherever it leads, our credentials are not sent there."""
     came: list[str] = []
 
     async def story() -> None:
@@ -393,7 +395,7 @@ def test_what_is_no_token_is_refused_unrepeated(env: dict[str, str]) -> None:
 
 
 def test_labels_of_an_organisation_that_may_not_be_seen_are_passed_over(tmp_path: Path) -> None:
-    """A token without `read:organization` is enough where nobody needs them."""
+    """A token without `read:organization` is enough where no one needs them."""
 
     async def story() -> None:
         async with remotely_hosted("gitea", tmp_path) as project:
@@ -408,7 +410,7 @@ def test_labels_of_an_organisation_that_may_not_be_seen_are_passed_over(tmp_path
 def test_gitea_is_not_searched_to_the_end_for_a_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The newest are looked through, page by page; beyond them nobody knows."""
+    """The newest are looked through, page by page; beyond them it is not known."""
     monkeypatch.setattr("tidegate.forge.client.gitea.LOOKED_MAX", 4)
 
     async def story() -> None:

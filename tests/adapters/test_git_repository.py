@@ -30,7 +30,7 @@ BRANCH = "tidegate/promote-x"
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Settings of whoever runs the tests do not count."""
+    """Settings of the user who runs the tests do not count."""
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -127,7 +127,7 @@ def test_a_fetch_learns_what_others_pushed(
     assert repository.pushed("nothing-there") == ""
 
 
-def test_commits_between_are_told_by_author(
+def test_commits_between_are_reported_by_author(
     repository: GitRepository, bare: Path, tmp_path: Path
 ) -> None:
     """Newest first, without merges, under the names of the .mailmap, with their trailers."""
@@ -169,7 +169,7 @@ def test_ancestry_is_one_of_five(repository: GitRepository, bare: Path, tmp_path
 
 
 def test_who_wrote_a_line_is_known(repository: GitRepository, bare: Path, tmp_path: Path) -> None:
-    """The line as it stands, whoever wrote those around it."""
+    """The line as it is written, whatever is around it."""
     new = push_change(bare, tmp_path / "bob", {"a.yml": "image: aaa\nmore: 1\n"})
     repository.fetch()
     assert repository.last_change(new, "a.yml", 1).subject == "first"
@@ -216,7 +216,7 @@ def test_the_same_commit_is_found_and_another_made(repository: GitRepository) ->
     assert len({made, *others}) == 4
 
 
-def test_what_somebody_pushed_is_never_overwritten(
+def test_what_a_person_pushed_is_never_overwritten(
     repository: GitRepository, bare: Path, tmp_path: Path
 ) -> None:
     """A push expects what it saw, also that there was nothing."""
@@ -231,7 +231,7 @@ def test_what_somebody_pushed_is_never_overwritten(
     with pytest.raises(StaleError):
         repository.push(BRANCH, again, made)
     assert git(bare, "rev-parse", BRANCH) == theirs
-    # Whoever finds it there already has nothing to do.
+    # A run that finds it there already has nothing to do.
     repository.push(BRANCH, theirs, made)
 
 
@@ -276,7 +276,7 @@ def test_branches_that_people_use_are_left_alone(bare: Path, tmp_path: Path) -> 
 def test_neither_the_working_tree_nor_the_index_nor_a_hook_notices(
     bare: Path, tmp_path: Path
 ) -> None:
-    """Somebody's half-done work stays as it is; no hook runs for a commit, but one for a push."""
+    """A person's half-done work stays as it is; no hook runs for a commit, but one for a push."""
     mine = clone(bare, tmp_path / "mine")
     (mine / "a.yml").write_text("half: done\n")
     (mine / "staged.yml").write_text("s: 1\n")
@@ -299,7 +299,7 @@ def test_neither_the_working_tree_nor_the_index_nor_a_hook_notices(
 
 
 def test_who_commits_must_be_known(bare: Path, tmp_path: Path) -> None:
-    """Nobody is made up from the name of a host."""
+    """No account is made up from the name of a host."""
     git(tmp_path, "clone", "-q", str(bare), str(tmp_path / "mine"))
     repository = open_repository(tmp_path / "mine")
     with pytest.raises(UserError, match=r"does not know who commits; run `git config"):
@@ -307,7 +307,7 @@ def test_who_commits_must_be_known(bare: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="nothing to make a key with")
-def test_commits_are_signed_where_git_is_told_to(bare: Path, tmp_path: Path) -> None:
+def test_commits_are_signed_where_git_is_asked_to(bare: Path, tmp_path: Path) -> None:
     """With the user's key, found again like any other; without it there is no commit at all."""
     key = tmp_path / "key"
     making = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
@@ -343,7 +343,7 @@ def test_a_clone_of_one_branch_knows_the_others(bare: Path, tmp_path: Path) -> N
     assert repository.ancestry(repository.tip("work"), repository.tip()) is Ancestry.AHEAD
 
 
-def test_a_refusal_of_the_remote_is_told(bare: Path, tmp_path: Path) -> None:
+def test_a_refusal_of_the_remote_is_reported(bare: Path, tmp_path: Path) -> None:
     """In its own words, as something outside."""
     repository = open_repository(clone(bare, tmp_path / "mine"))
     hook = bare / "hooks/pre-receive"
@@ -506,7 +506,7 @@ def test_the_environment_does_not_say_which_repository_is_meant(
     assert "a.yml" in open_repository(bare).files("main")
 
 
-def test_nobody_is_asked_and_a_time_is_kept(bare: Path, tmp_path: Path) -> None:
+def test_no_question_is_asked_and_a_time_is_kept(bare: Path, tmp_path: Path) -> None:
     """A remote that never answers is given up, with everything that was started for it."""
     mine = clone(bare, tmp_path / "mine")
     script = tmp_path / "never.sh"
@@ -549,7 +549,7 @@ def test_it_is_a_repository(bare: Path) -> None:
 
 
 def test_a_path_of_a_remote_is_one_from_anywhere(tmp_path: Path) -> None:
-    """Git sees it from the top of the clone; whoever asks for it is somewhere else."""
+    """Git sees it from the top of the clone; the caller is elsewhere."""
     git(tmp_path, "init", "-q", "clones/mine")
     git(tmp_path / "clones/mine", "remote", "add", "origin", "../../a.git")
     assert open_repository(tmp_path / "clones/mine").url == str(tmp_path / "a.git")

@@ -71,14 +71,14 @@ def test_certificates_come_from_the_text_or_the_file_beside_it(tmp_path: Path) -
     ids=["exec", "auth-provider", "username", "as"],
 )
 def test_a_login_that_is_not_done_is_refused_by_name(tmp_path: Path, login: dict[str, Any]) -> None:
-    """Never passed over: whoever is somebody else changes the wrong things."""
+    """Never passed over: another account changes the wrong things."""
     path = kubeconfig(tmp_path / "config", user=login)
     what = next(key for key in login if key not in ("token", "password"))
     with pytest.raises(UserError, match=f'user "me" has {what}: .*; use a token'):
         read_access(files=path)
 
 
-def test_a_mistake_is_told_with_its_place_and_the_nearest_name(tmp_path: Path) -> None:
+def test_a_mistake_is_reported_with_its_place_and_the_nearest_name(tmp_path: Path) -> None:
     """Where, what, and what to write instead."""
     path = kubeconfig(tmp_path / "config")
     with pytest.raises(UserError, match='no context is called "prdo"; did you mean "prod"'):

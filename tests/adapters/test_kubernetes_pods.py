@@ -52,7 +52,7 @@ class LogServer:
 
 
 def play(answer: Answer, story: Callable[[str], Awaitable[None]]) -> None:
-    """A story told to a server; its address is handed over."""
+    """A story played on a server; its address is handed over."""
 
     async def played() -> None:
         app = web.Application()
@@ -70,7 +70,7 @@ def cluster(url: str, reach: PodReach = PodReach.PROXY) -> KubernetesCluster:
 
 
 def test_a_followed_log_goes_on_where_it_broke_off() -> None:
-    """Lines of one moment are told as often as they were written, and no line is told twice."""
+    """Lines of one moment are reported as often as they were written, and none twice."""
     second = "2026-11-15T10:00:0"
     lines = [
         *(f"{second}1.{digit}Z line {digit}" for digit in ("1", "12", "2")),
@@ -93,7 +93,7 @@ def test_a_followed_log_goes_on_where_it_broke_off() -> None:
 
 
 def test_a_log_that_is_not_followed_is_read_once() -> None:
-    """If it breaks off, that is an error: nobody takes half a log for a whole one."""
+    """If it breaks off, that is an error: no one takes half a log for a whole one."""
     server = LogServer(["2026-11-15T10:00:01Z a", "2026-11-15T10:00:02Z b"], breaks=[1, 2])
 
     async def story(url: str) -> None:
@@ -166,7 +166,7 @@ def test_what_a_pod_answers_is_bounded(reach: PodReach) -> None:
 
 
 def test_a_pod_without_an_address_is_no_use_to_ask() -> None:
-    """And neither is one where nobody listens; a refusal of the API server stays one."""
+    """And neither is one where nothing listens; a refusal of the API server stays one."""
 
     async def answer(_: web.Request) -> web.StreamResponse:
         return web.Response(status=403)

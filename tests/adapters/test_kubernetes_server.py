@@ -56,7 +56,7 @@ class Scripted:
 
 
 def play(script: Scripted, story: Story) -> None:
-    """A story told to a server that follows a script; its address is handed over."""
+    """A story played on a server that follows a script; its address is handed over."""
 
     async def played() -> None:
         app = web.Application()
@@ -118,7 +118,7 @@ def test_a_server_that_stays_ill_is_given_up_with_its_words() -> None:
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 410, 422])
 def test_a_refusal_is_not_asked_again(code: int) -> None:
-    """Whoever is refused is refused once."""
+    """What is refused is refused once."""
     script = Scripted(status(code))
 
     async def story(url: str) -> None:
@@ -145,8 +145,8 @@ def test_what_must_not_be_done_twice_is_not_sent_twice() -> None:
     play(script, story)
 
 
-def test_nobody_queues_for_a_server_that_is_not_there() -> None:
-    """The first ones find out; whoever waited for a place is told at once."""
+def test_nothing_queues_for_a_server_that_is_not_there() -> None:
+    """The first ones find out; a call that waited for a place is answered at once."""
     nobody = f"http://127.0.0.1:{free_port()}"
     limits = ServerLimits(concurrency_max=1, tries_max=3, pause_s=0.1, pause_max_s=0.1, rest_s=60)
 
@@ -275,7 +275,7 @@ def test_a_watch_gives_up_on_a_server_that_stays_away() -> None:
 
 
 def test_a_list_whose_pages_are_gone_is_read_from_the_beginning() -> None:
-    """And is a gap if it never comes to its end."""
+    """And is a gap if it never ends."""
     page = {"items": [MADE], "metadata": {"resourceVersion": "7", "continue": "more"}}
     last = {"items": [], "metadata": {"resourceVersion": "8"}}
     script = Scripted(json(page), status(410), json(page), json(last))

@@ -108,7 +108,7 @@ def test_what_is_over_is_over(tmp_path: Path) -> None:
         asyncio.run(forge.merge(3))
 
 
-def test_a_repository_somebody_works_in_is_not_merged_into(tmp_path: Path) -> None:
+def test_a_repository_a_person_works_in_is_not_merged_into(tmp_path: Path) -> None:
     """Its files would not follow."""
     bare = bare_repository(tmp_path / "a.git")
     commit(bare, "promote-1", {"a.yml": "a: 2\n"}, onto="main")

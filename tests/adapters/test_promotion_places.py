@@ -30,7 +30,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, source: Source) -> Path:
-    """Somebody's clone of the bundle."""
+    """A person's clone of the bundle."""
     return make_bundle(tmp_path_factory.mktemp("bundle"), source)[1]
 
 
@@ -141,7 +141,7 @@ def test_a_branch_that_is_followed_is_left_alone(tmp_path: Path, source: Source)
 def test_a_declared_promotion_takes_the_place_of_the_ready_made(
     tmp_path: Path, source: Source
 ) -> None:
-    """Its places are looked for, and one that is nowhere is told by its environment."""
+    """Its places are looked for, and one that is nowhere is reported by its environment."""
     _, folder = make_bundle(tmp_path, source)
     document = """---
 $schema: /tidegate/promotion-1.yml
@@ -164,8 +164,8 @@ environments:
         named(promotions(files), "mini")
 
 
-def test_a_broken_document_is_told_with_its_line(tmp_path: Path, source: Source) -> None:
-    """Nobody falls back to the ready-made one because theirs has a typing error."""
+def test_a_broken_document_is_reported_with_its_line(tmp_path: Path, source: Source) -> None:
+    """A typing error does not fall back to the ready-made one."""
     _, folder = make_bundle(tmp_path, source)
     broken = "$schema: /tidegate/promotion-1.yml\nname: mine\nenvironments: [{nam: x}]\n"
     commit(folder, {"data/promotion.yml": broken})

@@ -143,7 +143,7 @@ def test_a_registry_that_hangs_is_given_up() -> None:
     assert digest(Fake(hang)) == ": no answer in 0.3 s (3 tries)"
 
 
-def test_nobody_there_is_an_error_that_names_the_registry() -> None:
+def test_nothing_there_is_an_error_that_names_the_registry() -> None:
     async def story() -> None:
         registry = OciRegistry([server("127.0.0.1:1")], None, FAST)
         with pytest.raises(OutsideError, match=r"^127\.0\.0\.1:1: cannot be asked: "):
@@ -276,7 +276,7 @@ def test_a_token_that_cannot_be_used_is_an_error(body: str) -> None:
 
 
 def test_a_login_is_never_sent_in_plain_text_for_a_registry_behind_tls() -> None:
-    """Nor is anything fetched from there: the answer could be anybody's."""
+    """Nor is anything fetched from there: the answer could be anyone's."""
 
     async def fetch(_url: str, _head: object) -> bytes:
         raise AssertionError("fetched")

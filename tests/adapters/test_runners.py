@@ -69,7 +69,7 @@ def _cut_off(runner: Runner) -> None:
     asyncio.run(running())
 
 
-def test_a_command_is_told_everything_in_its_words_and_its_environment(tmp_path: Path) -> None:
+def test_a_command_is_shown_everything_in_its_words_and_its_environment(tmp_path: Path) -> None:
     it = _script(
         tmp_path, 'for each in "$@"; do echo "<$each>"; done\necho $SHARD_KEY $TIDEGATE_DATA'
     )
@@ -99,10 +99,10 @@ def test_what_is_no_text_is_made_harmless(tmp_path: Path) -> None:
     assert _run(CommandRunner(str(it)))[1] == ["ared", "���", "\tx"]
 
 
-def test_a_flood_without_lines_is_told_in_parts_and_a_flood_of_lines_is_read(
+def test_a_flood_without_lines_is_reported_in_parts_and_a_flood_of_lines_is_read(
     tmp_path: Path,
 ) -> None:
-    """Whoever writes much is not held up: all of it is read, and no part is longer than a line."""
+    """A program that writes much is not held up: all is read, and no part is longer than a line."""
     it = _script(tmp_path, "head -c 1000000 /dev/zero | tr '\\0' x\necho\nseq 100000")
     code, said, _ = _run(CommandRunner(str(it)))
     assert code == 0
@@ -142,7 +142,7 @@ def test_a_child_that_keeps_the_output_open_does_not_keep_us(tmp_path: Path) -> 
     assert (code, said) == (3, ["begun"])
 
 
-def test_a_program_that_is_not_there_is_whoever_wrote_its_names(tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_is_the_fault_of_its_settings(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such program"):
         _run(CommandRunner(str(tmp_path / "nobody")))
     (tmp_path / "text").write_text("no program\n")
@@ -223,14 +223,14 @@ def test_an_image_that_cannot_be_had_is_nobodys_fault_here(tmp_path: Path) -> No
     assert not isinstance(caught.value, MissingError)
 
 
-def test_no_daemon_is_the_fault_of_whoever_set_it_up(tmp_path: Path) -> None:
+def test_no_daemon_is_the_fault_of_the_setup(tmp_path: Path) -> None:
     answer = "echo 'Cannot connect to the Docker daemon. Is the docker daemon running?'; exit 1"
     runner, _ = _docker(tmp_path, pull=answer)
     with pytest.raises(MissingError, match="cannot be used: Cannot connect to the Docker daemon"):
         _run(runner)
 
 
-def test_their_own_failure_is_told_from_that_of_what_they_run(tmp_path: Path) -> None:
+def test_their_own_failure_is_distinguished_from_that_of_what_they_run(tmp_path: Path) -> None:
     runner, _ = _docker(tmp_path, run="echo 'no space left on device'; exit 125")
     with pytest.raises(OutsideError, match=r"could not run .*: no space left on device"):
         _run(runner)
@@ -238,7 +238,7 @@ def test_their_own_failure_is_told_from_that_of_what_they_run(tmp_path: Path) ->
 
 
 def test_a_container_that_takes_too_long_is_removed(tmp_path: Path) -> None:
-    """Killing whoever asked for it does not end a container."""
+    """Killing the caller does not end a container."""
     runner, log = _docker(tmp_path, run="echo begun; sleep 60")
     _cut_off(runner)
     assert log.read_text().splitlines()[-1] == "rm --force tidegate-check-abc"

@@ -24,7 +24,7 @@ STOP = Notice(
 
 
 class Receiver:
-    """Answers as it is told to, and keeps what it got."""
+    """Answers as it is asked to, and keeps what it got."""
 
     def __init__(self, *codes: int, delay_s: float = 0.0) -> None:
         self.codes = list(codes)
@@ -73,7 +73,7 @@ def test_it_posts_what_slack_takes() -> None:
 
 
 def test_what_fails_for_now_is_tried_again(capfd: pytest.CaptureFixture[str]) -> None:
-    """429 and 5xx pass: the same message, until it is taken; and nobody else is told."""
+    """429 and 5xx pass: the same message, until it is taken; and no other is notified."""
     receiver = Receiver(429, 503, 500)
     send(receiver)
     assert capfd.readouterr() == ("", "")
@@ -107,7 +107,7 @@ def test_a_receiver_that_does_not_answer_is_not_waited_for() -> None:
 
 
 def test_no_error_tells_the_address() -> None:
-    """Whoever posts to it can write into somebody's chat."""
+    """With its address anyone can write into the chat."""
     with bind("127.0.0.1", 0) as ear:
         port = ear.getsockname()[1]
     hook = Webhook(f"http://127.0.0.1:{port}/s3cret", TEMPLATE, 1.0, pause_first_s=0.001)
@@ -118,7 +118,7 @@ def test_no_error_tells_the_address() -> None:
 
 
 def test_names_from_outside_are_no_links_and_no_mentions() -> None:
-    """A target called <!channel> wakes nobody up; the template's own marks stay."""
+    """A target called <!channel> wakes no one up; the template's own marks stay."""
     bad = Notice("x/y", NoticeKind.FAILURE, "v2", ("<!channel>",), "a & b", ("k",))
     text = text_of(string.Template("<https://runbook|look> ${subjects}: ${why}"), bad)
     assert text == "<https://runbook|look> &lt;!channel&gt;: a &amp; b"

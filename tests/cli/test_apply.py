@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @pytest.fixture
 def land(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Land:
-    """Simulated clusters that are found by their context; settings of nobody else."""
+    """Simulated clusters that are found by their context; settings of no other."""
     found = Land(*CLUSTERS, namespaces=("integrations",))
 
     def cluster(
@@ -84,7 +84,7 @@ def acts(result: Result) -> list[str]:
 # Applying
 
 
-def test_what_is_applied_is_told_line_by_line_and_is_then_unchanged(tidegate: Run) -> None:
+def test_what_is_applied_is_reported_line_by_line_and_is_then_unchanged(tidegate: Run) -> None:
     """`deployment/x created`, and the second time `unchanged`."""
     done = tidegate("apply", "--yes")
     assert (done.exit_code, done.exception) == (0, None)
@@ -97,7 +97,7 @@ def test_what_is_applied_is_told_line_by_line_and_is_then_unchanged(tidegate: Ru
 
 
 def test_every_action_is_logged_as_people_know_it(tidegate: Run) -> None:
-    """As the predecessor did, so that whoever searches logs finds it."""
+    """As the predecessor did, so that a person who searches logs finds it."""
     done = tidegate("apply", "--yes")
     line = "['apply', 'prod-1', 'integrations', 'Deployment', "
     assert line + "'qontract-reconcile-terraform-resources-one']" in done.stderr
@@ -108,7 +108,7 @@ def test_every_action_is_logged_as_people_know_it(tidegate: Run) -> None:
     assert {each["outcome"] for each in lines} == {"configured"}
 
 
-def test_nobody_is_asked_where_nobody_is(tidegate: Run, land: Land) -> None:
+def test_no_question_is_asked_without_a_terminal(tidegate: Run, land: Land) -> None:
     """Then nothing is done, and what to write is said."""
     done = tidegate("apply")
     assert done.exit_code == 2
@@ -119,7 +119,7 @@ def test_nobody_is_asked_where_nobody_is(tidegate: Run, land: Land) -> None:
 
 
 @pytest.mark.parametrize("answer, made", [("y\n", 12), ("n\n", 0)])
-def test_somebody_is_asked_after_the_plan(
+def test_a_person_is_asked_after_the_plan(
     tidegate: Run, land: Land, monkeypatch: pytest.MonkeyPatch, answer: str, made: int
 ) -> None:
     """And a no is a no."""
@@ -132,7 +132,7 @@ def test_somebody_is_asked_after_the_plan(
 
 
 @pytest.mark.parametrize("how", ["client", "server"])
-def test_a_dry_run_changes_nothing_and_asks_nobody(tidegate: Run, land: Land, how: str) -> None:
+def test_a_dry_run_changes_nothing_and_asks_no_one(tidegate: Run, land: Land, how: str) -> None:
     """The one stops at the plan, the other has the servers decide."""
     done = tidegate("apply", f"--dry-run={how}")
     assert (done.exit_code, done.exception) == (0, None)
@@ -143,7 +143,7 @@ def test_a_dry_run_changes_nothing_and_asks_nobody(tidegate: Run, land: Land, ho
     assert (acts(done)[:1] == [first]) == (how == "server")
 
 
-def test_one_cluster_that_is_down_is_told_of_and_the_other_is_done(
+def test_one_cluster_that_is_down_is_reported_and_the_other_is_done(
     tidegate: Run, land: Land
 ) -> None:
     """Exit 1, for not everything is as it should be."""
@@ -158,7 +158,7 @@ def test_one_cluster_that_is_down_is_told_of_and_the_other_is_done(
     assert {where[0] for where in land.records()} == {"prod-1"}
 
 
-def test_a_cluster_without_a_context_is_told_of_and_can_be_given_one(
+def test_a_cluster_without_a_context_is_reported_and_can_be_given_one(
     tidegate: Run, land: Land
 ) -> None:
     """`--context-of` says what it is called."""
@@ -175,7 +175,7 @@ def test_a_cluster_without_a_context_is_told_of_and_can_be_given_one(
     assert (wrong.exit_code, "write CLUSTER=CONTEXT" in wrong.stderr) == (2, True)
 
 
-def test_a_namespace_that_is_not_there_is_told_before_anything_is_applied(
+def test_a_namespace_that_is_not_there_is_reported_before_anything_is_applied(
     tidegate: Run, land: Land
 ) -> None:
     """The plan asks for one object of it, and the server says so."""
@@ -230,7 +230,7 @@ def test_a_bundle_with_errors_is_planned_as_far_as_it_is_sound_and_removes_nothi
     assert "what is sound is planned, and nothing is removed" in done.stderr
     assert "deployment/qontract-reconcile-gitlab-owners configured" in acts(done)
     assert set(land.records()) == before
-    # Who asks for what is missing because it is wrong is told what is wrong, not another name only.
+    # A request for what is missing because it is wrong is answered with what is wrong.
     assert "per-moon-phase" in tidegate("plan", "--shard", "terraform-resources/acc-1").stderr
 
 
@@ -281,7 +281,7 @@ _PREFIX = "qontract-reconcile-"
 def test_tags_get_their_digests_where_a_registry_is_named(
     tidegate: Run, land: Land, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tag that is not there reaches nobody, is told, and removes nothing."""
+    """A tag that is not there reaches nothing, is reported, and removes nothing."""
     folder.integration("gitlab-owners", "missing")
     digest = f"sha256:{'1' * 64}"
 
@@ -403,7 +403,7 @@ def _specs(land: Land) -> dict[Any, Any]:
 
 @pytest.fixture
 def eventful(tidegate: Run, land: Land, folder: Folder) -> Run:
-    """A bit of everything: new, changed, drifted, staged, resharded, gone, somebody else's."""
+    """A bit of everything: new, changed, drifted, staged, resharded, gone, another owner's."""
     folder.integration("dashdotdb-slo", staged=True)
     folder.integration("old-integration", clusters=("stage-1",))
     tidegate("apply", "--yes")
@@ -466,10 +466,10 @@ def test_a_plan_can_be_named_and_read_by_programs(eventful: Run) -> None:
     assert data["restarts"] == sum(each["restarts"] for each in data["changes"])
 
 
-def test_a_hold_binds_whoever_applies_by_hand_and_lifting_it_lets_them(
+def test_a_hold_binds_a_person_who_applies_by_hand_and_lifting_it_lets_them(
     tidegate: Run, land: Land
 ) -> None:
-    """`plan` says by which brake; nothing is changed, and nobody needs to be asked."""
+    """`plan` says by which brake; nothing is changed, and no one needs to be asked."""
     held = CliRunner().invoke(
         cli, ["hold", "add", "inc-42", "--everything", "--reason", "incident", "--yes"]
     )

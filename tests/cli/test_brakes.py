@@ -106,7 +106,7 @@ def test_a_story_tells_of_holds_and_freezes() -> None:
     ],
 )
 def test_a_misspelt_brake_is_refused(tmp_path: Path, old: str, new: str, problem: str) -> None:
-    """A brake nobody can read is no brake: the scenario is not played without it."""
+    """A brake that cannot be read is no brake: the scenario is not played without it."""
     text = FREEZE.read_text(encoding="utf-8")
     assert old in text
     document = tmp_path / "scenario.yaml"

@@ -77,7 +77,7 @@ def _told(result: Result) -> str:
     return re.sub(r"^comparing \w{7}", "comparing BASE", result.stderr)
 
 
-def test_a_change_that_affects_nobody_says_so(check: Check, folder: Folder) -> None:
+def test_a_change_that_affects_nothing_says_so(check: Check, folder: Folder) -> None:
     folder.write("README.md", "words\n")
     done = check()
     assert done.stdout == "no integration is affected\n"
@@ -228,7 +228,7 @@ def test_new_problems_of_the_bundle_come_first_and_nothing_is_run(
     assert "tried" not in done.stderr
     _commit(folder, to_main=True)
     folder.integration("dns", "bbbbbbb")
-    # What was wrong before is nobody's fault now.
+    # What was wrong before is no one's fault now.
     assert check(script="exit 0").exit_code == 0
 
 
@@ -254,7 +254,7 @@ def test_changed_data_are_tried_with_one_image_before_and_after(
     assert at_head.stdout == done.stdout
 
 
-def test_the_tag_of_the_repository_is_tried_where_nobody_names_an_image(
+def test_the_tag_of_the_repository_is_tried_where_no_image_is_named(
     check: Check, folder: Folder
 ) -> None:
     folder.write(
@@ -270,7 +270,7 @@ def test_the_tag_of_the_repository_is_tried_where_nobody_names_an_image(
     ]
 
 
-def test_programs_are_told_everything(check: Check, folder: Folder) -> None:
+def test_programs_are_shown_everything(check: Check, folder: Folder) -> None:
     folder.integration(TF, "bbbbbbb", sharding=ACCOUNTS)
     done = check("-o", "json", script="echo $SHARD_KEY $2 more")
     data = json.loads(done.stdout)
@@ -319,7 +319,9 @@ def test_what_several_shards_say_of_themselves_is_one_line(check: Check, folder:
 
 
 @pytest.mark.usefixtures("no_podman")
-def test_the_forge_is_told_how_a_commit_fares(check: Check, folder: Folder, tmp_path: Path) -> None:
+def test_the_forge_is_shown_the_result_for_a_commit(
+    check: Check, folder: Folder, tmp_path: Path
+) -> None:
     """Pending first; then by the exit code, and an error where nothing could be tried."""
     bare = tmp_path / "project.git"
     git(tmp_path, "init", "-q", "--bare", str(bare))
@@ -351,7 +353,7 @@ def test_the_forge_is_told_how_a_commit_fares(check: Check, folder: Folder, tmp_
     ]
 
 
-def test_a_status_needs_a_commit_and_somebody_who_keeps_it(
+def test_a_status_needs_a_commit_and_a_forge_that_keeps_it(
     check: Check, folder: Folder, tmp_path: Path
 ) -> None:
     folder.integration("dns", "bbbbbbb")
@@ -366,7 +368,7 @@ def test_a_status_needs_a_commit_and_somebody_who_keeps_it(
     assert "1 tried: 1 ok" in lost.stderr
 
 
-def test_told_to_end_it_ends_what_it_began(folder: Folder, tmp_path: Path) -> None:
+def test_asked_to_end_it_ends_what_it_began(folder: Folder, tmp_path: Path) -> None:
     """A pipeline that is cancelled leaves nothing running."""
     folder.integration("dns", "bbbbbbb")
     ids = tmp_path / "ids"

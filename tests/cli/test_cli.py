@@ -31,7 +31,7 @@ def tidegate(
     )
 
 
-def test_a_malformed_line_says_its_number_and_stops_nobody() -> None:
+def test_a_malformed_line_says_its_number_and_stops_nothing() -> None:
     """Line 7 is broken: it says so, the others are answered, and the exit code is 2."""
     lines = [LINE] * 6 + ["{broken\n"] + [LINE] * 3
     done = tidegate("decide", "rollout", stdin="".join(lines))

@@ -109,7 +109,7 @@ async def _pods(cluster: KubernetesCluster) -> tuple[Object, ...]:
     return (await cluster.read("", [POD])).objects
 
 
-def test_a_cluster_that_is_down_is_told_so_and_reached_by_nobody(tmp_path: Path) -> None:
+def test_a_cluster_that_is_down_is_reported_and_reached_by_nothing(tmp_path: Path) -> None:
     """The others are."""
     kubeconfig = tmp_path / "rehearsal"
 
@@ -129,7 +129,7 @@ def test_a_cluster_that_is_down_is_told_so_and_reached_by_nobody(tmp_path: Path)
         asyncio.run(asyncio.wait_for(look(), PATIENCE_S))
 
 
-def test_they_stop_when_told_to_even_if_nobody_reads_why(tmp_path: Path) -> None:
+def test_they_stop_on_request_even_if_no_one_reads_why(tmp_path: Path) -> None:
     with simulated(tmp_path / "k") as (process, _):
         assert process.stderr is not None
         process.stderr.readline()  # the last thing before it serves
@@ -139,7 +139,7 @@ def test_they_stop_when_told_to_even_if_nobody_reads_why(tmp_path: Path) -> None
         process.wait(PATIENCE_S)
 
 
-def test_a_kubeconfig_of_somebody_is_not_written_over(tmp_path: Path) -> None:
+def test_a_kubeconfig_of_a_person_is_not_written_over(tmp_path: Path) -> None:
     """Nor is anything else that was there."""
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text("apiVersion: v1\nkind: Config\n")
@@ -173,7 +173,7 @@ def test_what_is_written_wrong_is_answered_with_what_to_write(
     assert not kubeconfig.exists()
 
 
-def test_a_mistake_in_a_behaviour_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_mistake_in_a_behaviour_is_reported_with_its_line(tmp_path: Path) -> None:
     """As every document of ours."""
     file = tmp_path / "behaviour.yaml"
     file.write_text("rules:\n  - tag: x\n    start: crashloop\n")

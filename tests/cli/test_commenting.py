@@ -78,7 +78,7 @@ def test_every_bundle_of_a_repository_has_a_comment_of_its_own() -> None:
         assert is_marked(marked(key, "text"), key)
 
 
-def test_the_number_is_given_told_by_the_job_or_found_by_the_branch(hosted: Hosted) -> None:
+def test_the_number_is_given_set_by_the_job_or_found_by_the_branch(hosted: Hosted) -> None:
     first, second = hosted.offer(), hosted.offer("main", "change")
     assert (first, second) == (1, 2)
     for arguments, env, number in [

@@ -22,7 +22,7 @@ def decide(stdin: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_line_is_answered_with_what_is_written_and_kept() -> None:
-    """Stage goes first, a bad label is told to its owner, and soak grows by an hour of two."""
+    """Stage goes first, a bad label is reported to its owner, and soak grows by an hour of two."""
     done = decide(LINES, "--mode", "compat")
     first, second = (json.loads(line) for line in done.stdout.splitlines())
     assert (done.returncode, done.stderr) == (0, "")
@@ -36,7 +36,7 @@ def test_a_line_is_answered_with_what_is_written_and_kept() -> None:
     assert "unable to parse string as an integer" in body["description"]
 
 
-def test_a_bad_line_says_its_number_and_stops_nobody() -> None:
+def test_a_bad_line_says_its_number_and_stops_nothing() -> None:
     """It lists everything that is wrong, writes nothing, and the exit code is 2."""
     bad = '{"id": "b", "now": "yesterday", "orgs": [{"id": 7}], "clusters": 5, "fail": {"x": "y"}}'
     done = decide(f"{bad}\n\n{LINES}")
@@ -54,7 +54,7 @@ def test_a_bad_line_says_its_number_and_stops_nobody() -> None:
 
 
 def test_our_rules_say_why_every_version_waits() -> None:
-    """Unless told otherwise: the same upgrade, and a verdict of every gate for what waits."""
+    """Unless set otherwise: the same upgrade, and a verdict of every gate for what waits."""
     done = decide(LINES)
     first, second = (json.loads(line) for line in done.stdout.splitlines())
     assert (done.returncode, done.stderr) == (0, "")
@@ -79,8 +79,8 @@ def test_both_rules_are_held_against_each_other() -> None:
     assert second["strict"]["writes"] != second["compat"]["writes"]
 
 
-def test_a_history_nobody_looked_at_is_given_back_as_it_stood() -> None:
-    """Even one that cannot be read: it is not ours to mend. Where we looked, we begin anew."""
+def test_a_history_that_was_not_read_is_given_back_as_it_was() -> None:
+    """Even one that cannot be read: it is not ours to fix. Where we looked, we begin anew."""
     world = json.loads(LINES.splitlines()[1])
     world["state"] = {"stage/other": {"check_in": 5, "more": [1]}, "prod/o1": "unreadable"}
     answer = json.loads(decide(json.dumps(world) + "\n", "--mode", "compat").stdout)

@@ -18,7 +18,7 @@ ADD = ("expedite", "add", "4.21.3", "-l", "org=o", "--reason", "CVE-2026-1")
 
 
 def test_a_version_is_expedited_until_it_is_not(tmp_path: Path) -> None:
-    """Said before it is written down, listed with its end, read by whoever decides, taken back."""
+    """Said before it is written down, listed with its end, read by the rules, taken back."""
     done = tidegate(tmp_path, *ADD, "--until", "2d")
     assert done.returncode == 0, done.stderr
     assert "4.21.3 skips soak and windows nowhere yet: no cluster known here" in done.stderr

@@ -80,7 +80,7 @@ def written(**cluster: object) -> str:
 
 
 def test_lint_exits_1_for_warnings_and_not_for_notes() -> None:
-    """A merge check fails on what somebody should mend, and not on what is only good to know."""
+    """A merge check fails on what a person should fix, and not on what is only good to know."""
     clean = run("lint", "--world", written())
     assert (clean.exit_code, clean.stdout, clean.stderr) == (0, "", "nothing found\n")
     noted = run("lint", "--world", written(available_upgrades=["4.17.0-rc.1"]))
@@ -91,7 +91,7 @@ def test_lint_exits_1_for_warnings_and_not_for_notes() -> None:
 
 
 def test_what_upgrades_take_can_be_said() -> None:
-    """Of clusters and control planes, and of node pools; what is no duration is told."""
+    """Of clusters and control planes, and of node pools; what is no duration is reported."""
     asked = ["when", WORLD, "pay-prod-2", "--pool-time", "45m", "-o", "json"]
     (step,) = json.loads(run(*asked).stdout)["steps"]
     assert (step["startsAt"], step["doneAt"]) == ("2026-03-10T11:00:00Z", "2026-03-10T11:45:00Z")
@@ -126,7 +126,7 @@ def test_a_name_that_is_not_there_gets_the_nearest(asked: list[str], told: str) 
     assert told in found.output
 
 
-def test_labels_that_are_so_already_come_to_nothing() -> None:
+def test_labels_that_are_so_already_have_no_effect() -> None:
     """Nothing is compared, and that is said; what is set twice counts as it was said last."""
     same = ["what-if", "--world", WORLD, "--set", "cluster/pay-stage-2/soak-days=1"]
     found = run(*same)
@@ -137,7 +137,7 @@ def test_labels_that_are_so_already_come_to_nothing() -> None:
 
 
 def test_an_empty_value_takes_a_label_away() -> None:
-    """As whoever deletes it would."""
+    """As a deletion by hand would."""
     found = run("what-if", "--world", WORLD, "--set", "pay-prod-1/mutexes=", "-o", "json")
     read = json.loads(found.stdout)
     (change,) = read["changes"]
@@ -152,7 +152,7 @@ def test_an_empty_value_takes_a_label_away() -> None:
     assert shift["after"]["startsAt"] < shift["before"]["startsAt"]
 
 
-def test_a_change_that_moves_nobody_says_so() -> None:
+def test_a_change_that_moves_nothing_says_so() -> None:
     """A blank in a list of patterns that blocks nothing new."""
     asked = ["what-if", "--world", WORLD, "--set", r"org/o-maps/blocked-versions=^3\."]
     found = run(*asked)
@@ -173,14 +173,14 @@ def test_a_change_that_moves_nobody_says_so() -> None:
     ],
 )
 def test_what_cannot_be_set_gets_the_nearest(text: str, told: str) -> None:
-    """Clusters, organisations, labels, and what is no label of anybody."""
+    """Clusters, organisations, labels, and what is no label of anyone."""
     found = run("what-if", "--world", WORLD, "--set", text)
     assert found.exit_code == 2, found.output
     assert told in found.output
 
 
 def test_an_owner_learns_when_with_a_token_of_their_own(manager: Managed) -> None:
-    """Their clusters, by the labels they wrote, and what nobody told them."""
+    """Their clusters, by the labels they wrote, and what they were not asked for."""
     flags = ["--ocm-url", manager.url, "--token", TOKEN, "--now", NOW]
     found = run("when", "cluster/pay-stage-1", *flags)
     assert found.exit_code == 0, found.output
@@ -189,15 +189,15 @@ def test_an_owner_learns_when_with_a_token_of_their_own(manager: Managed) -> Non
 
 
 def test_an_owner_can_lint_with_a_token_of_their_own(manager: Managed) -> None:
-    """Their organisation, and nobody else's."""
+    """Their organisation, and no other's."""
     found = run("lint", "--ocm-url", manager.url, "--token", TOKEN, "--now", NOW, "-o", "json")
     read = json.loads(found.stdout)["findings"]
     assert {each["org"] for each in read} <= {"o-payments"}
     assert found.exit_code == (1 if any(each["severity"] != "note" for each in read) else 0)
 
 
-def test_whoever_is_served_by_other_rules_is_told_so(manager: Managed) -> None:
-    """Dates, changes and marks are by our rules, whoever tends the clusters."""
+def test_a_cluster_that_is_served_by_other_rules_says_so(manager: Managed) -> None:
+    """Dates, changes and marks are by our rules, under any service."""
     maps = {"id": "o-maps", "name": "Maps", "environment": "prod", "mode": "compat"}
     flags = ["--upgrades", served(manager, organizations=[maps]), "--now", NOW]
     for command in (["when", "cluster/maps-1"], ["report"], ["what-if", "--set", "maps-1/sector="]):

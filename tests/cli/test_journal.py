@@ -166,7 +166,7 @@ def test_show_finds_what_is_looked_for(folder: Path, args: list[str], expected: 
 
 
 def test_show_says_of_a_target_what_was_decided_of_it(folder: Path) -> None:
-    """Whoever looks for one target reads of that one."""
+    """A person who looks for one target reads of that one."""
     done = tidegate("show", "--target", "east-1", "--kind", "decided", cwd=folder)
     assert done.stdout.splitlines()[1].endswith("mutex wait MutexHeld")
 

@@ -1,4 +1,4 @@
-"""What the journal knows of rollouts, for whoever asks."""
+"""What the journal knows of rollouts, for any caller."""
 
 from tidegate.cli.live import journals
 from tidegate.journal.chain import JournalNote
@@ -40,7 +40,7 @@ def aborted(*events: Event) -> Decided:
     )
 
 
-def test_what_stopped_a_rollout_is_known_after_everybody_is_back() -> None:
+def test_what_stopped_a_rollout_is_known_after_every_target_is_back() -> None:
     """By then no gate has a failure to show."""
     failed = TargetsObserved(
         reports=(Target("a", Status.Failed, Instant(1), "v2", detail="3 runs failed"),)

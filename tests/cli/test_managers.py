@@ -81,7 +81,7 @@ def registration(credentials: Credentials | None = None) -> Registration:
 
 
 def test_an_organisation_is_read_with_its_own_credentials(tmp_path: Path) -> None:
-    """Ours see everybody, theirs only them; a file holds one, a variable the other."""
+    """Ours see all organisations, theirs only their own; a file holds one, a variable the other."""
 
     async def story() -> None:
         (tmp_path / "secret").write_text("theirs\n")
@@ -119,7 +119,7 @@ def test_the_same_credentials_share_a_client() -> None:
 
 
 def test_missing_credentials_say_whose_and_what_to_write() -> None:
-    """Before anybody is asked."""
+    """Before any request."""
     bare = OcmEnvironment(name="prod", url="http://127.0.0.1:9")
     client = Credentials("me", "env:NOWHERE")
     for environment, says in (

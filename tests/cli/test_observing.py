@@ -40,7 +40,7 @@ class Watched:
 
 
 def test_it_is_ready_when_nothing_is_missing() -> None:
-    """The journal answers, rollouts were looked for, and nobody told it to stop."""
+    """The journal answers, rollouts were looked for, and it was not asked to stop."""
 
     async def look() -> list[str]:
         return Watched().observer.missing()

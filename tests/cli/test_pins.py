@@ -37,7 +37,7 @@ def invoked(*args: str, code: int = 0) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the example, in which somebody stands."""
+    """A copy of the example, and a person who works in it."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("COLUMNS", raising=False)
     for name in [name for name in os.environ if name.startswith("TIDEGATE_")]:
@@ -57,7 +57,7 @@ def pins(*args: str) -> list[dict[str, Any]]:
 
 
 def test_the_many_are_pinned_and_the_one_is_left(folder: Path) -> None:
-    """The way of the SOP: 24 lines to read, nobody restarts, and validate has nothing to say."""
+    """The way of the SOP: 24 lines to read, nothing restarts, and validate has nothing to say."""
     before = (folder / FILE).read_bytes()
     done = invoked(*ALL_BUT, "--wanted", "--expires", "2099-12-01", "--owner", "ann")
     assert "24 shards stay on ed21267, 0 restarts\n" in done.stdout
@@ -115,8 +115,8 @@ def test_one_tries_what_the_others_do_not_have(folder: Path) -> None:
     ]
 
 
-def test_whoever_tries_one_is_told_if_the_others_do_not_stay(folder: Path) -> None:
-    """Without a default in the file, the next promotion reaches everybody else."""
+def test_a_person_who_tries_one_is_shown_if_the_others_do_not_stay(folder: Path) -> None:
+    """Without a default in the file, the next promotion reaches all others."""
     path = folder / FILE
     path.write_text(path.read_text().replace("    imageRef: ed21267\n", ""))
     one = ("--try", "1a2b3c4", "--shard", "ter-int-dev", *PRODUCTION, *WHY)
@@ -124,8 +124,8 @@ def test_whoever_tries_one_is_told_if_the_others_do_not_stay(folder: Path) -> No
     assert "warning: the others run whatever is promoted to app-interface-production" in said
 
 
-def test_a_pin_whose_time_is_over_is_told_by_validate_and_get(folder: Path) -> None:
-    """Nobody is unpinned by the clock: it is said, with what to write."""
+def test_a_pin_whose_time_is_over_is_reported_by_validate_and_get(folder: Path) -> None:
+    """Nothing is unpinned by the clock: it is said, with what to write."""
     text = (folder / FILE).read_text()
     note = "      imageRef: f929a38  # tidegate: pinned by ann until 2020-01-01: old\n"
     (folder / FILE).write_text(text + note)
@@ -241,7 +241,7 @@ def test_a_pin_is_offered_on_whatever_was_merged_meanwhile(
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
-    """A small bundle and its cluster, where everybody runs aaaaaaa and one account bbbbbbb."""
+    """A small bundle and its cluster, where every target runs aaaaaaa and one account bbbbbbb."""
     root = tmp_path_factory.mktemp("pins")
     bundle = Folder(root / "bundle", {"c1": "production"})
     sharding = "strategy: per-aws-account, shardSpecOverrides: [{shard: two, imageRef: bbbbbbb}]"
@@ -264,7 +264,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
 def test_each_shard_keeps_what_it_runs_while_another_moves(
     stage: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default moved on: pinning restarts nobody, applying moves the one that is left."""
+    """The default moved on: pinning restarts nothing, applying moves the one that is left."""
     monkeypatch.chdir(tmp_path)
     stage.integration("it", "ccccccc", sharding="strategy: per-aws-account")
     given = ("--bundle", str(stage.root), "--kubeconfig", str(stage.root.parent / "k.yaml"))

@@ -28,7 +28,7 @@ MANY = 120  # more than a page of the existing command line
 
 
 def fleet(number: int = MANY) -> dict[str, Any]:
-    """Many clusters alike, and one of somebody else's."""
+    """Many clusters alike, and one of another owner's."""
     clusters = [
         {"name": f"c-{i:03}", "org": "o", "version": "4.16.3", "labels": WISHES}
         for i in range(number)
@@ -42,7 +42,7 @@ def fleet(number: int = MANY) -> dict[str, Any]:
 
 
 class Owner:
-    """Somebody with a token, at an OpenShift Cluster Manager."""
+    """A person with a token, at an OpenShift Cluster Manager."""
 
     def __init__(self, at: Managed) -> None:
         self.at = at
@@ -106,7 +106,7 @@ def test_flags_change_what_they_name(owner: Owner) -> None:
 
 
 def test_presets_zones_and_gates_are_labels(owner: Owner) -> None:
-    """What a preset comes to is shown."""
+    """What a preset results in is shown."""
     result = owner.run(
         "policy", "set", "pay-prod-1", "--schedule", "weekdays",
         "--schedule-timezone", "Europe/Berlin", "--version-gate-approvals", "sts,gate-ocp",
@@ -243,7 +243,7 @@ def test_more_than_a_page_is_read_and_written_once_in_spite_of_faults() -> None:
         assert owner.labels("x") == WISHES
 
 
-def test_what_was_not_written_is_told_and_the_rest_stays(owner: Owner) -> None:
+def test_what_was_not_written_is_reported_and_the_rest_stays(owner: Owner) -> None:
     """Label by label, with why; what comes after it on the same cluster is not tried."""
     odd = [
         {"name": "pay-prod-1", "labels": {"no key": "x"}, "conditions": {"soak_days": 8}},
@@ -287,7 +287,7 @@ def at_a_terminal(at: Managed, *args: str) -> Iterator[tuple[subprocess.Popen[st
 
 
 def test_many_are_asked_about_and_looked_at_again() -> None:
-    """A no writes nothing; nor does a yes, if somebody else was faster."""
+    """A no writes nothing; nor does a yes, if another person was faster."""
     with managed(fleet(6)) as at:
         args = ("policy", "set", "c-*", "--soak-days", "4")
         with at_a_terminal(at, *args) as (process, typed):
@@ -306,7 +306,7 @@ def test_many_are_asked_about_and_looked_at_again() -> None:
         assert len(at.writes) == 6
 
 
-def test_a_policy_is_removed_and_strange_labels_only_when_told(owner: Owner) -> None:
+def test_a_policy_is_removed_and_strange_labels_only_when_asked_for(owner: Owner) -> None:
     """A label that stays would go on asking for a policy, so that is refused."""
     owner.does("policy", "set", "-f", "-", text='[{"name": "pay-stage-2", "labels": {"k": "v"}}]')
     assert "k would stay" in owner.refused("policy", "remove", "pay-stage-2")
@@ -329,7 +329,7 @@ def test_what_a_bundle_sets_back_is_warned_of(owner: Owner) -> None:
 
 
 def test_an_operator_writes_for_those_who_are_served(tmp_path: Path) -> None:
-    """With the credentials of the service, by the file that says who is; nobody else is reached."""
+    """With the credentials of the service, by the file that says who is; no other is reached."""
     with managed() as at:
         file = tmp_path / "upgrades.yaml"
         served = [{"id": each, "name": each, "environment": "prod"} for each in ("o-maps", "o-x")]
@@ -346,7 +346,7 @@ def test_an_operator_writes_for_those_who_are_served(tmp_path: Path) -> None:
 
 
 def test_mistakes_that_are_there_are_shown(owner: Owner) -> None:
-    """In the words their owner is told; a mistake can be mended, and one of two alone."""
+    """In the words their owner gets; a mistake can be fixed, and one of two alone."""
     world = example(credentials=[{"token": "mine", "org": "o-maps"}])
     with managed(world) as at:
         maps = Owner(at)
@@ -394,8 +394,8 @@ def test_sectors_keep_their_limit_and_may_stand_alone(owner: Owner) -> None:
         (["set", "x", "--replace"], "--replace removes all sectors"),
     ],
 )
-def test_sectors_that_hold_somebody_are_refused(owner: Owner, args: list[str], says: str) -> None:
-    """Those somebody is in or waits for, circles, and limits that are none."""
+def test_sectors_with_clusters_are_not_removed(owner: Owner, args: list[str], says: str) -> None:
+    """Those that clusters are in or wait for, circles, and limits that are none."""
     assert says in owner.refused("sectors", *args, text="[]")
 
 

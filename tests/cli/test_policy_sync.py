@@ -213,7 +213,7 @@ def test_what_the_service_would_complain_about_is_not_written(team: Team) -> Non
 
 
 def test_a_sector_is_there_before_the_clusters_in_it(team: Team) -> None:
-    """So that no owner is told of a sector that nobody knows."""
+    """So that no owner is notified of a sector that is not known."""
     team.does()
     team.change("- {name: stage}", "- {name: stage}\n- {name: late, dependencies: [{name: prod}]}")
     team.change("sector: prod", "sector: late", "ocm/policy.yml")
@@ -236,7 +236,7 @@ def test_lost_answers_and_errors_change_nothing_about_the_end(team: Team) -> Non
     assert "nothing to change" in team.run().stderr
 
 
-def test_what_could_not_be_written_is_told_and_written_by_running_it_again(team: Team) -> None:
+def test_what_could_not_be_written_is_reported_and_written_by_running_it_again(team: Team) -> None:
     """A name that no label can have, refused there: clusters wait, and nothing is noted as ours."""
     team.change("- {name: stage}", "- {name: stage}\n- {name: a b, dependencies: [{name: prod}]}")
     team.change("soakDays: 1", "soakDays: 4")
@@ -252,7 +252,7 @@ def test_what_could_not_be_written_is_told_and_written_by_running_it_again(team:
     assert "sector-deps.ab" in team.labels()[MARK]
 
 
-def test_somebody_with_a_token_writes_his_own_organisation(team: Team) -> None:
+def test_a_person_with_a_token_writes_his_own_organisation(team: Team) -> None:
     """No file of who is served is needed; another's is not in reach."""
     args = ("--ocm-url", team.at.url, "--token", "mine")
     result = team.run(*args, "-o", "json", upgrades=False)

@@ -177,7 +177,7 @@ def test_what_is_shown_is_what_was_read_and_found_right(
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: str(edit.__name__))
 def test_counts_are_those_of_the_effects(bundle: Bundle, edit: Edit) -> None:
-    """A preview adds nothing to what the two revisions come to, and leaves nothing out."""
+    """A preview adds nothing to what the two revisions result in, and leaves nothing out."""
     edit(bundle)
     data = bundle.data()
     effects = Revisions(load({}, {}).settings(), bundle.root, "main", None).comparison.effects
@@ -203,7 +203,7 @@ def test_a_change_of_nothing_says_so(bundle: Bundle, output: str) -> None:
 
 
 def test_new_errors_end_in_1_and_delete_nothing(bundle: Bundle) -> None:
-    """What cannot be read is not gone: nobody knows."""
+    """What cannot be read is not gone: it is not known."""
     break_a_file(bundle)
     found = bundle.preview("-o", "json")
     data = json.loads(found.stdout)
@@ -214,7 +214,7 @@ def test_new_errors_end_in_1_and_delete_nothing(bundle: Bundle) -> None:
 
 
 def test_old_errors_end_in_0(bundle: Bundle) -> None:
-    """Whoever changes something else is not to blame."""
+    """A change of something else is not to blame."""
     bundle.replace("integrations/terraform-users.yml", "imageRef: ed21267", "imageref: ed21267")
     git(bundle.root, "commit", "-qam", "an old fault")
     move_image(bundle)
@@ -256,7 +256,7 @@ def test_a_hold_leaves_no_date_and_is_named(bundle: Bundle) -> None:
 
 
 def test_an_approval_has_no_date_and_health_is_taken_to_be_good(bundle: Bundle) -> None:
-    """If all goes well is said of what nobody can know; what people have to do is named."""
+    """If all goes well is said of what no one can know; what people have to do is named."""
     move_image(bundle)
     brakes = bundle.root.parent / "brakes.yaml"
     scope = "scope: {selector: {matchLabels: {tier: stage}}}"
@@ -275,7 +275,7 @@ def test_an_approval_has_no_date_and_health_is_taken_to_be_good(bundle: Bundle) 
     assert f"stage: would start Fri 15:40, {collision['text']}\n" in shown
 
 
-def test_without_rules_everybody_moves_at_once_when_somebody_applies(bundle: Bundle) -> None:
+def test_without_rules_every_target_moves_at_once_when_a_person_applies(bundle: Bundle) -> None:
     settings = bundle.root / "app-interface" / "settings.yml"
     settings.write_text(settings.read_text().partition("rollout:")[0])
     git(bundle.root, "commit", "-qam", "no rules")
@@ -296,7 +296,7 @@ def test_pinned_shards_stay_and_say_by_which_line(bundle: Bundle) -> None:
     line = (bundle.root / TERRAFORM).read_text().splitlines()[int(kept["where"].split(":")[1]) - 1]
     assert (kept["shard"], kept["image"]) == ("terraform-resources/app-sre", "ed21267")
     assert "shard: app-sre" in line
-    # Its own image is another one now: that is nobody's rollout.
+    # Its own image is another one now: that is no rollout's.
     assert [each["shards"] for each in data["applied"]] == [["terraform-resources/tenant-06"]]
 
 

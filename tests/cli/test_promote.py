@@ -19,7 +19,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 @pytest.fixture(scope="module")
 def play(tmp_path_factory: pytest.TempPathFactory, source: Source) -> Play:
-    """A bundle that nobody changes."""
+    """A bundle that no one changes."""
     return Play(tmp_path_factory.mktemp("bundle"), source)
 
 
@@ -58,7 +58,7 @@ def test_everything_moves_if_nothing_is_named(play: Play) -> None:
 
 
 def test_the_table_fits_a_narrow_terminal_and_says_the_same(play: Play) -> None:
-    """No line of the tables is cut where nobody watches; people read names, ages and subjects."""
+    """No line of the tables is cut where no one watches; people read names, ages and subjects."""
     done = play.run("promote", "--no-registry-check", "--to", "manager")
     assert done.returncode == 0
     assert "4 commits by 3 people go out" in done.stdout
@@ -66,7 +66,7 @@ def test_the_table_fits_a_narrow_terminal_and_says_the_same(play: Play) -> None:
     assert "stays: terraform/b, pinned by data/integrations/terraform.yml" in done.stdout
 
 
-def test_an_older_version_is_refused_unless_told(play: Play, source: Source) -> None:
+def test_an_older_version_is_refused_unless_asked_to(play: Play, source: Source) -> None:
     """Tekton has a newer one at one of its places."""
     plan = play.promote("--to", "tekton", "--ref", source.first, code=1)
     assert reasons(plan, "tekton") == {"Backward"}
@@ -147,7 +147,7 @@ def test_a_held_environment_waits(play: Play) -> None:
 
 
 def test_why_shows_every_gate_of_an_environment(play: Play) -> None:
-    """The same verdicts, as for any other target; nobody answers for the image here."""
+    """The same verdicts, as for any other target; nothing answers for the image here."""
     told = play.run("why", "env/jenkins", "--registry", "http://127.0.0.1:1").stdout.splitlines()
     assert told[0].startswith(f"env/jenkins  on {play.source.first[:7]}, wants")
     assert {line.split()[2] for line in told[1:] if line[0] in "├└"} == {
@@ -185,7 +185,7 @@ def test_get_promotions_tells_what_is_where(play: Play, source: Source) -> None:
     assert play.run("get", "promotions", "-o", "name").stdout.splitlines()[0] == "env/stage"
 
 
-def test_a_place_that_nobody_knows_is_told(tmp_path: Path, source: Source) -> None:
+def test_a_place_that_is_not_known_is_reported(tmp_path: Path, source: Source) -> None:
     """A commit that is not in the artifact's repository is neither old nor new."""
     play = Play(tmp_path, source)
     text = (play.clone / SAAS).read_text().replace(source.first, "d" * 40)
@@ -260,7 +260,7 @@ def test_merged_and_verified_it_is_there(tmp_path: Path, source: Source) -> None
     rows = play.told("get", "promotions")["items"]
     (row,) = [each for each in rows if each["environment"] == "pr-check"]
     assert (row["version"], row["behind"]) == (source.newest[:7], 0)
-    # Nobody told the forge: what is in its target is merged.
+    # The forge was not asked: what is in its target is merged.
     assert row["mergeRequest"]["number"] == 1
     older = play.run(*asked, "--ref", source.second, "--allow-backward", "--open-mr", "--yes")
     assert "merge request opened" in older.stdout, older.stderr
@@ -268,7 +268,7 @@ def test_merged_and_verified_it_is_there(tmp_path: Path, source: Source) -> None
 
 
 def test_written_files_are_those_that_would_be_committed(tmp_path: Path, source: Source) -> None:
-    """--write edits the clone, and refuses where somebody has edited the same file."""
+    """--write edits the clone, and refuses where a person has edited the same file."""
     play = Play(tmp_path, source)
     asked = ("promote", "--no-registry-check", "--to", "jenkins", "--write")
     assert play.run(*asked).returncode == 0
@@ -305,7 +305,7 @@ def test_what_would_break_the_bundle_is_refused(tmp_path: Path, source: Source) 
 
 
 def test_several_promotions_are_listed_together(tmp_path: Path, source: Source) -> None:
-    """Each with its name; whoever promotes has to say which, unless the environment does."""
+    """Each with its name; a person who promotes has to say which, unless the environment does."""
     play = Play(tmp_path, source)
     other = DECLARED.format(image="").replace("name: mine", "name: other")
     play.edit(

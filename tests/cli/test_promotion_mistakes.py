@@ -1,4 +1,4 @@
-"""What people get wrong around promotions: each is told what, where and what to write instead."""
+"""What people get wrong around promotions: each is shown what, where and what to write instead."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory, source: Source) -> Play:
-    """A bundle that nobody changes."""
+    """A bundle that no one changes."""
     return Play(tmp_path_factory.mktemp("bundle"), source)
 
 
@@ -40,7 +40,7 @@ def play(tmp_path: Path, source: Source) -> Play:
 
 
 def test_a_file_that_cannot_be_read_is_no_environment_that_is_not_there(play: Play) -> None:
-    """Nobody is told that everything moves while a place is left behind unseen."""
+    """It is not said that everything moves while a place is left behind unseen."""
     play.edit({JENKINS: "- defaults:\n    qontract_reconcile_image_tag: [\n"})
     plan = play.promote(code=1)
     jenkins = next(each for each in plan["environments"] if each["name"] == "jenkins")
@@ -111,7 +111,7 @@ def test_a_repository_that_does_not_answer_can_be_named_otherwise(
     assert remedy in done.stderr
 
 
-def test_a_remote_that_is_gone_is_told_of(play: Play) -> None:
+def test_a_remote_that_is_gone_is_reported(play: Play) -> None:
     """What was fetched before is still there, and named."""
     play.bare.rename(play.bare.with_name("moved.git"))
     done = play.run("get", "promotions")
@@ -142,7 +142,7 @@ def test_outside_a_repository_the_folder_is_to_be_named(
 
 
 def test_a_revert_elsewhere_has_no_files_to_edit_here(untouched: Play, source: Source) -> None:
-    """So nobody is told to."""
+    """So it is not asked for."""
     done = untouched.run("revert", source.newest)
     assert "--open-mr offers it" in done.stderr
     assert "--write" not in done.stderr
@@ -177,7 +177,7 @@ def test_with_stdout_closed_nothing_is_a_bug(untouched: Play) -> None:
     assert done.returncode == 0
 
 
-def test_a_path_that_is_none_is_found_before_anybody_promotes(play: Play) -> None:
+def test_a_path_that_is_none_is_found_before_anyone_promotes(play: Play) -> None:
     """`validate` and `promote` read documents by the same rules, and name file and line."""
     place = '{file: .env, at: "a[b"}'
     text = DOCUMENT.format(name="mine", environment="first", place=place)

@@ -43,7 +43,7 @@ def bare(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 @pytest.fixture
 def mine(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A clone, in which somebody stands."""
+    """A clone, and a person who works in it."""
     folder = clone(bare, tmp_path / "mine")
     monkeypatch.chdir(folder)
     return folder
@@ -60,7 +60,7 @@ def files(repository: Repository, base: str) -> Mapping[str, bytes | None]:
 
 
 async def words(forge: Forge) -> str:
-    """A description that mentions somebody."""
+    """A description that mentions a person."""
     return f"with the work of {await forge.mention('Cyd', 'cyd@example.com')}"
 
 
@@ -105,7 +105,7 @@ def test_write_edits_the_files_here(mine: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["data/saas.yml", "data/gone.yml", "data/more.yml"])
-def test_edits_of_somebody_are_not_lost(mine: Path, path: str) -> None:
+def test_edits_of_a_person_are_not_lost(mine: Path, path: str) -> None:
     """Not even those of one file among many: nothing is written then."""
     (mine / path).write_text("half: done\n")
     before = git(mine, "status", "--porcelain")
@@ -128,7 +128,7 @@ def test_a_link_is_not_followed(mine: Path, tmp_path: Path) -> None:
 
 
 def test_each_flag_goes_one_step_further(mine: Path, bare: Path) -> None:
-    """Every step is told, found again by the next, and followed by what to do."""
+    """Every step is reported, found again by the next, and followed by what to do."""
     made = run("--commit")
     at = git(mine, "rev-parse", BRANCH)[:10]
     assert made.stdout == f"branch {BRANCH}: commit {at} made: 3 files\n"
@@ -174,7 +174,7 @@ def test_branch_and_target_can_be_named(mine: Path, bare: Path) -> None:
     assert same.stdout == "nothing to offer: stable has it already\n"
 
 
-def test_whoever_cannot_be_asked_is_told_what_to_write(mine: Path, bare: Path) -> None:
+def test_without_a_terminal_the_flag_to_write_is_named(mine: Path, bare: Path) -> None:
     """Nothing leaves this machine without a yes; a commit here needs none."""
     for flag, what in (("--push", "Push a branch"), ("--open-mr", "Open a merge request")):
         done = run(flag)

@@ -32,7 +32,7 @@ def test_a_dangerous_image_is_caught_in_stage_and_taken_back() -> None:
     assert "✗ budget   2 failures, 0 allowed in stage" in story
 
 
-def test_a_good_image_reaches_everybody_in_order() -> None:
+def test_a_good_image_reaches_every_target_in_order() -> None:
     """And a second rehearsal of it is the same to the letter."""
     one, other = (simulate(*PLACE, "--image", "good", "-o", "json", "--check") for _ in range(2))
     assert (one.exit_code, one.stdout) == (0, other.stdout)

@@ -1,4 +1,4 @@
-"""Two revisions of a bundle: which are compared, what they come to, and what is newly wrong."""
+"""Two revisions of a bundle: which are compared, what they result in, and what is newly wrong."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def test_the_base_is_where_the_head_left_it_and_not_its_tip(folder: Folder) -> N
 
 
 def test_a_folder_without_any_integration_is_the_wrong_one(folder: Folder) -> None:
-    """A job in the wrong folder would tell everybody for ever that nothing is affected."""
+    """A job in the wrong folder would report for ever that nothing is affected."""
     compared = Revisions(load({}, {}).settings(), folder.root / "aws", "main", None).comparison
     with pytest.raises(UserError, match="no integration is declared"):
         compared.check_folder()
@@ -110,7 +110,7 @@ def test_a_file_at_the_root_is_read_on_both_sides(folder: Folder) -> None:
 
 
 def test_a_bundle_in_a_folder_that_is_new_comes_from_nothing(folder: Folder) -> None:
-    """Whoever begins with one has a base without it."""
+    """A story that begins with one has a base without it."""
     new = Folder(folder.root / "more" / "bundle", {"prod-2": "production"})
     new.integration("dns")
     assert [each[0] for each in _effects(_compared(new))] == ["created", "created"]
@@ -129,7 +129,7 @@ def test_a_revision_that_is_not_there_or_shares_no_history_is_named(folder: Fold
         _ = _compared(folder).words
 
 
-def test_a_file_beside_the_data_counts_for_whoever_names_it(tmp_path: Path) -> None:
+def test_a_file_beside_the_data_counts_for_a_person_who_names_it(tmp_path: Path) -> None:
     """By the schemas of the files that do, whether it is committed or not."""
     folder = Folder(tmp_path / "repo/data", {"prod-1": "production"})
     folder.write("services/a.yml", "$schema: /app-sre/app-1.yml\nname: a\npath: /tf/bucket.tf\n")

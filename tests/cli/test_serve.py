@@ -105,7 +105,7 @@ def test_it_observes_answers_and_stops(tmp_path: Path) -> None:
     assert served.lines[-1]["what"] == "stopped"
 
 
-def test_it_acts_where_it_is_told_to(tmp_path: Path) -> None:
+def test_it_acts_where_it_is_asked_to(tmp_path: Path) -> None:
     """The outcome of every act is a line, after the decision it comes from, and a number."""
     with serving(tmp_path, TIDEGATE_ACT="simulated/*") as served:
         line = served.until("acted")
@@ -118,7 +118,7 @@ def test_it_acts_where_it_is_told_to(tmp_path: Path) -> None:
 
 
 def test_leases_are_given_back(tmp_path: Path) -> None:
-    """Whoever comes next leads at once, long before the lease would have run out."""
+    """The next worker leads at once, long before the lease would have run out."""
     with serving(tmp_path, "--lease", "1h") as served:
         served.until("decision")
         assert served.stop() == 0
@@ -143,7 +143,7 @@ def test_two_share_and_one_takes_over(tmp_path: Path) -> None:
             assert first.stop() == 0
             second.until("leader", leads=True)
             assert second.stop() == 0
-    # What the first had said of every target is in the journal: nobody says it again.
+    # What the first had said of every target is in the journal: it is not said again.
     assert "decision" not in {line.get("what") for line in second.lines}
 
 
@@ -189,7 +189,7 @@ def test_what_takes_longer_than_the_grace_is_given_up(tmp_path: Path) -> None:
 
 
 def test_a_bug_in_a_round_ends_the_process(tmp_path: Path) -> None:
-    """Whoever supervises it sees a failure, and the log says what it was."""
+    """A supervisor sees a failure, and the log says what it was."""
     env = altered(tmp_path, "1 / 0")
     with serving(tmp_path, **env) as served:
         line = served.until("crash")
@@ -237,8 +237,8 @@ def chat() -> Iterator[Chat]:
     server.server_close()
 
 
-def test_people_are_told_once_even_by_two_processes(tmp_path: Path, chat: Chat) -> None:
-    """The start is told, counted and written down; the next process tells it to nobody."""
+def test_people_are_notified_once_even_by_two_processes(tmp_path: Path, chat: Chat) -> None:
+    """The start is reported, counted and written down; the next process sends it to no one."""
     settings = "notify:\n  webhook: env:HOOK\n  template: '${name} ${what}, go ${revision}'\n"
     (tmp_path / "tidegate.yaml").write_text(settings, encoding="utf-8")
     env = {"HOOK": chat.url, "TIDEGATE_ACT": "*"}
@@ -296,7 +296,7 @@ def test_an_address_in_use_is_one_line_and_exit_1(tmp_path: Path) -> None:
         assert served.stop() == 0
 
 
-def test_a_pipe_nobody_reads_stops_nothing(tmp_path: Path) -> None:
+def test_a_pipe_that_is_not_read_stops_nothing(tmp_path: Path) -> None:
     """With its log stuck, it goes on answering, and still stops with exit 0."""
     text = DEMO.read_text(encoding="utf-8").replace("count: 16", "count: 3000")
     (tmp_path / "large.yaml").write_text(text, encoding="utf-8")

@@ -58,7 +58,7 @@ def played_on(page: Path, env: dict[str, str], rewrite: bool) -> None:
 
 
 def environment(folder: Path, **mine: str) -> dict[str, str]:
-    """Somebody's, in a folder of their own, with our tools on the PATH."""
+    """A person's, in a folder of their own, with our tools on the PATH."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {"PATH": path, "HOME": str(folder), "PYTHONUTF8": "1", "NO_COLOR": "1", **mine}
 

@@ -62,8 +62,8 @@ def test_a_hold_says_what_it_reaches_and_then_holds(folder: Path) -> None:
     assert "no holds" in tidegate(folder, "get", "holds").stderr
 
 
-def test_a_brake_binds_whoever_leads(folder: Path) -> None:
-    """Set by the command, heeded by the next round: the canary is done, and nobody follows."""
+def test_a_brake_binds_any_leader(folder: Path) -> None:
+    """Set by the command, respected by the next round: the canary is done, and nothing follows."""
     tidegate(folder, "hold", "add", "inc", "-l", "!canary", "--reason", "incident 42")
     stage = staged(folder)
     stage.clock.at = Instant(stage.clock.at + 3600 * SECOND)
@@ -159,7 +159,7 @@ def test_a_freeze_that_begins_later_is_scheduled(folder: Path) -> None:
 
 
 def test_a_block_and_a_pin_say_whom_they_stop(folder: Path) -> None:
-    """The block stops the revision under way; the pinned target stays, and nobody waits for it."""
+    """The block stops the revision under way; the pinned target stays, and nothing waits for it."""
     done = tidegate(folder, "block", "add", "v*", "--reason", "bad")
     assert "simulated/demo: stops v2: 3 waiting will not get it, 1 have it" in done.stderr
     assert "✗ block" in tidegate(folder, "why", "b").stdout
@@ -172,7 +172,7 @@ def test_a_block_and_a_pin_say_whom_they_stop(folder: Path) -> None:
 
 
 def test_people_answer_the_gates_of_a_file_they_do_not_have(folder: Path) -> None:
-    """The gate stands in the worker's file; its journal tells everybody else."""
+    """The gate stands in the worker's file; its journal has it for all others."""
     file = folder / "brakes.yaml"
     file.write_text(
         "approvals: [{name: board, scope: {targets: [b, c, d]}, quorum: 1}]", encoding="utf-8"
@@ -195,7 +195,7 @@ def test_people_answer_the_gates_of_a_file_they_do_not_have(folder: Path) -> Non
     assert "… approval" in tidegate(folder, "why", "b").stdout
 
 
-def test_a_place_is_freed_by_hand_only_when_nobody_uses_it(folder: Path) -> None:
+def test_a_place_is_freed_by_hand_only_when_no_one_uses_it(folder: Path) -> None:
     """While its target is in flight it is refused; of a rollout that is gone it is freed."""
     store = open_store(str(folder / "tidegate.db"))
     now = SystemClock().now()

@@ -160,7 +160,7 @@ def test_a_cluster_that_cannot_be_reached_is_reported_and_the_others_are_listed(
     assert "app-sre-stage-01" in done.stderr
 
 
-def test_a_worker_moves_an_image_of_the_bundle_when_it_is_told_to_act(stage: Stage) -> None:
+def test_a_worker_moves_an_image_of_the_bundle_when_it_is_asked_to_act(stage: Stage) -> None:
     """From the outside: `run --fleet bundle` observes, and with --act it moves the canary."""
     bundle = stage.folder / "edited"
     subprocess.run(["cp", "-r", BUNDLE, str(bundle)], check=True)

@@ -51,7 +51,7 @@ def asked(url: str, token: str = "", body: Any = None, raw: bytes | None = None)
 
 
 def test_a_cluster_is_upgraded_over_http_and_time_is_skipped() -> None:
-    """A token, a policy, three hours at once; what was written is told; SIGTERM ends it well."""
+    """A token, a policy, three hours at once; writes are reported; SIGTERM ends it well."""
     with simulated() as (process, url):
         form = {"grant_type": "client_credentials", "client_id": "tidegate"}
         given = urlencode({**form, "client_secret": "simulated"}).encode()

@@ -36,14 +36,14 @@ def told(*args: str) -> Result:
 
 
 def events(*args: str) -> list[dict[str, Any]]:
-    """Everything that happens, and where everybody stands in the end."""
+    """Everything that happens, and where every target stands in the end."""
     done = told(*args, "-o", "json")
     assert done.exit_code == 0, done.output
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 class Lived:
-    """A fortnight of a world, lived through once for all who look at it."""
+    """A fortnight of a world, simulated once for all who look at it."""
 
     def __init__(self, file: Path) -> None:
         self.world = read_world(yaml.safe_load(file.read_text()))
@@ -158,7 +158,7 @@ def test_the_lines_of_a_story_fit_a_terminal() -> None:
     assert " ".join(" ".join(narrow).split()) == " ".join(" ".join(wide).split())
 
 
-def test_thirty_clusters_live_through_all_that_can_happen(fortnight: list[dict[str, Any]]) -> None:
+def test_thirty_clusters_go_through_all_that_can_happen(fortnight: list[dict[str, Any]]) -> None:
     """What the story is there to show is in it."""
     found = (stand for view in views_of(lived(FORTNIGHT).fleet) for stand in view.cluster_summaries)
     cluster_summaries = {each.member.cluster.name: each for each in found}
@@ -179,7 +179,7 @@ def test_thirty_clusters_live_through_all_that_can_happen(fortnight: list[dict[s
     assert cluster_summaries["shop-stage-3"].oldest == "4.16.6"
 
 
-def test_nothing_starts_in_the_freeze_and_nobody_goes_before_those_they_wait_for(
+def test_nothing_starts_in_the_freeze_and_nothing_goes_before_those_they_wait_for(
     fortnight: list[dict[str, Any]],
 ) -> None:
     """Over both weekends; canary, stage, prod; one of a mutex at a time; plane, then pools."""
@@ -204,7 +204,7 @@ def test_nothing_starts_in_the_freeze_and_nobody_goes_before_those_they_wait_for
 
 
 def test_only_who_is_listed_is_served(tmp_path: Path) -> None:
-    """By a file as the service has one; who is not in this world is told of."""
+    """By a file as the service has one; what is not in this world is reported."""
     served = tmp_path / "upgrades.yaml"
     text = (EXAMPLES / "upgrades.yaml").read_text()
     served.write_text(text.replace("{id: o-maps, name: Maps", "{id: o-mops, name: Mops"))
@@ -215,7 +215,7 @@ def test_only_who_is_listed_is_served(tmp_path: Path) -> None:
 
 
 def test_a_hold_of_the_world_keeps_everything_where_it_is(tmp_path: Path) -> None:
-    """Until it expires, and both are told."""
+    """Until it expires, and both are shown."""
     world = yaml.safe_load(SMALL.read_text())
     hold = {"name": "inc-42", "scope": {"everything": True}, "owner": "sre", "reason": "incident"}
     world["brakes"] = {"holds": [{**hold, "expires": "2026-03-03T08:00:00Z"}]}
@@ -249,7 +249,7 @@ def test_what_is_offered_works_where_nothing_is_wrong_too(tmp_path: Path) -> Non
 
 
 def offered(done: Result) -> list[str]:
-    """The commands somebody may paste; every one of them does what it says."""
+    """The commands a person may paste; every one of them does what it says."""
     found = [line.split() for line in done.stderr.splitlines() if line.startswith("  tidegate ")]
     for _, *args in found:
         result = CliRunner().invoke(cli, args)
@@ -269,13 +269,13 @@ def offered(done: Result) -> list[str]:
     ],
 )
 def test_what_cannot_be_rehearsed_is_refused_in_words(args: list[str], says: str) -> None:
-    """Before anything is lived through."""
+    """Before anything is simulated."""
     result = told(str(SMALL), *args)
     assert result.exit_code != 0
     assert says in result.output + str(result.exception)
 
 
-def test_a_world_without_anybody_and_one_with_mistakes_are_refused(tmp_path: Path) -> None:
+def test_a_world_without_any_organisation_and_one_with_mistakes_are_refused(tmp_path: Path) -> None:
     """With the line of the mistake, those in brakes too."""
     file = tmp_path / "world.yaml"
     file.write_text("orgs: []\nclusters: []\n")

@@ -60,7 +60,7 @@ def test_what_is_handed_on_can_be_taken_over_whole(database: str, tmp_path: Path
 
 
 def test_what_the_existing_service_kept_goes_on_soaking(tmp_path: Path) -> None:
-    """Whoever reported there counts as seen at its last look."""
+    """A cluster that reported there counts as seen at its last look."""
     name, file = str(tmp_path / "t.db"), tmp_path / "o-payments"
     file.write_text(json.dumps(BEFORE))
     said = tidegate(
@@ -116,8 +116,8 @@ def test_what_cannot_be_read_is_not_taken_for_nothing(
     assert words in str(said.exception).lower()
 
 
-def test_it_is_published_for_whoever_asks(database: str) -> None:
-    """One organisation, or all there are; nobody where there is none."""
+def test_it_is_published_for_any_caller(database: str) -> None:
+    """One organisation, or all there are; none where there is none."""
     store = open_store(database, writes=False)
     read = published(store, clock())
     assert set(read("")) == {"prod/o-payments", "prod/o-maps"}

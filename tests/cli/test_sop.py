@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("sop")
 
 @pytest.fixture
 def team(tmp_path: Path) -> Iterator[Team]:
-    """Clusters of the bundle, simulated, for as long as somebody works on them."""
+    """Clusters of the bundle, simulated, for as long as a person works on them."""
     config = tmp_path / "kubeconfig"
     team = Team(tmp_path, {"KUBECONFIG": str(config)})
     simulate = ("clusters", "simulate", str(team.clone), "--kubeconfig", str(config))
@@ -34,7 +34,7 @@ def team(tmp_path: Path) -> Iterator[Team]:
         served.communicate(timeout=PATIENCE_S)
 
 
-def test_one_shard_goes_first_and_then_everybody(team: Team) -> None:
+def test_one_shard_goes_first_and_then_every_target(team: Team) -> None:
     """As `get shards` sees it: the image each runs, and since when."""
 
     def pods() -> dict[str, tuple[str, str]]:

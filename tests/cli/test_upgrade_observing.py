@@ -58,7 +58,7 @@ class Refusing(Scene):
     """A scene in which we may not even look."""
 
     def manager(self) -> Any:
-        """Nobody lets us in."""
+        """Our credentials are refused."""
 
         class Shut:
             def __getattr__(self, _name: str) -> Any:
@@ -92,7 +92,7 @@ def test_numbers_agree_with_what_was_asked_for(day: Scene) -> None:
     assert "tidegate_upgrade_failing" not in found
 
 
-def test_every_cluster_is_told_as_it_is_at_the_end(day: Scene) -> None:
+def test_every_cluster_is_reported_as_it_is_at_the_end(day: Scene) -> None:
     """The versions are those of the last look, the age that of the last look."""
     found = Heard(day).found
     names = {dict(key)["cluster_name"]: dict(key)["version"] for key in found["aus_cluster_info"]}
@@ -134,7 +134,7 @@ def test_lines_say_what_is_done_and_what_each_waits_for(day: Scene) -> None:
 @pytest.mark.parametrize(
     "own, fault", [(None, "ours"), (Credentials(client_id="o", client_secret="env:O"), "user")]
 )
-def test_refused_credentials_are_their_owners_to_mend(own: Credentials | None, fault: str) -> None:
+def test_refused_credentials_are_their_owners_to_fix(own: Credentials | None, fault: str) -> None:
     """Ours, unless the organisation brought its own."""
     scene = Refusing(example(), credentials=own)
     scene.live(1)
@@ -147,7 +147,7 @@ def test_refused_credentials_are_their_owners_to_mend(own: Credentials | None, f
 
 
 def test_an_outage_is_nobodys_here(day: Scene) -> None:
-    """It is outside; what was told before stays, and a round that goes well ends it."""
+    """It is outside; what was reported before stays, and a round that goes well ends it."""
     scene = Scene(example(), luck=FaultDraw(OcmFaults({OcmFault.ERROR: 1000})))
     scene.live(1)
     heard = Heard(scene)

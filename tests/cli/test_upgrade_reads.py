@@ -74,7 +74,7 @@ def served(manager: Managed, **more: Any) -> str:
 
 
 def as_tenant(manager: Managed, token: str, *more: str) -> list[str]:
-    """The flags of somebody who has nothing but a token."""
+    """The flags of a person who has nothing but a token."""
     return ["--ocm-url", manager.url, "--token", token, "--now", NOW, *more]
 
 
@@ -111,8 +111,8 @@ def test_what_is_printed_is_what_was_read_and_found_good(
         assert max(map(len, found.stdout.splitlines())) <= columns
 
 
-def test_an_operator_sees_everybody_who_is_served_and_nobody_else(manager: Managed) -> None:
-    """Both organisations; one alone if asked for; nobody who is excluded; nothing is written."""
+def test_an_operator_sees_all_that_are_served_and_no_other(manager: Managed) -> None:
+    """Both organisations; one alone if asked for; none that is excluded; nothing is written."""
     listed = run("get", "clusters", "--upgrades", served(manager), "--now", NOW, "-o", "name")
     assert listed.exit_code == 0
     assert len(listed.stdout.splitlines()) == 6
@@ -126,7 +126,9 @@ def test_an_operator_sees_everybody_who_is_served_and_nobody_else(manager: Manag
     assert manager.writes == []
 
 
-def test_without_published_soak_an_operator_is_told_that_none_is_known(manager: Managed) -> None:
+def test_without_published_soak_an_operator_is_notified_that_none_is_known(
+    manager: Managed,
+) -> None:
     """And with it, how old it is; days that soaked elsewhere count."""
     asked = ["get", "clusters", "pay-prod-1", "--upgrades", served(manager), "--now", NOW]
     without = run(*asked, "-o", "json")
@@ -187,7 +189,7 @@ def test_a_tenants_published_soak_counts_whatever_its_environment_is_called(
 
 
 def test_whom_a_tenant_inherits_from_is_taken_to_publish() -> None:
-    """They cannot see the labels of others, and are told what was taken for granted."""
+    """They cannot see the labels of others, and are shown what was taken for granted."""
     document = example(credentials=CREDENTIALS)
     document["orgs"][0]["labels"]["version-data.inherit"] = "o-elsewhere"
     with managed(document) as manager:
@@ -201,7 +203,7 @@ def test_whom_a_tenant_inherits_from_is_taken_to_publish() -> None:
 
 
 def test_soak_is_fetched_from_where_it_is_published(manager: Managed) -> None:
-    """An address that answers something else is told, and so is a file that is no history."""
+    """An address that answers something else is reported, and so is a file that is no history."""
     asked = as_tenant(manager, PAYMENTS)
     Path("soak.json").write_text(json.dumps(SOAKED), encoding="utf-8")
     server = HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
@@ -222,7 +224,7 @@ def test_soak_is_fetched_from_where_it_is_published(manager: Managed) -> None:
 
 
 def test_clusters_that_cannot_be_read_are_listed_with_the_reason() -> None:
-    """They are told of, whatever waits for them waits, and the exit code is 1."""
+    """They are reported, whatever waits for them waits, and the exit code is 1."""
     world = json.dumps(
         {
             "now": NOW,
@@ -244,10 +246,10 @@ def test_clusters_that_cannot_be_read_are_listed_with_the_reason() -> None:
     assert "mutex m: a could not be read" in found.stdout
 
 
-def test_an_environment_that_does_not_answer_keeps_nobody_from_the_others(
+def test_an_environment_that_does_not_answer_keeps_nothing_from_the_others(
     manager: Managed,
 ) -> None:
-    """The other is shown, the one that failed is told, and the exit code is 1."""
+    """The other is shown, the one that failed is reported, and the exit code is 1."""
     path = served(manager)
     document = json.loads(Path(path).read_text(encoding="utf-8"))
     broken = {**document["environments"][0], "name": "stage", "tokenUrl": f"{manager.url}/none"}
@@ -260,7 +262,7 @@ def test_an_environment_that_does_not_answer_keeps_nobody_from_the_others(
     assert "Error: environment stage: " in found.stderr
 
 
-def test_names_that_mean_several_or_none_are_told_apart() -> None:
+def test_names_that_mean_several_or_none_are_distinguished() -> None:
     """Equal names list the external ids; a misspelt one gets the nearest."""
     cluster = {"name": "a", "org": "o", "version": "4.16.3", "labels": {"soak-days": "0"}}
     world = {
@@ -328,7 +330,7 @@ def test_a_plan_goes_by_the_rules_an_organisation_is_served_by(manager: Managed)
     assert "upgrade  maps-1" in ours.stdout
 
 
-def test_why_is_told_by_the_rules_an_organisation_is_served_by(manager: Managed) -> None:
+def test_why_is_reported_by_the_rules_an_organisation_is_served_by(manager: Managed) -> None:
     """Theirs say little, and it is said how to see what ours would."""
     rules = {"id": "o-maps", "name": "Maps", "environment": "prod", "mode": "compat"}
     path = served(manager, organizations=[rules])
@@ -360,12 +362,12 @@ def test_a_plan_of_both_says_what_we_have_against_the_other() -> None:
         "ours: mutex pay-prod: pay-prod-2 is being upgraded"
     )
     assert by["agree", "pay-stage-1"]["rules"] == "both"
-    # Nobody is told of an agreement that is given at once.
+    # No one is notified of an agreement that is given at once.
     assert ("tell", "pay-stage-1") not in by
 
 
 def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -> None:
-    """What was read, with the soak that was kept and the brakes of now; nobody is asked."""
+    """What was read, with the soak that was kept and the brakes of now; no one is asked."""
     path = served(manager)
     Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
     assert run("soak", "import", "soak.json", "--reason", "r", "--database", "j.db").exit_code == 0
@@ -413,7 +415,7 @@ def test_a_live_look_has_the_soak_and_the_brakes_of_the_journal(manager: Managed
     assert "no such journal" in str(missing.exception)
 
 
-def test_health_that_nobody_could_ask_for_is_not_taken_for_health(manager: Managed) -> None:
+def test_health_that_could_not_be_read_is_not_taken_for_health(manager: Managed) -> None:
     """An enforced check of which there is no Prometheus holds, and says so."""
     path = served(manager)
     document = json.loads(Path(path).read_text(encoding="utf-8"))

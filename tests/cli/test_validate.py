@@ -80,7 +80,7 @@ write the path of a file
     assert done.stderr == f"5 errors, 0 warnings in {len(INVENTORY) + 2} files\n"
 
 
-def test_what_was_kept_is_told_again(bundle: Path) -> None:
+def test_what_was_kept_is_reported_again(bundle: Path) -> None:
     """The second time is as the first, with and without what was kept."""
     (bundle / "bad.yml").write_text(BAD)
     first, second = validate(bundle), validate(bundle)
@@ -166,7 +166,7 @@ def test_a_directory_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_an_empty_directory_says_so(tmp_path: Path) -> None:
-    """Nothing was checked, and nobody should think otherwise."""
+    """Nothing was checked, and no one should think otherwise."""
     done = tidegate("validate", cwd=tmp_path)
     assert done.returncode == 2
     assert "no YAML file" in done.stderr
@@ -183,7 +183,7 @@ def test_the_example_is_sound_and_as_large_as_it_says() -> None:
 
 
 def test_the_script_of_the_example_writes_what_is_there(tmp_path: Path) -> None:
-    """Nobody has to wonder which of the two is right."""
+    """No one has to wonder which of the two is right."""
     script = ROOT / "examples" / "app_interface.py"
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True)
     kept = ROOT / "examples" / "app-interface"

@@ -28,7 +28,7 @@ PIN = "strategy: per-aws-account, shardSpecOverrides: [{shard: two, imageRef: cc
 
 
 class Stage:
-    """A bundle somebody edits, and the clusters it is applied to."""
+    """A bundle a person edits, and the clusters it is applied to."""
 
     def __init__(self, root: Path) -> None:
         clusters = {"stage-1": "stage", "prod-1": "production"}
@@ -108,7 +108,7 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
         f"tf/one  production   bbbbbbb   aaaaaaa  {held}",
     ]
 
-    # Of two places one is as promised, and nobody knows about the other.
+    # Of two places one is as promised, and the other is not known.
     nowhere = ("--context-of", "stage-1=nowhere", "--shard", "tf/two")
     out, err = clusters.run("verify", *nowhere, "-o", "json", code=1)
     two = {each["cluster"]: each for each in json.loads(out)["items"]}
@@ -121,7 +121,7 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
     assert "unknown: its cluster cannot be read" in out
 
 
-def test_how_long_to_wait_is_said_only_where_somebody_waits(clusters: Stage) -> None:
+def test_how_long_to_wait_is_said_only_where_a_person_waits(clusters: Stage) -> None:
     _, err = clusters.run("verify", "--timeout", "5m", code=2)
     assert "write --wait as well" in err
     _, err = clusters.run("verify", "--wait", "--timeout", "soon", code=2)
@@ -135,7 +135,7 @@ class Partly:
         self._cluster = cluster
 
     async def read(self, namespace: str, kinds: Iterable[ResourceKind]) -> ObjectReading:
-        """Without its Deployments, as where nobody may list them."""
+        """Without its Deployments, as where no one may list them."""
         found = await self._cluster.read(namespace, [k for k in kinds if k != DEPLOYMENT])
         return replace(found, gaps=("deployments: forbidden",))
 
@@ -146,7 +146,7 @@ def found_by(cluster: object) -> FindCluster:
 
 
 def test_of_a_partial_reading_nothing_is_concluded() -> None:
-    """A workload that nobody may list is not missing: nobody knows."""
+    """A workload that no one may list is not missing: it is not known."""
     place = estate(integration("tf", managed())).places[0]
     cluster = SimulatedCluster(SimulatedApi("c1"))
     gap = "c1/ns: not everything there could be read"

@@ -32,9 +32,9 @@ from tidegate.kubernetes.simulated.server.server import Hosted, KubeServer
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Duration
 
-# Somebody else who applies to the same objects.
+# Another client that applies to the same objects.
 SOMEBODY = "somebody"
-# A story that has not come to its end by then never will.
+# A story that has not ended by then never will.
 PATIENCE_S = 60.0
 REAL = [pytest.mark.real, pytest.mark.xdist_group("kube")]
 # In memory; the same through the real client and a server; the real thing.
@@ -57,7 +57,7 @@ Story = Callable[[Cluster, Cluster, str], Awaitable[None]]
 
 
 class Stage:
-    """One cluster, as we and somebody else see it."""
+    """One cluster, as we and another person see it."""
 
     def __init__(
         self, plane: ControlPlane | None, forget: Callable[[], None], *, served: bool = False
@@ -71,7 +71,7 @@ class Stage:
         self._records: dict[str, LeaseRecord] = {}
 
     def play(self, story: Story, *, runs: bool = False) -> None:
-        """A story in a namespace of its own, told by us and somebody else; maybe its pods run."""
+        """A story in a namespace of its own, by us and another client; maybe its pods run."""
         namespace = self.namespace()
 
         async def played() -> None:
@@ -92,7 +92,7 @@ class Stage:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """While somebody answers for it, where somebody has to."""
+        """While a gate answers for it, where one has to."""
         if not self._served:
             yield
             return
@@ -108,7 +108,7 @@ class Stage:
                 await task
 
     def open(self, manager: str) -> Cluster:
-        """The cluster, as somebody of this name sees it."""
+        """The cluster, as a person of this name sees it."""
         if self._access is None:
             return SimulatedCluster(self._api, manager)
         watching = Watching(period_s=30)
@@ -172,7 +172,7 @@ def running_stage_of(kind: str, request: pytest.FixtureRequest) -> Stage:
 
 
 async def until(looked: Callable[[], Awaitable[bool]], pause_s: float = 0.05) -> None:
-    """Look until it is so; whoever tells the story has patience for so long."""
+    """Look until it is so; a story waits for so long."""
     while True:
         if await looked():
             return

@@ -31,14 +31,14 @@ LIFE_MAX_S = 0.4
 
 
 class Said(msgspec.Struct):
-    """What a writer was told is on disk: the end of its chain."""
+    """What was acknowledged to a writer is on disk: the end of its chain."""
 
     seq: int
     hash: str
 
 
 def write(store: Archive, say: IO[str]) -> None:
-    """Write batch after batch until somebody ends it."""
+    """Write batch after batch until it is ended."""
     head = store.head(PARTITION)
     batch = max((batch_of(entry) for entry in store.read(PARTITION)), default=0)
     while True:
@@ -76,7 +76,7 @@ def batch_of(entry: JournalEntry) -> int:
 
 
 def kill_a_writer(path: Path, rng: random.Random) -> list[Said]:
-    """Let a writer write, kill it at some moment, and return what it was told."""
+    """Let a writer write, kill it at some moment, and return what was acknowledged to it."""
     command = [sys.executable, "-m", "tests.contract.crash", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None

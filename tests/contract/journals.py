@@ -82,7 +82,7 @@ def postgres_server() -> Iterator[str]:
     try:
         yield server.get_uri()
     finally:
-        # At once: nobody needs the checkpoint of an orderly end.
+        # At once: no one needs the checkpoint of an orderly end.
         postmaster = server.get_postmaster_info().process
         if postmaster is not None:
             postmaster.send_signal(signal.SIGQUIT)

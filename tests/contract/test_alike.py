@@ -44,7 +44,7 @@ MOMENTS = st.integers(0, 300).map(Instant)
 
 
 class Alike(RuleBasedStateMachine):
-    """Three journals that are told the same."""
+    """Three journals that get the same."""
 
     def __init__(self, *stores: Archive) -> None:
         super().__init__()

@@ -120,7 +120,7 @@ def test_nothing_is_adopted_over_what_is_there(store: Archive) -> None:
 
 
 def test_a_claim_that_is_held_here_is_not_adopted(store: Archive) -> None:
-    """If somebody here has a place, what came is refused as a whole."""
+    """If a target here has a place, what came is refused as a whole."""
     source = MemoryStore()
     fill(source)
     held = claim("mutex/db", key="other", partition="other")
@@ -147,7 +147,7 @@ def test_a_journal_that_breaks_on_the_way_is_not_adopted(store: Archive) -> None
 
 
 def test_a_dump_is_one_moment(journal: Journal) -> None:
-    """What is written while somebody dumps is not in the dump, which holds all the same."""
+    """What is written while a person dumps is not in the dump, which holds all the same."""
     store, other = journal.open(), journal.open()
     store.append("r1", notes(3_000))
     pieces = store.dump()
@@ -161,7 +161,7 @@ def test_a_dump_is_one_moment(journal: Journal) -> None:
 
 
 def test_a_backup_is_a_journal(template: Path, tmp_path: Path) -> None:
-    """A copy made while somebody writes verifies, and holds what was acknowledged before it."""
+    """A copy made while a person writes verifies, and holds what was acknowledged before it."""
     made = journals.in_file(tmp_path / "journal.db", template)
     store, writer = made.open(), made.open()
     store.append("r1", notes(20_000), claims=[claim()])

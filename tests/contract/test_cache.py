@@ -65,7 +65,7 @@ def test_a_file_that_is_no_database_makes_room(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_version_makes_room(tmp_path: Path) -> None:
-    """A table of another shape would refuse every value, and nobody would ever be told."""
+    """A table of another shape would refuse every value, and no one would ever be notified."""
     path = tmp_path / "cache.db"
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("create table entry (id integer primary key, key blob, value blob)")
@@ -76,7 +76,7 @@ def test_a_file_of_another_version_makes_room(tmp_path: Path) -> None:
 
 
 def test_a_value_moved_to_another_key_is_not_believed(tmp_path: Path) -> None:
-    """Somebody swapped two of them."""
+    """A person swapped two of them."""
     path = tmp_path / "c.db"
     FileCache(path).put({KEYS[0]: b"x"})
     with sqlite3.connect(path) as database:
@@ -115,7 +115,7 @@ def test_what_is_full_is_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_is_where_caches_belong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """XDG_CACHE_HOME if it is absolute, else the folder everybody uses."""
+    """XDG_CACHE_HOME if it is absolute, else the folder everyone uses."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_path() == tmp_path / "tidegate" / "bundle.db"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")

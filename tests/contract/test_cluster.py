@@ -89,7 +89,7 @@ def test_what_is_applied_is_there_and_ours(stage: Stage) -> None:
 
 
 def test_applying_the_same_again_changes_nothing(stage: Stage) -> None:
-    """Not even the version: whoever watches hears nothing."""
+    """Not even the version: what watches hears nothing."""
 
     async def story(us: Cluster, _: Cluster, ns: str) -> None:
         made = await us.apply(deployment(ns))
@@ -142,7 +142,7 @@ def test_what_we_no_longer_name_is_removed_and_what_others_name_stays(stage: Sta
 
 
 def test_named_things_in_a_list_have_owners_each(stage: Stage) -> None:
-    """Somebody's sidecar and variables stay when we apply our container."""
+    """A person's sidecar and variables stay when we apply our container."""
 
     async def story(us: Cluster, them: Cluster, ns: str) -> None:
         await us.apply(deployment(ns))
@@ -203,7 +203,7 @@ def test_fields_are_taken_back_only_in_what_is_ours(stage: Stage) -> None:
 
 
 def test_an_object_is_adopted_in_place(stage: Stage) -> None:
-    """With the same values nobody loses anything; with others, only if we are told to take over."""
+    """With the same values nothing is lost; with others, only if we are asked to take over."""
 
     async def story(us: Cluster, them: Cluster, ns: str) -> None:
         theirs = (await them.apply(deployment(ns, replicas=2))).object
@@ -240,7 +240,7 @@ def test_only_the_object_that_was_seen_is_applied_to(stage: Stage) -> None:
     stage.play(story)
 
 
-def test_what_a_server_refuses_is_told_with_its_reasons(stage: Stage) -> None:
+def test_what_a_server_refuses_is_reported_with_its_reasons(stage: Stage) -> None:
     """Not tried again, and not mistaken for a server that is ill."""
 
     async def story(us: Cluster, _: Cluster, ns: str) -> None:
@@ -293,7 +293,7 @@ def test_only_what_is_ours_and_as_it_was_read_is_deleted(stage: Stage) -> None:
     stage.play(story)
 
 
-def test_what_somebody_took_over_is_not_deleted(stage: Stage) -> None:
+def test_what_a_person_took_over_is_not_deleted(stage: Stage) -> None:
     """After the reading, and before the deletion."""
 
     async def story(us: Cluster, them: Cluster, ns: str) -> None:

@@ -60,7 +60,7 @@ def ask(
 
 
 def test_alerts_come_by_cluster_each_name_once_in_order() -> None:
-    """From one question; whoever is not in the answer has none."""
+    """From one question; what is not in the answer has none."""
     answer = vector(fires("b", "Down"), fires("a", "Slow"), fires("a", "Down"), fires("a", "Slow"))
     found, asked = ask(answer)
     assert found == {"a": ("Down", "Slow"), "b": ("Down",)}
@@ -93,7 +93,7 @@ def test_the_credentials_of_the_servers_file_are_used(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_sure_is_no_health(answer: bytes, status: int, why: str) -> None:
-    """Whoever asked is told by whom and why; silence is not health."""
+    """A caller is shown who answered and why; silence is not health."""
     found, _ = ask(answer, status)
     assert isinstance(found, str)
     assert found.startswith("telemeter: ")
@@ -101,7 +101,7 @@ def test_what_is_not_sure_is_no_health(answer: bytes, status: int, why: str) -> 
 
 
 def test_who_knows_an_environments_health_is_in_the_settings(tmp_path: Path) -> None:
-    """By name; a misspelt one is told the nearest, and nobody is asked where nobody is named."""
+    """By name; a misspelt one gets the nearest; without a name no request is made."""
     file = tmp_path / "servers.yaml"
     file.write_text("servers: [{name: telemeter, url: 'http://127.0.0.1:9'}]\n")
     named = load({"prometheus": (str(file),)}, {}).settings()

@@ -39,7 +39,7 @@ STORM = OcmFaults(
 )
 PATIENT = OcmLimits(tries_max=10, pause_s=0.001, timeout_s=5, page=7)
 Story = Callable[[str, ManagerServer], Awaitable[None]]
-# Whoever was asked with in a story; closed at its end.
+# The client of a story; closed at its end.
 _OPEN: list[ClusterManagerClient] = []
 
 
@@ -49,7 +49,7 @@ def play(
     troubles: OcmFaults = OcmFaults(),  # noqa: B008  it is frozen
     token_lasts_s: float = 900,
 ) -> None:
-    """A story told to a simulation that is served."""
+    """A story played on a simulation that is served."""
 
     async def played() -> None:
         read = read_world(document or world())
@@ -186,8 +186,8 @@ def test_addons_are_upgraded_by_either_service(service: int) -> None:
     play(story)
 
 
-def test_a_long_text_is_told_once_though_no_address_holds_it() -> None:
-    """What was told is compared here then."""
+def test_a_long_text_is_reported_once_though_no_address_holds_it() -> None:
+    """What was reported is compared here then."""
 
     async def story(url: str, server: ManagerServer) -> None:
         ours, since = client(url), server.clock.now()
@@ -219,7 +219,7 @@ def test_all_who_need_a_token_ask_for_one_together() -> None:
         ours = client(url)
         await asyncio.gather(*(ours.gates() for _ in range(50)))
         assert server.tokens.number == 1
-        # As if somebody had taken it back.
+        # As if a person had taken it back.
         server.tokens = Tokens(())
         await asyncio.gather(*(ours.gates() for _ in range(50)))
         assert server.tokens.number == 1
@@ -228,7 +228,7 @@ def test_all_who_need_a_token_ask_for_one_together() -> None:
 
 
 def test_a_token_that_ends_is_renewed_before() -> None:
-    """Nobody is refused in between."""
+    """Nothing is refused in between."""
 
     async def story(url: str, server: ManagerServer) -> None:
         ours = client(url)
@@ -320,7 +320,7 @@ def test_a_survey_in_a_storm_is_the_same_as_in_calm() -> None:
     assert seen[0] == seen[1]
 
 
-def test_an_outage_begins_and_ends_as_the_simulation_is_told() -> None:
+def test_an_outage_begins_and_ends_on_request() -> None:
     """Nothing is had in between, and everything afterwards; clusters change their states too."""
 
     async def story(url: str, server: ManagerServer) -> None:

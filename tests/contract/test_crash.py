@@ -56,7 +56,7 @@ def test_every_connection_waits_for_the_disk(template: Path) -> None:
     assert found == {("wal", 2, 10_000)}
 
 
-def test_a_server_that_does_not_wait_is_told_to(postgres: str) -> None:
+def test_a_server_that_does_not_wait_for_the_disk_is_asked_to(postgres: str) -> None:
     """Where a server's default is not to wait for the disk, our connections do."""
     lazy = postgres + "&options=-csynchronous_commit%3Doff"
     for address in (postgres, lazy):

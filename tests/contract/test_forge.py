@@ -78,7 +78,7 @@ def test_what_is_opened_is_found_as_it_was_offered(play: Play) -> None:
     play(story)
 
 
-def test_what_became_of_it_is_told(play: Play) -> None:
+def test_what_became_of_it_is_reported(play: Play) -> None:
     """Open, merged, closed; a closed one is no open one, and the newest comes first."""
 
     async def story(project: Hosted) -> None:
@@ -117,7 +117,7 @@ def test_what_became_of_it_is_told(play: Play) -> None:
     play(story)
 
 
-# Who is told, where a request is merged and where it is closed.
+# The account that is named, where a request is merged and where it is closed.
 ENDED_BY = {
     "local": ("", ""),
     "gitlab": (JANE.login, JANE.login),
@@ -127,7 +127,7 @@ ENDED_BY = {
 
 
 @pytest.mark.parametrize("kind", sorted(ENDED_BY))
-def test_the_account_that_ended_a_request_is_told(kind: str, tmp_path: Path) -> None:
+def test_the_account_that_ended_a_request_is_reported(kind: str, tmp_path: Path) -> None:
     """As far as the forge says: GitHub and Gitea do not tell who closed one, and one has none."""
 
     async def story() -> None:
@@ -170,7 +170,7 @@ def test_a_merge_is_a_real_one_and_its_request_is_known_by_its_commits(play: Pla
 
 
 def test_an_update_changes_the_words_and_keeps_labels_of_others(play: Play) -> None:
-    """A label somebody added by hand stays; ours come besides."""
+    """A label a person added by hand stays; ours come besides."""
 
     async def story(project: Hosted) -> None:
         forge = project.forge
@@ -205,7 +205,7 @@ def test_labels_come_and_go_by_name(play: Play) -> None:
 
 
 def test_a_comment_is_replaced_and_those_of_others_are_not(play: Play) -> None:
-    """One comment a key, whoever else says what in between."""
+    """One comment a key, with any other comments in between."""
 
     async def story(project: Hosted) -> None:
         forge = project.forge
@@ -250,7 +250,7 @@ def test_a_status_has_the_last_word_of_its_check(play: Play) -> None:
 
 
 def test_one_that_is_open_between_the_branches_is_not_doubled(play: Play) -> None:
-    """Whoever opens it a second time is given the first, in the words asked for."""
+    """A second call that opens it is given the first, in the words asked for."""
 
     async def story(project: Hosted) -> None:
         forge = project.forge
@@ -266,7 +266,7 @@ def test_one_that_is_open_between_the_branches_is_not_doubled(play: Play) -> Non
 
 
 def test_who_is_unknown_is_called_by_name(play: Play) -> None:
-    """Nobody is addressed who may be somebody else."""
+    """No account is mentioned that may be another one."""
 
     async def story(project: Hosted) -> None:
         assert await project.forge.mention("No Body", "nobody@example.org") == "No Body"
@@ -276,7 +276,7 @@ def test_who_is_unknown_is_called_by_name(play: Play) -> None:
 
 
 def test_what_is_not_there_is_said(play: Play) -> None:
-    """A branch nobody pushed cannot be offered, and an unknown commit has no status."""
+    """A branch no one pushed cannot be offered, and an unknown commit has no status."""
 
     async def story(project: Hosted) -> None:
         with pytest.raises(OutsideError, match="branch"):

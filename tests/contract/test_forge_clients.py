@@ -32,14 +32,14 @@ def play(kind: str, folder: Path, story: Story) -> None:
 
 
 def gitlab_of(project: RemotelyHosted, token: str) -> Any:
-    """Somebody's python-gitlab."""
+    """A person's python-gitlab."""
     import gitlab
 
     return gitlab.Gitlab(project.server.site, private_token=token, retry_transient_errors=False)
 
 
 def github_of(project: RemotelyHosted, token: str) -> Any:
-    """Somebody's githubkit."""
+    """A person's githubkit."""
     from githubkit import GitHub
 
     return GitHub(token, base_url=f"{project.server.site}/api/v3/", http_cache=False)

@@ -23,7 +23,7 @@ Story = Callable[[str, KubeServer], Awaitable[None]]
 
 
 def play(story: Story, *names: str) -> None:
-    """A story told to clusters that are served; their common address is handed over."""
+    """A story played on clusters that are served; their common address is handed over."""
 
     async def played() -> None:
         hosted = []
@@ -49,7 +49,7 @@ def cluster(url: str, name: str = "c", token: str = "") -> KubernetesCluster:
 
 
 def test_every_cluster_has_objects_and_a_token_of_its_own() -> None:
-    """Whoever has another one's is a stranger."""
+    """A token of another account is refused."""
 
     async def story(url: str, _: KubeServer) -> None:
         one, two, stranger = cluster(url, "a"), cluster(url, "b"), cluster(url, "a", "token-b")
@@ -67,7 +67,7 @@ def test_every_cluster_has_objects_and_a_token_of_its_own() -> None:
     play(story, "a", "b")
 
 
-def test_a_cluster_that_is_down_holds_nobody_up() -> None:
+def test_a_cluster_that_is_down_holds_nothing_up() -> None:
     """It does not answer; the other one does; and it comes back with all it had."""
 
     async def story(url: str, server: KubeServer) -> None:
@@ -87,7 +87,7 @@ def test_a_cluster_that_is_down_holds_nobody_up() -> None:
 
 
 def test_a_version_of_the_future_is_expired() -> None:
-    """As whoever watched before the simulation was started again has one: read anew."""
+    """As a watcher from before a restart of the simulation has one: read anew."""
 
     async def story(url: str, _: KubeServer) -> None:
         found = cluster(url)

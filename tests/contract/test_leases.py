@@ -50,14 +50,14 @@ def at(seconds: float) -> Instant:
 
 
 async def got(leases: Leases, holder: str, now: Instant) -> Lease:
-    """A lease that nobody else holds."""
+    """A lease that no other holds."""
     lease = await leases.lease("leader", holder, now, TERM)
     assert lease is not None
     return lease
 
 
 def test_a_lease_is_handed_over_a_term_after_it_was_last_seen_to_change(stage: Stage) -> None:
-    """Its holder dies; whoever looks waits a whole term by its own clock, however wrong that is."""
+    """Its holder dies; another waits a whole term by its own clock, however wrong that is."""
 
     async def story(open_: Open) -> None:
         one, two = open_(), open_()
@@ -75,7 +75,7 @@ def test_a_lease_is_handed_over_a_term_after_it_was_last_seen_to_change(stage: S
 
 
 def test_a_renewed_lease_stays(stage: Stage) -> None:
-    """Under its token; whoever waits begins to wait anew."""
+    """Under its token; what waits begins to wait anew."""
 
     async def story(open_: Open) -> None:
         one, two = open_(), open_()
@@ -91,7 +91,7 @@ def test_a_renewed_lease_stays(stage: Stage) -> None:
 
 
 def test_a_holder_that_came_late_gets_a_new_token(stage: Stage) -> None:
-    """After the end of a lease even its last holder is somebody new."""
+    """After the end of a lease even its last holder is a new one."""
 
     async def story(open_: Open) -> None:
         one = open_()
@@ -101,7 +101,7 @@ def test_a_holder_that_came_late_gets_a_new_token(stage: Stage) -> None:
     play(stage, story)
 
 
-def test_another_process_of_the_same_name_is_somebody_else(stage: Stage) -> None:
+def test_another_process_of_the_same_name_is_another_holder(stage: Stage) -> None:
     """A name that two have by mistake does not make them one."""
 
     async def story(open_: Open) -> None:
@@ -128,7 +128,7 @@ def test_a_lease_given_back_is_free_at_once(stage: Stage) -> None:
 
 
 def test_of_many_who_ask_one_gets_it(stage: Stage) -> None:
-    """When nobody holds it, and when it has just been given back."""
+    """When no one holds it, and when it has just been given back."""
 
     async def story(open_: Open) -> None:
         many = [open_() for _ in range(8)]

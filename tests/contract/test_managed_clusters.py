@@ -178,7 +178,7 @@ def test_labels_are_set_anew_changed_and_deleted(play: Play) -> None:
 
 
 def test_agreements_logs_and_plans_are_made_once(play: Play) -> None:
-    """The same again is the same; a log of yesterday is told again."""
+    """The same again is the same; a log of yesterday is reported again."""
 
     async def story(ground: Ground) -> None:
         manager, since = ground.manager, ground.clock.now()
@@ -204,8 +204,8 @@ def test_agreements_logs_and_plans_are_made_once(play: Play) -> None:
     play(story)
 
 
-def test_one_malformed_cluster_is_set_aside_and_the_others_are_used(play: Play) -> None:
-    """It is told which, and why."""
+def test_one_malformed_cluster_is_excluded_and_the_others_are_used(play: Play) -> None:
+    """It is shown which, and why."""
 
     async def story(ground: Ground) -> None:
         reading = await ground.manager.clusters(["a-sub", "h-sub"])
@@ -239,7 +239,7 @@ def _wanted(seen: Survey) -> list[tuple[Upgradable, str]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_months_of_upgrades_pass_in_virtual_time_under_faults(seed: int) -> None:
-    """In the end everybody has the newest patch, pools too; nobody ever had two policies."""
+    """In the end every target has the newest patch, pools too; none ever had two policies."""
     patches = [
         {"version": f"4.16.{4 + i}", "released_at": f"2026-03-{3 + 7 * i:02d}T12:00:00Z"}
         for i in range(4)

@@ -1,4 +1,4 @@
-"""Tables and migrations say the same, on both databases; old and new journals are told apart."""
+"""Tables and migrations say the same, on both databases; old and new journals are distinguished."""
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -104,7 +104,7 @@ def set_version(path: Path, version: str) -> None:
 
 @pytest.mark.parametrize("writes", [False, True])
 def test_a_newer_journal_is_left_alone(template: Path, tmp_path: Path, writes: bool) -> None:
-    """Nobody writes to tables they do not know."""
+    """No one writes to tables they do not know."""
     path = tmp_path / "journal.db"
     path.write_bytes(template.read_bytes())
     set_version(path, "9999")
@@ -113,7 +113,7 @@ def test_a_newer_journal_is_left_alone(template: Path, tmp_path: Path, writes: b
 
 
 def test_an_older_journal_is_not_changed_by_reading(template: Path, tmp_path: Path) -> None:
-    """Whoever only reads says that the tables are old, and does not touch them."""
+    """A reader says that the tables are old, and does not touch them."""
     path = tmp_path / "journal.db"
     path.write_bytes(template.read_bytes())
     set_version(path, "0000")
@@ -122,7 +122,7 @@ def test_an_older_journal_is_not_changed_by_reading(template: Path, tmp_path: Pa
 
 
 def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
-    """Other files, folders and addresses of nobody are refused with what to write instead."""
+    """Other files, folders and addresses of nothing are refused with what to write instead."""
     text = tmp_path / "notes.txt"
     text.write_text("no database")
     other = tmp_path / "other.db"

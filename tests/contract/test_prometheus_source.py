@@ -149,7 +149,7 @@ def test_evidence_comes_back() -> None:
     ],
 )
 def test_a_refusal_says_who_and_why(status: int, text: bytes, why: str, tries: int) -> None:
-    """What may pass is tried again, a few times; what will not is told at once."""
+    """What may pass is tried again, a few times; what will not is reported at once."""
     found, fake = ask(always(status, text), PrometheusProbe(alerts=AlertRules(("A",))))
     assert isinstance(found, str)
     assert found.startswith("main: ")
@@ -175,7 +175,7 @@ def test_one_bad_moment_is_forgiven() -> None:
 
 
 def test_a_server_that_hangs_is_given_up() -> None:
-    """Nobody waits longer than he said."""
+    """No wait is longer than the caller said."""
 
     async def hang(_request: web.Request, _query: str) -> web.Response:
         await asyncio.sleep(60)
@@ -248,7 +248,7 @@ def test_credentials_are_fetched_where_they_are(
 
 
 def test_missing_credentials_are_said_before_anything_is_sent(tmp_path: Path) -> None:
-    """Nobody is asked without the credentials he wants."""
+    """No request is made without the credentials it needs."""
     bad = tmp_path / "bad"
     bad.write_text("two\nlines")
     for secret, why in (
@@ -284,7 +284,7 @@ def test_who_is_asked() -> None:
 
 
 def test_an_address_in_a_document_gets_no_credentials(tmp_path: Path) -> None:
-    """Whoever may write a document may not have our token sent where he likes."""
+    """A person who may write a document cannot have our token sent elsewhere."""
     (tmp_path / "token").write_text("s3cret")
 
     async def story() -> list[dict[str, str]]:
@@ -301,7 +301,7 @@ def test_an_address_in_a_document_gets_no_credentials(tmp_path: Path) -> None:
     assert all("Authorization" not in headers for headers in sent)
 
 
-def test_nobody_loads_a_client_who_asks_nobody() -> None:
+def test_a_command_without_requests_loads_no_client() -> None:
     """An HTTP client takes half a second to import: only who makes a source has it."""
     code = (
         "import sys; from tidegate import wiring\n"

@@ -26,7 +26,7 @@ NAMES = {
 
 
 def lease_of(store: Archive, holder: str = "w1", now: int = NOW, partition: str = "r1") -> Lease:
-    """A lease that nobody else holds."""
+    """A lease that no other holds."""
     lease = store.lease(partition, holder, Instant(now), TERM)
     assert lease is not None
     return lease
@@ -124,7 +124,7 @@ def test_names_are_kept_as_they_are(store: Archive, name: str) -> None:
 
 
 def test_a_name_with_a_nul_is_refused(store: Archive) -> None:
-    """What one database cannot keep, none does: the caller is told before anything is written."""
+    """What one database cannot keep, none does: the caller learns it before anything is written."""
     for bad in ("r\0", "r1"):
         with pytest.raises(ValueError, match="NUL"):
             store.append(bad, [note(1, actor="a" if "\0" in bad else "a\0")])
@@ -137,13 +137,13 @@ def test_a_name_with_a_nul_is_refused(store: Archive) -> None:
 
 
 def test_an_append_behind_the_end_succeeds(store: Archive) -> None:
-    """Whoever knows the end of the chain may write behind it."""
+    """A writer that knows the end of the chain may write behind it."""
     head = store.append("r1", notes(2), after=Head(0, genesis("r1")))
     assert store.append("r1", notes(1), after=head).seq == 3
 
 
 def test_an_append_behind_another_end_is_stale(store: Archive) -> None:
-    """Somebody else wrote meanwhile: nothing is written, and the error says where it ends."""
+    """Another person wrote meanwhile: nothing is written, and the error says where it ends."""
     old = store.append("r1", notes(1))
     head = store.append("r1", notes(1))
     with pytest.raises(StaleError, match="r1: the chain ends at 2, not at 1"):
@@ -194,7 +194,7 @@ def test_writers_of_one_partition_queue(journal: Journal) -> None:
 
 
 def test_a_lease_keeps_others_out_until_it_ends(store: Archive) -> None:
-    """One holder at a time, by the clock of whoever asks; every new holder has a larger token."""
+    """One holder at a time, by the caller's clock; every new holder has a larger token."""
     first = lease_of(store, "w1", 1_000)
     assert first == Lease("r1", "w1", 1, Instant(1_100))
     assert store.lease("r1", "w2", Instant(1_099), TERM) is None
@@ -212,7 +212,7 @@ def test_a_lease_is_renewed_under_its_token(store: Archive) -> None:
 
 
 def test_a_holder_that_came_late_gets_a_new_token(store: Archive) -> None:
-    """After the end of a lease even its last holder is somebody new."""
+    """After the end of a lease even its last holder is a new one."""
     first = lease_of(store, "w1", 1_000)
     assert lease_of(store, "w1", 1_100).token == first.token + 1
 
@@ -225,7 +225,7 @@ def test_a_lease_given_back_is_free_at_once_and_its_token_stays_used(store: Arch
 
 
 def test_an_old_lease_gives_nothing_back(store: Archive) -> None:
-    """Whoever lost a lease cannot release the one that came after it."""
+    """A worker that lost a lease cannot release the one that came after it."""
     first = lease_of(store, "w1", 1_000)
     second = lease_of(store, "w2", 1_200)
     store.release(first)
@@ -241,7 +241,7 @@ def test_leases_of_partitions_are_apart(store: Archive) -> None:
 
 
 def test_the_newest_token_writes_and_no_other(store: Archive) -> None:
-    """A worker that lost its lease without noticing is refused, and told who has it."""
+    """A worker that lost its lease without noticing is refused, and shown who has it."""
     first = lease_of(store, "w1", 1_000)
     store.append("r1", notes(1), token=first.token)
     second = lease_of(store, "w2", 1_200)
@@ -290,7 +290,7 @@ def test_a_lost_claim_writes_nothing_and_names_the_holder(store: Archive) -> Non
 
 
 def test_every_lost_claim_is_named(store: Archive) -> None:
-    """Whoever lost several is told of all of them at once."""
+    """Several lost claims are reported at once."""
     held = [claim("mutex/a"), claim("mutex/b")]
     store.append("r1", [], claims=held)
     wanted = [claim(name, partition="r2", key="k") for name in ("mutex/b", "mutex/c", "mutex/a")]
@@ -314,7 +314,7 @@ def test_one_plan_cannot_take_a_place_twice(store: Archive) -> None:
 
 
 def test_freed_claims_are_free(store: Archive) -> None:
-    """A key's claims end with an append; keys that hold nothing are nobody's business."""
+    """A key's claims end with an append; keys that hold nothing change nothing."""
     store.append("r1", [], claims=[claim("mutex/a"), claim("mutex/b"), claim("mutex/c", key="k3")])
     store.append("r1", notes(1), frees=["r1/1", "unknown"])
     assert store.claims() == [claim("mutex/c", key="k3")]

@@ -60,7 +60,7 @@ def test_files_are_those_of_a_bundle_in_order(tree: Tree) -> None:
 
 
 def test_a_file_is_called_what_git_calls_it(tree: Tree, folder: Path) -> None:
-    """Whoever keeps it."""
+    """The one who keeps it."""
     for path, identity in tree.files().items():
         assert identity == git(folder, "rev-parse", f"HEAD:{path}")
 

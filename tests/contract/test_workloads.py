@@ -153,7 +153,7 @@ def test_what_is_scaled_to_nothing_or_deleted_loses_its_pods(stage: Stage) -> No
 
 
 def test_an_image_that_never_gets_ready_is_seen_in_the_deployment(stage: Stage) -> None:
-    """The old pods stay, and the deadline passes with a word; the old image mends it."""
+    """The old pods stay, and the deadline passes with a word; the old image fixes it."""
 
     async def story(us: Cluster, _: Cluster, ns: str) -> None:
         def late(there: Object) -> bool:
@@ -205,7 +205,7 @@ def test_a_stateful_set_replaces_its_pods_by_number(stage: Stage) -> None:
 
 
 def test_a_stateful_set_that_is_stuck_stays_so_whatever_is_wished(stage: Stage) -> None:
-    """A pod that never got ready is not replaced by a better one, unless somebody deletes it."""
+    """A pod that never got ready is not replaced by a better one, unless a person deletes it."""
 
     async def story(us: Cluster, _: Cluster, ns: str) -> None:
         document = deployment(ns, image="registry.test/a:broken", replicas=1)

@@ -1,4 +1,4 @@
-"""kill -9 of whoever tends clusters, as often as the everyday suite has no time for."""
+"""kill -9 of a worker, as often as the everyday suite has no time for."""
 
 from pathlib import Path
 

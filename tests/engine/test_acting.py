@@ -1,4 +1,4 @@
-"""Acting: failures are facts, pauses double, and nobody removes half a fleet by mistake."""
+"""Acting: failures are facts, pauses double, and half a fleet is not removed by mistake."""
 
 import asyncio
 
@@ -151,7 +151,7 @@ def test_no_more_actions_begin_in_a_second_than_are_allowed() -> None:
     assert 4.9 <= begun[-1] - begun[0] <= 5.5
 
 
-def test_a_system_that_is_ill_keeps_nobody_from_another() -> None:
+def test_a_system_that_is_ill_keeps_nothing_from_another() -> None:
     """Each system of a fleet has a breaker of its own."""
 
     class Two(SimulatedFleet):

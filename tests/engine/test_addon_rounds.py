@@ -1,4 +1,4 @@
-"""Add-ons tended by real workers, in virtual time, on simulated clusters."""
+"""Add-ons managed by real workers, in virtual time, on simulated clusters."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ def test_soak_of_add_ons_follows_from_the_facts(days: Scene) -> None:
     assert again == state
 
 
-def test_nobody_reads_add_ons_who_did_not_ask() -> None:
+def test_add_ons_are_read_only_where_they_are_asked_for() -> None:
     """And nothing is done about them."""
     scene = Scene(fleet())
     scene.live(3)
@@ -112,7 +112,7 @@ class Silent(SimulatedClusters):
         raise OutsideError("addons_mgmt: no answer")
 
 
-def test_where_add_ons_cannot_be_read_their_clusters_are_set_aside() -> None:
+def test_where_add_ons_cannot_be_read_their_clusters_are_excluded() -> None:
     """One may be being upgraded; those of who did not ask are upgraded as ever."""
     document = fleet(orgs=[{"id": "o", "name": "O"}, {"id": "p", "name": "P"}])
     document["clusters"].append({**cluster("other", "0"), "org": "p"})

@@ -33,12 +33,12 @@ HOLD: dict[str, Any] = {
 
 
 def braked(kind: str, document: dict[str, Any]) -> Braked:
-    """The fact that somebody set a brake."""
+    """The fact that a person set a brake."""
     return Braked(brake=kind, name=str(document["name"]), document=document)
 
 
 def put(stage: Stage, fact: Braked | Lifted) -> None:
-    """Somebody sets or lifts a brake."""
+    """A person sets or lifts a brake."""
     stage.store.append(BRAKES, [JournalNote(stage.clock.now(), "user:ada", fact)])
 
 
@@ -75,7 +75,7 @@ def test_a_brake_in_the_journal_stops_the_first_start(kind: str, document: dict[
 
 
 def test_a_brake_for_others_is_no_news() -> None:
-    """What covers nobody here neither holds anybody nor fills the journal."""
+    """What covers nothing here neither holds anything nor fills the journal."""
     stage = set_up(MemoryStore(), Tripwire())
     put(stage, braked("hold", {**HOLD, "scope": {"targets": ["elsewhere"]}}))
     put(stage, braked("hold", {**HOLD, "name": "up", "scope": {"kinds": ["upgrades"]}}))
@@ -84,7 +84,7 @@ def test_a_brake_for_others_is_no_news() -> None:
     assert not [e for e in stage.store.read(PARTITION) if isinstance(e.fact(), Bound)]
 
 
-def test_a_hold_between_deciding_and_acting_is_heeded() -> None:
+def test_a_hold_between_deciding_and_acting_is_respected() -> None:
     """Read again right before the write: the task is dropped, with the hold's own words."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
@@ -178,7 +178,7 @@ def test_an_empty_file_on_the_disk_holds_everything_until_it_is_gone(tmp_path: P
     ],
 )
 @pytest.mark.parametrize("must_exist", [True, False])
-def test_a_file_nobody_can_read_holds_everything(
+def test_a_file_that_cannot_be_read_holds_everything(
     tmp_path: Path, text: str, must_exist: bool
 ) -> None:
     """Fail closed: what it says may be about anything."""
@@ -204,7 +204,7 @@ def test_a_file_of_the_bundle_that_is_gone_holds_everything(tmp_path: Path) -> N
     assert len(stage.fleet.done) == 1
 
 
-def test_a_brake_in_the_journal_nobody_can_read_is_named(tmp_path: Path) -> None:
+def test_a_brake_in_the_journal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """A newer Tidegate wrote it: nothing moves, and it says which brake it is."""
     stage = set_up(MemoryStore(), Tripwire())
     put(stage, Braked(brake="hold", name="odd", document={"name": "odd", "when": "full moon"}))
@@ -243,7 +243,7 @@ def test_approvals_with_a_quorum_are_counted_from_the_journal(tmp_path: Path) ->
 
 
 class Witness:
-    """Somebody who is asked about health, and says what he was told to."""
+    """A source of health that answers as the test says."""
 
     def __init__(self) -> None:
         self.clean = 0
@@ -265,7 +265,7 @@ class Witness:
 
 
 def test_prod_waits_until_the_canary_has_proven_itself(tmp_path: Path) -> None:
-    """No answer holds, and is told; too few runs hold; enough let prod in."""
+    """No answer holds, and is reported; too few runs hold; enough let prod in."""
     stage = set_up(MemoryStore(), Tripwire())
     path = tmp_path / "brakes.yaml"
     path.write_text(

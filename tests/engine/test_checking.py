@@ -45,7 +45,7 @@ Script = Callable[[DryRunRequest, Tell], Coroutine[Any, Any, int]]
 
 
 class Scripted:
-    """A runner that does as it is told, and counts."""
+    """A runner that does as it is asked, and counts."""
 
     reads_data = True
 

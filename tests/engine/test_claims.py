@@ -56,7 +56,7 @@ def changed(stage: Stage) -> int:
 def test_shared_limits_hold_over_all_rollouts_and_everything_ends(
     tmp_path: Path, brakes: str, most: int
 ) -> None:
-    """Never more than the limit, seen from outside; and nobody is left behind."""
+    """Never more than the limit, seen from outside; and nothing is left behind."""
     stage, first, second = two(tmp_path, brakes)
     seen = 0
     for _ in range(400):
@@ -75,7 +75,7 @@ def test_shared_limits_hold_over_all_rollouts_and_everything_ends(
 
 
 def test_a_lost_claim_is_recorded_as_a_wait_with_its_holder(tmp_path: Path) -> None:
-    """Somebody was faster between our reading and our writing: the plan names them."""
+    """A person was faster between our reading and our writing: the plan names them."""
     stage, first, _ = two(tmp_path, MUTEX)
     store: Any = stage.store
     raced: list[bool] = []
@@ -123,7 +123,7 @@ def test_a_task_that_is_dropped_gives_its_place_back(tmp_path: Path) -> None:
 
 
 def test_brakes_that_go_leave_no_claims_behind(tmp_path: Path) -> None:
-    """The mutex is gone from its file: whoever had it lets go once it has soaked."""
+    """The mutex is gone from its file: what had it lets go once it has soaked."""
     stage, first, _ = two(tmp_path, MUTEX)
     asyncio.run(first.round())
     assert len(stage.store.claims()) == 1
@@ -135,7 +135,7 @@ def test_brakes_that_go_leave_no_claims_behind(tmp_path: Path) -> None:
 
 
 def test_observing_claims_nothing(tmp_path: Path) -> None:
-    """What only would be done takes no place of anybody's."""
+    """What only would be done takes no place."""
     from tidegate.journal.facts import Mode
 
     stage, first, second = two(tmp_path, MUTEX)

@@ -127,7 +127,7 @@ def test_observing_writes_to_nobodys_system(opener: Opener) -> None:
 
 
 def test_the_failed_revision_is_rolled_back(opener: Opener) -> None:
-    """One cluster fails: everybody touched returns, and the journal says so."""
+    """One cluster fails: every target touched returns, and the journal says so."""
     stage = set_up(opener(), Tripwire(), BAD)
     told = asyncio.run(live(stage))
     assert told[-1] == "Aborted"

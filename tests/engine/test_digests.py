@@ -1,4 +1,4 @@
-"""Settling an estate: who gets which digest, who reaches nobody, and what is said of it."""
+"""Settling an estate: which shard gets which digest, which image is missing, what is said."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ ONE, TWO = (f"sha256:{digit * 64}" for digit in "12")
 
 
 class Shelf:
-    """A registry in memory; down when told so."""
+    """A registry in memory; down on request."""
 
     def __init__(self, images: dict[str, str]) -> None:
         self.images = images
@@ -104,7 +104,7 @@ def test_every_image_is_asked_for_once() -> None:
     assert shelf.closed
 
 
-def test_an_image_that_is_not_there_is_told_and_reaches_nobody() -> None:
+def test_an_image_that_is_not_there_is_reported_and_reaches_nothing() -> None:
     shelf = Shelf({f"{REPOSITORY}:ed21267": ONE})
     (found,), problems = settle(shelf, estate("ed21276"))
     (told,) = problems.errors
@@ -115,8 +115,8 @@ def test_an_image_that_is_not_there_is_told_and_reaches_nobody() -> None:
     assert not found.complete
 
 
-def test_a_mistake_made_twice_is_told_twice() -> None:
-    """Whoever mends one of them is not told of the other only then."""
+def test_a_mistake_made_twice_is_reported_twice() -> None:
+    """Both are shown at once, and not one after the other."""
     shelf = Shelf({f"{REPOSITORY}:ed21267": ONE})
     _, problems = settle(shelf, estate("ed21276", "ed21276"))
     assert {each.path for each in problems.errors} == {
@@ -137,7 +137,7 @@ def test_what_may_have_been_meant_depends_on_what_there_is() -> None:
     assert problems.errors[0].remedy == "push it, or write another tag (quay.io: HTTP 403)"
 
 
-def test_while_nobody_answers_what_was_last_known_stays() -> None:
+def test_without_an_answer_what_was_last_known_stays() -> None:
     """A rollout under way must not take a registry that is down for another revision."""
     shelf = Shelf({f"{REPOSITORY}:ed21267": ONE})
     problems = Problems()
@@ -192,7 +192,7 @@ class Shown:
 
 
 def test_a_bundle_is_settled_when_it_changes_and_looked_at_again_beside() -> None:
-    """A tag that moves is seen without anybody having waited for it."""
+    """A tag that moves is seen without waiting for it."""
     shelf = Shelf({f"{REPOSITORY}:ed21267": ONE, f"{REPOSITORY}:f929a38": TWO})
     said: list[str] = []
 
@@ -221,7 +221,7 @@ def test_a_bundle_is_settled_when_it_changes_and_looked_at_again_beside() -> Non
     assert said == []
 
 
-def test_a_registry_that_hangs_delays_nobody_who_knows_what_to_run() -> None:
+def test_a_registry_that_hangs_delays_nothing_with_a_known_digest() -> None:
     shelf = Shelf({f"{REPOSITORY}:ed21267": ONE})
 
     async def hang() -> str | None:
@@ -240,7 +240,7 @@ def test_a_registry_that_hangs_delays_nobody_who_knows_what_to_run() -> None:
     assert asyncio.run(story()) == [f"ed21267@{ONE}"] * 4
 
 
-def test_a_trouble_is_told_once_and_again_when_it_comes_back() -> None:
+def test_a_trouble_is_reported_once_and_again_when_it_comes_back() -> None:
     shelf = Shelf({f"{REPOSITORY}:ed21267": ONE})
     said: list[str] = []
 

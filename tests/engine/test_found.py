@@ -1,4 +1,4 @@
-"""What the loop under faults found, each defect as small as it can be told."""
+"""What the loop under faults found, each defect as small as it can be reported."""
 
 import asyncio
 
@@ -59,8 +59,8 @@ def decided(one: RolloutTask) -> Decided:
     return Decided(now=Instant(0), mode=Mode.ACT, summary=Summary.WAITING, tasks=(one,))
 
 
-def test_what_nobody_was_told_does_not_time_out() -> None:
-    """Its slot would go to somebody else, and then it would be told all the same."""
+def test_a_target_that_was_not_asked_does_not_time_out() -> None:
+    """Its slot would go to another target, and then it would start all the same."""
     world = world_of(folded(DECLARED, decided(task(ChangeKind.APPLY))), None)
     assert world is not None
     plan = decide(world, HOUR)
@@ -98,7 +98,7 @@ def test_a_target_s_own_word_settles_a_task_whose_answer_was_lost(status: Status
 
 
 def test_our_clock_does_not_make_an_older_report_pass_for_a_newer() -> None:
-    """The target's clock is an hour ahead of ours: what we told it still came later."""
+    """The target's clock is an hour ahead of ours: what we asked of it still came later."""
     old = Target("a", Status.Succeeded, HOUR, "v1")
     done = Acted(key="k/a", target="a", outcome=TaskOutcome.DONE)
     state = folded(DECLARED, TargetsObserved(reports=(old,)), decided(task(ChangeKind.APPLY)), done)
@@ -119,7 +119,7 @@ def test_a_retry_voids_what_was_said_by_the_clock_that_said_it() -> None:
 
 
 def test_observing_the_same_is_written_down_once() -> None:
-    """Else whoever only observes fills the journal with what it would do."""
+    """Else a worker that only observes fills the journal with what it would do."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
     for _ in range(3):
@@ -129,7 +129,7 @@ def test_observing_the_same_is_written_down_once() -> None:
 
 
 def test_an_answer_that_outlives_the_lease_is_not_acted_on() -> None:
-    """By then somebody else may lead."""
+    """By then another worker may lead."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
     lease = stage.store.lease(PARTITION, process.name, stage.clock.now(), TERM)

@@ -1,4 +1,4 @@
-"""Evidence is gathered beside the rounds: seldom, one at a time, and nobody waits for the slow."""
+"""Evidence is gathered beside the rounds: seldom, one at a time, and nothing waits for the slow."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -117,7 +117,7 @@ def test_the_same_is_asked_seldom() -> None:
 
 
 def test_one_that_is_slow_delays_only_its_own_gate() -> None:
-    """The round goes on without it; when it answers, somebody is told."""
+    """The round goes on without it; when it answers, a person is notified."""
 
     async def story(source: Fake, gatherer: Gatherer) -> None:
         source.hangs = {"slow"}
@@ -174,7 +174,7 @@ def test_a_failure_leaves_the_last_evidence_and_says_why() -> None:
 
 
 def test_before_the_change_there_is_nothing_to_ask() -> None:
-    """Nobody has it, so nothing can be seen of it."""
+    """No target has it, so nothing can be seen of it."""
 
     async def story(source: Fake, gatherer: Gatherer) -> None:
         assert await gatherer.fill(BRAKES, PROBES, "v2", None, at(0)) == BRAKES
@@ -184,7 +184,7 @@ def test_before_the_change_there_is_nothing_to_ask() -> None:
 
 
 def test_a_bug_is_not_lived_with() -> None:
-    """What is no failure of somebody else comes out in the round that asks."""
+    """What is not a failure of another system is raised in the round that asks."""
 
     async def story(source: Fake, gatherer: Gatherer) -> None:
         source.asked = None  # type: ignore[assignment]
@@ -194,7 +194,7 @@ def test_a_bug_is_not_lived_with() -> None:
     tell(story)
 
 
-def test_what_nobody_wants_any_more_is_forgotten() -> None:
+def test_what_is_no_longer_wanted_is_forgotten() -> None:
     """Of a thousand revisions only the last few are kept."""
 
     async def story(source: Fake, gatherer: Gatherer) -> None:

@@ -1,4 +1,4 @@
-"""Reading and applying on many clusters: what breaks is told, and everything else is done."""
+"""Reading and applying on many clusters: what breaks is reported, and everything else is done."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ def three() -> Estate:
 
 
 def ill(call: str) -> None:
-    """Whoever is asked anything says no."""
+    """A source that refuses every request."""
     raise OutsideError(f"c2: it is ill ({call})")
 
 
 def test_one_cluster_of_three_is_down_and_the_others_are_done() -> None:
-    """It is told of; nothing of it is planned, and nothing there is touched."""
+    """It is reported; nothing of it is planned, and nothing there is touched."""
     land = Land("c1", "c2", "c3")
     land.apis["c2"].fault = ill
     changes = land.plan(three())
@@ -71,7 +71,7 @@ def test_a_cluster_that_never_answers_is_given_up() -> None:
 
 
 def test_who_may_not_look_everywhere_looks_where_the_bundle_says() -> None:
-    """That is a word to whoever asks, and no gap."""
+    """That is a message to the caller, and no gap."""
 
     class Narrow(SimulatedCluster):
         async def read(

@@ -27,7 +27,7 @@ MANY = 120
 
 
 def fleet() -> dict[str, Any]:
-    """More clusters than any page holds, half of them with labels, and somebody else's."""
+    """More clusters than any page holds, half of them with labels, and another owner's."""
     labels = {"soak-days": "1", "workloads": "w", "schedule": "* * * * *", "owner": "me"}
     clusters = [
         {"name": f"c-{i}", "org": "o", "version": "4.16.3", "labels": labels if i % 2 else {}}
@@ -51,7 +51,7 @@ def named(i: int) -> LabelHolder:
 
 
 def told(_: WrittenLabel) -> None:
-    """Nobody listens."""
+    """Nothing listens."""
 
 
 def test_all_of_an_organisation_is_read_and_nothing_of_others(play: Play) -> None:

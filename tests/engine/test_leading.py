@@ -40,8 +40,8 @@ def test_a_lease_is_handed_over_without_a_second_act() -> None:
     assert sorted(task.target for task in stage.fleet.done.values()) == ["a", "b", "c", "d"]
 
 
-def test_a_pause_between_deciding_and_acting_is_heeded() -> None:
-    """What was decided and not yet begun is dropped when somebody pauses in between."""
+def test_a_pause_between_deciding_and_acting_is_respected() -> None:
+    """What was decided and not yet begun is dropped when a person pauses in between."""
     stage = set_up(MemoryStore(), Tripwire())
     process = Process(stage)
     asyncio.run(process.round(Mode.OBSERVE))

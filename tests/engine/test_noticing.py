@@ -29,7 +29,7 @@ def observed(state: RolloutState, *reports: Target, complete: bool = True) -> li
 
 
 @pytest.mark.parametrize("status", [Status.Progressing, Status.Succeeded, Status.Failed])
-def test_a_member_nobody_mentions_is_as_it_was(status: Status) -> None:
+def test_a_member_that_is_not_mentioned_is_as_it_was(status: Status) -> None:
     """A reading may be from before it reported: to forget it would be to begin it twice."""
     assert not observed(known(Target("a", status, Instant(5), "v2")))
 
@@ -41,7 +41,7 @@ def test_who_is_in_no_group_and_not_mentioned_is_gone() -> None:
 
 
 def test_a_reading_that_lags_behind_is_no_news() -> None:
-    """We told it v2 a moment ago; that it has v1, or nothing, was true before that."""
+    """We gave it v2 a moment ago; that it has v1, or nothing, was true before that."""
     state = known(Target("a", Status.Progressing, Instant(5), "v2"))
     assert not observed(state, Target("a", Status.Succeeded, Instant(5), "v1"))
     assert not observed(state, Target("a", Status.ToApply))
@@ -94,7 +94,7 @@ def test_what_a_retry_made_void_stays_so_until_something_is_done() -> None:
     assert [one.status for one in undated(state, failed)] == [Status.Failed]
 
 
-def test_the_way_back_does_not_vanish_because_everybody_moved_on() -> None:
+def test_the_way_back_does_not_vanish_because_every_target_moved_on() -> None:
     """What was good before stays what it was for as long as the same revision goes out."""
     before = msgspec.structs.replace(DECLARED, revision="v2", last_good="v1")
     now = msgspec.structs.replace(before, last_good=None)
@@ -104,8 +104,8 @@ def test_the_way_back_does_not_vanish_because_everybody_moved_on() -> None:
     assert list(news_of(state, Observation(other, ()), Instant(0))) == [other]
 
 
-def test_what_was_so_before_anybody_looked_is_believed_to_be_as_old_as_it_says() -> None:
-    """A fleet that runs for days does not soak because somebody begins to watch it."""
+def test_what_was_so_before_anyone_looked_is_believed_to_be_as_old_as_it_says() -> None:
+    """A fleet that runs for days does not soak because a person begins to watch it."""
     old = Target("a", Status.Succeeded, Instant(7), "v2")
     (one,) = undated(RolloutState(), old)
     assert one.since == 7
@@ -114,8 +114,8 @@ def test_what_was_so_before_anybody_looked_is_believed_to_be_as_old_as_it_says()
     assert later.since == 50
 
 
-def test_what_was_told_and_is_not_there_after_a_while_is_lost() -> None:
-    """Somebody took it away in the middle; right after the act, the reading may only lag behind."""
+def test_what_was_reported_and_is_not_there_after_a_while_is_lost() -> None:
+    """A person took it away in the middle; right after the act, the reading may only lag behind."""
     at = 100 * SECOND
     state = RolloutState(reports={"a": Target("a", Status.Progressing, Instant(at), "v2")})
     lost = Target("a")

@@ -1,4 +1,4 @@
-"""A change is offered once: whoever is interrupted, late, or not alone completes the same one."""
+"""A change is offered once: an interrupted, late or second run completes the same one."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ class Site:
         self.people = 0
 
     def clone(self, who: tuple[str, str] = ("Ada", "ada@example.com")) -> Path:
-        """A new clone of somebody."""
+        """A new clone of a person."""
         self.people += 1
         return clone(self.bare, self.folder / f"clone-{self.people}", who=who)
 
@@ -78,7 +78,7 @@ class Site:
 
 @pytest.fixture
 def site(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Where settings of whoever runs the tests do not count."""
+    """Where settings of the user who runs the tests do not count."""
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     return Site(template, tmp_path)
 
@@ -104,7 +104,7 @@ def offer(
 
 
 class KilledError(BaseException):
-    """The process is gone; nobody catches it."""
+    """The process is gone; no one catches it."""
 
 
 class Watched:
@@ -272,7 +272,7 @@ SHARED = {"fetch", "pushed", "push", "find", "open", "update"}
 
 
 @pytest.mark.parametrize("early", [False, True])
-def test_whoever_is_interrupted_runs_it_again(site: Site, early: bool) -> None:
+def test_an_interrupted_run_is_repeated(site: Site, early: bool) -> None:
     """Before and after every call that changes anything, first time and when replacing."""
     mine = site.clone()
     if early:
@@ -315,7 +315,7 @@ def test_a_lost_answer_makes_no_second_request(site: Site) -> None:
     site.is_offered_once()
 
 
-def test_a_forge_that_refuses_is_told(site: Site) -> None:
+def test_a_forge_that_refuses_is_reported(site: Site) -> None:
     """Nothing was opened, and its own words are passed on; the branch is there for the next try."""
 
     class Shut(LocalForge):
@@ -379,7 +379,7 @@ def test_it_gives_up_when_the_target_never_stands_still(site: Site) -> None:
 
 @pytest.mark.parametrize("error", [StaleError("saas.yml changed"), UserError(())])
 def test_what_cannot_be_changed_any_more_is_refused(site: Site, error: Exception) -> None:
-    """By whoever makes the change; nothing is pushed then."""
+    """By the one that makes the change; nothing is pushed then."""
 
     def files(_: str) -> Mapping[str, bytes | None]:
         raise error
@@ -390,25 +390,25 @@ def test_what_cannot_be_changed_any_more_is_refused(site: Site, error: Exception
 
 
 def on_top(site: Site, work: Path) -> None:
-    """Somebody adds a commit."""
+    """A person adds a commit."""
     commit(work, {"b.yml": "fixed\n"}, "fix a typo", BOB)
 
 
 def amended(site: Site, work: Path) -> None:
-    """Somebody changes ours, and leaves its message."""
+    """A person changes ours, and leaves its message."""
     (work / "saas.yml").write_text("ref: changed by hand\n")
     git(work, "commit", "-q", "-a", "--amend", "--no-edit", who=BOB)
 
 
 def merged(site: Site, work: Path) -> None:
-    """Somebody merges the target into it."""
+    """A person merges the target into it."""
     push_change(site.bare, site.folder / "third", {"other.yml": "o: 1\n"})
     git(work, "fetch", "-q")
     git(work, "merge", "-q", "--no-edit", "origin/main", who=BOB)
 
 
 def unrelated(site: Site, work: Path) -> None:
-    """Somebody has a branch of this name for something else."""
+    """A person has a branch of this name for something else."""
     git(work, "reset", "-q", "--hard", "origin/main")
     commit(work, {"b.yml": "mine\n"}, "my own", BOB)
 
@@ -438,8 +438,8 @@ def test_work_of_others_is_never_overwritten(
     assert len(site.requests()) == 1
 
 
-def test_whoever_pushes_in_between_is_not_overwritten(site: Site) -> None:
-    """At whatever point somebody else takes the branch, theirs stays."""
+def test_a_person_who_pushes_in_between_is_not_overwritten(site: Site) -> None:
+    """At whatever point another process takes the branch, theirs stays."""
     work, mine = site.clone(BOB), site.clone()
     theirs = commit(work, {"b.yml": "mine\n"}, "my own", BOB)
     copies = Copies(site.folder / "copies", site.bare, mine)
@@ -463,7 +463,7 @@ def test_whoever_pushes_in_between_is_not_overwritten(site: Site) -> None:
 
 
 def test_two_at_once_end_with_one(site: Site) -> None:
-    """Whoever is second finds what the first did, at whatever point the first comes in between."""
+    """The second finds what the first did, at whatever point the first comes in between."""
     mine, theirs = site.clone(), site.clone(BOB)
     copies = Copies(site.folder / "copies", site.bare, mine, theirs)
     calls: list[str] = []
@@ -487,7 +487,7 @@ def test_two_at_once_end_with_one(site: Site) -> None:
 
 
 def test_a_branch_left_over_from_a_merged_request_is_used_again(site: Site) -> None:
-    """What is in the target already is nobody's loss; a new request is opened."""
+    """What is in the target already is no one's loss; a new request is opened."""
     repository = open_repository(site.clone())
     first = offer(site, repository)
     assert first.request is not None

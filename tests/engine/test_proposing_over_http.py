@@ -23,7 +23,7 @@ BRANCH = f"tidegate/{KEY}"
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of whoever runs the tests do not count."""
+    """Settings of the user who runs the tests do not count."""
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
@@ -122,8 +122,8 @@ def test_a_mirror_keeps_no_password(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_wrong_password_is_not_told(tmp_path: Path) -> None:
-    """Nobody is asked for another, and it says where it failed."""
+def test_a_wrong_password_is_not_reported(tmp_path: Path) -> None:
+    """No other is asked for, and it says where it failed."""
     wrong = "wr0ng-tide-token"
 
     async def story() -> None:

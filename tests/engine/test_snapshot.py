@@ -1,4 +1,4 @@
-"""Namespaces are read once for all who ask at the same time, and anew for whoever is to act."""
+"""Namespaces are read once for all who ask at the same time, and anew before an act."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def test_many_who_act_at_once_share_one_reading_that_begins_after_they_asked() -
 
     async def look() -> int:
         cluster, snapshots = slow()
-        await snapshots.of(WHERE)  # fresh for a minute, and too old for whoever acts
+        await snapshots.of(WHERE)  # fresh for a minute, and too old for the one that acts
         found = await asyncio.gather(*(snapshots.anew(WHERE) for _ in range(50)))
         assert all(each is found[1] for each in found[1:])
         return cluster.readings
@@ -46,8 +46,8 @@ def test_many_who_act_at_once_share_one_reading_that_begins_after_they_asked() -
     assert asyncio.run(look()) == 1 + 2
 
 
-def test_a_reading_under_way_is_too_old_for_whoever_asks_anew() -> None:
-    """It may have seen what was there before they were told to act."""
+def test_a_reading_under_way_is_too_old_for_a_caller_that_asks_anew() -> None:
+    """It may have seen what was there before they were asked to act."""
 
     async def look() -> tuple[NamespaceSnapshot, NamespaceSnapshot, int]:
         cluster, snapshots = slow()
@@ -63,7 +63,7 @@ def test_a_reading_under_way_is_too_old_for_whoever_asks_anew() -> None:
 
 
 def test_what_was_changed_meanwhile_is_read_again() -> None:
-    """Whoever asks anew after a change gets nothing from before it."""
+    """A caller that asks anew after a change gets nothing from before it."""
 
     async def look() -> int:
         cluster, snapshots = slow()

@@ -1,4 +1,4 @@
-"""Telling: at least once, nobody twice, and no round ever waits for it."""
+"""Notices: at least once, none twice, and no round ever waits for it."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ EVERYTHING = frozenset(NoticeKind)
 
 
 class Chat:
-    """A notifier that keeps what it is told, and may refuse."""
+    """A notifier that keeps what it is sent, and may refuse."""
 
     def __init__(self, refuses: int = 0) -> None:
         self.refuses = refuses
@@ -95,14 +95,14 @@ GOOD = [("start", ()), ("done", ())]
 BAD = [("start", ()), ("stop", ("stopped",)), ("failure", ("c", "d"))]
 
 
-def test_a_good_rollout_is_told_when_it_starts_and_when_it_is_done() -> None:
+def test_a_good_rollout_is_reported_when_it_starts_and_when_it_is_done() -> None:
     """Two notices, however many rounds."""
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
     asyncio.run(live(stage, lambda: teller(chat)))
     assert chat.said() == GOOD
 
 
-def test_a_bad_rollout_is_told_with_its_failures_together() -> None:
+def test_a_bad_rollout_is_reported_with_its_failures_together() -> None:
     """What failed in one round is one notice, and says how."""
     document = story(clusters={"c": {"fails": "no image"}, "d": {"fails": "no image"}})
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire(), document)
@@ -113,14 +113,14 @@ def test_a_bad_rollout_is_told_with_its_failures_together() -> None:
 
 
 def test_a_new_leader_repeats_nothing() -> None:
-    """Somebody else takes over after every round whose notices are written down."""
+    """Another person takes over after every round whose notices are written down."""
     document = story(clusters={"c": {"fails": "no image"}, "d": {"fails": "no image"}})
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire(), document)
     asyncio.run(live(stage, lambda: teller(chat), restarts=lambda one: not one._sent))
     assert chat.said() == BAD
 
 
-def test_what_was_sent_and_not_written_is_told_again_under_its_key() -> None:
+def test_what_was_sent_and_not_written_is_reported_again_under_its_key() -> None:
     """At least once: a process that dies in between leaves the next one to tell it again."""
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
     asyncio.run(live(stage, lambda: teller(chat), restarts=lambda _: True))
@@ -129,8 +129,8 @@ def test_what_was_sent_and_not_written_is_told_again_under_its_key() -> None:
     assert len({each.keys for each in starts}) == 1
 
 
-def test_what_nobody_took_comes_back() -> None:
-    """Refused again and again, it is told in the end; each refusal is heard of."""
+def test_what_was_not_taken_comes_back() -> None:
+    """Refused again and again, it is reported in the end; each refusal is heard of."""
     chat, outcomes = Chat(refuses=3), Outcomes()
     stage = set_up(MemoryStore(), Tripwire())
     asyncio.run(live(stage, lambda: teller(chat, outcomes=outcomes)))
@@ -139,16 +139,16 @@ def test_what_nobody_took_comes_back() -> None:
     assert chat.said()[-1] == ("done", ())
 
 
-def test_what_is_only_observed_is_told_to_nobody() -> None:
-    """A chat is somebody's system too."""
+def test_what_is_only_observed_is_sent_to_no_one() -> None:
+    """A chat is an outside system too."""
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
     asyncio.run(live(stage, lambda: teller(chat), mode=Mode.OBSERVE))
     assert chat.heard == []
     assert not [e for e in stage.store.read(PARTITION) if isinstance(e.fact(), Told)]
 
 
-def test_only_what_is_wanted_is_told_and_the_rest_is_not_caught_up_on() -> None:
-    """Whoever wants the end alone gets it; what was not wanted then is not told later."""
+def test_only_what_is_wanted_is_reported_and_the_rest_is_not_caught_up_on() -> None:
+    """A person who wants the end alone gets it; what was not wanted then is not reported later."""
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
     asyncio.run(live(stage, lambda: teller(chat, frozenset({NoticeKind.DONE}))))
     assert chat.said() == [("done", ())]
@@ -156,7 +156,7 @@ def test_only_what_is_wanted_is_told_and_the_rest_is_not_caught_up_on() -> None:
     assert chat.said() == [("done", ())]
 
 
-def test_a_second_pause_is_told_again() -> None:
+def test_a_second_pause_is_reported_again() -> None:
     """What ended may come again."""
     chat, stage = Chat(), set_up(MemoryStore(), Tripwire())
 

@@ -146,7 +146,7 @@ def office(tmp_path: Path, source: Source) -> Office:
 def test_two_promotions_are_under_way_and_each_ends_by_itself(
     office: Office,
 ) -> None:
-    """Both are offered; one is merged and verified, the other declined: all of it is told."""
+    """Both are offered; one is merged and verified, the other declined: all of it is reported."""
     office.rounds()
     office.rounds()
     assert sorted(office.requests()) == ["builds", "checks"]

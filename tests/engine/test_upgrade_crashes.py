@@ -1,4 +1,4 @@
-"""A worker that dies anywhere only delays upgrades: whoever follows completes them, once each."""
+"""A worker that dies anywhere only delays upgrades: the next worker completes them, once each."""
 
 import asyncio
 from collections import Counter
@@ -131,14 +131,14 @@ def _asked(write: OcmWrite) -> tuple[str, str, str]:
 
 
 def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Of the dead nobody hears."""
+    """A dead worker reports nothing."""
     if not isinstance(context.get("exception"), DeadError):
         loop.default_exception_handler(context)
 
 
 @pytest.fixture(scope="module")
 def calm() -> Lived:
-    """Nobody dies."""
+    """Nothing dies."""
     return Lived()
 
 
@@ -187,10 +187,10 @@ def test_a_crash_at_every_call_of_a_round_changes_nothing(calm: Lived) -> None:
     die_at(calm, range(1, calm.points + 1, 1 if IN_CI else 7))
 
 
-def test_an_owner_who_is_told_twice_would_be_found(
+def test_an_owner_who_is_notified_twice_would_be_found(
     calm: Lived, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The check is shown able to fail: where nobody asks what was told, some crash tells twice."""
+    """The check can fail: where sent notices are not checked, some crash sends one twice."""
 
     async def tell(self: SimulatedClusters, entry: LogEntry, _: Any) -> Any:
         return await self._ask("POST", CLUSTER_LOGS, msgspec.structs.asdict(entry))

@@ -103,7 +103,7 @@ STORIES = {
 
 
 def test_soak_of_others_is_foreseen_where_it_is_inherited() -> None:
-    """Whoever inherits goes a round after those it inherits from have soaked, at the latest."""
+    """What inherits goes a round after those it inherits from have soaked, at the latest."""
     story = document(
         cluster("a", labels={}),
         cluster("b", labels={}),
@@ -209,7 +209,7 @@ def drawn(lot: random.Random) -> dict[str, Any]:
         }
         make = hosted if lot.random() < 0.3 else cluster
         labels = {key: each for key, each in labels.items() if each}
-        # A channel that leads to the next minor from the start: what another would lead to, nobody
+        # A channel that leads to the next minor from the start: what another would lead to, no one
         # knows before the switch.
         return make(f"c{i}", labels=labels, channel="stable-4.17")
 

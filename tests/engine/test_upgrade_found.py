@@ -1,4 +1,4 @@
-"""What months of virtual time found, each defect as small as it can be told."""
+"""What months of virtual time found, each defect as small as it can be reported."""
 
 import asyncio
 import re
@@ -50,13 +50,13 @@ def started(scene: Scene) -> list[str]:
 
 
 def told(scene: Scene) -> list[str]:
-    """What owners were told."""
+    """The notices to owners."""
     logs = (each for each in scene.writes if each.path.endswith("/cluster_logs"))
     return [each.body["description"] for each in logs]
 
 
 def hold(scene: Scene, *names: str) -> None:
-    """Somebody holds some clusters."""
+    """A person holds some clusters."""
     document = {"name": "h", "scope": {"targets": list(names)}, "owner": "ada", "reason": "no"}
     fact = Braked(brake="hold", name="h", document=document, reason="no")
     scene.store.append("brakes", [JournalNote(scene.now(), "user:ada", fact)])
@@ -82,7 +82,7 @@ class Torn(SimulatedClusters):
 
 
 def test_a_list_of_publishers_that_is_not_whole_is_no_mistake_of_owners() -> None:
-    """Whoever inherits waits, and is not told that nobody publishes to it."""
+    """What inherits waits, and does not say that none publishes to it."""
     scene = Scene(
         world(
             cluster("a", "o", sector="s"),
@@ -98,8 +98,8 @@ def test_a_list_of_publishers_that_is_not_whole_is_no_mistake_of_owners() -> Non
     assert started(scene) == ["a"]
 
 
-def test_nobody_goes_ahead_of_an_organisation_that_was_not_looked_at_yet() -> None:
-    """With an empty journal nobody knows what runs where soak is inherited from: that is no yes."""
+def test_nothing_goes_ahead_of_an_organisation_that_was_not_looked_at_yet() -> None:
+    """With an empty journal it is not known what runs where soak is inherited from: no yes."""
     scene = Scene(
         world(
             cluster("a", "o", sector="s"),
@@ -125,7 +125,7 @@ class Lossy(SimulatedClusters):
         return answer
 
 
-def test_what_may_have_been_done_keeps_its_mutex_until_somebody_looks() -> None:
+def test_what_may_have_been_done_keeps_its_mutex_until_the_next_look() -> None:
     """An answer is lost and the cluster is held: no other is upgraded in its place meanwhile."""
     scene = Scene(world(cluster("a", mutexes="m"), cluster("b", mutexes="m"), o={}))
     worker = scene.worker(manager=Lossy(scene.state, scene))
@@ -160,7 +160,7 @@ class Closing(MemoryStore):
         return super().append(partition, notes, **rest)
 
 
-def test_what_nobody_could_write_down_keeps_its_mutex_until_somebody_looks() -> None:
+def test_what_could_not_be_recorded_keeps_its_mutex_until_the_next_look() -> None:
     """The policy is made, the journal is away, the cluster is held: no other goes in its place."""
     store = Closing()
     scene = Scene(world(cluster("a", mutexes="m"), cluster("b", mutexes="m"), o={}), store=store)
@@ -187,7 +187,7 @@ def test_who_only_observes_remembers_nothing_as_asked_for() -> None:
 
 
 class Cut(SimulatedClusters):
-    """The first policy is not made, and nobody says so."""
+    """The first policy is not made, and no one says so."""
 
     cut = False
 
@@ -198,8 +198,8 @@ class Cut(SimulatedClusters):
         return await super()._ask(method, path, *rest, **more)
 
 
-def test_no_owner_is_told_of_an_upgrade_of_which_nobody_knows_whether_it_was_made() -> None:
-    """It is told once it was seen; what was never made is not told."""
+def test_no_owner_is_notified_of_an_upgrade_whose_outcome_is_unknown() -> None:
+    """It is reported once it was seen; what was never made is not reported."""
     scene = Scene(world(cluster("a"), o={}), notice=True)
     worker = scene.worker(manager=Cut(scene.state, scene))
 
@@ -215,7 +215,7 @@ def test_no_owner_is_told_of_an_upgrade_of_which_nobody_knows_whether_it_was_mad
 
 
 class Late(SimulatedClusters):
-    """Whether the same was told before is answered half a minute late."""
+    """Whether the same was reported before is answered half a minute late."""
 
     async def _list(self, path: str, kind: type[T], search: str = "") -> OcmList[T]:
         found = await super()._list(path, kind, search)
@@ -223,8 +223,8 @@ class Late(SimulatedClusters):
         return found
 
 
-def test_no_owner_is_told_twice_by_one_who_lost_its_lease_meanwhile() -> None:
-    """Another leads and tells while the first still waits for an answer: the first tells nobody."""
+def test_no_owner_is_notified_twice_by_one_who_lost_its_lease_meanwhile() -> None:
+    """Another leads and tells while the first still waits for an answer: the first tells no one."""
     scene = Scene(world(cluster("a", soak_days="two"), o={}), look=Duration(5 * SECOND))
     late = scene.worker("late", manager=Late(scene.state, scene))
     other = scene.worker("other")

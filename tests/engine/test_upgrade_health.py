@@ -26,7 +26,7 @@ async def ill(_org: str) -> Alerts:
 
 
 async def silent(_org: str) -> Alerts:
-    """Nobody knows."""
+    """It is not known."""
     raise OutsideError("telemeter: no answer in 20 s")
 
 
@@ -42,10 +42,10 @@ async def silent(_org: str) -> Alerts:
         (SHOWN, None, {"pay-stage-1", "maps-1"}),
     ],
 )
-def test_whoever_is_not_known_to_be_well_waits_where_it_is_enforced(
+def test_what_is_not_known_to_be_well_waits_where_it_is_enforced(
     checks: tuple[HealthCheck, ...], alerts: Asked | None, moves: set[str]
 ) -> None:
-    """An alert holds its cluster; no answer, and nobody to ask, hold all; shown only, none."""
+    """An alert holds its cluster; no answer, and no one to ask, hold all; shown only, none."""
     scene = Scene(example(), health_checks=checks)
     scene.live(2.5, scene.worker(alerts=alerts))
     begun = {name for name, version in scene.versions().items() if version != "4.16.3"}

@@ -1,4 +1,4 @@
-"""Owners who asked for it are told before an upgrade starts; nobody else is."""
+"""Owners who asked for it are notified before an upgrade starts; no others are."""
 
 import re
 from typing import Any
@@ -39,7 +39,7 @@ def told() -> Scene:
     return scene
 
 
-def test_each_upgrade_is_told_once_and_before_it_starts(told: Scene) -> None:
+def test_each_upgrade_is_reported_once_and_before_it_starts(told: Scene) -> None:
     """With the version and the moment that were asked for."""
     asked = {
         (*CLUSTER.findall(each.path), each.body["version"], each.body["next_run"])
@@ -56,16 +56,16 @@ def test_each_upgrade_is_told_once_and_before_it_starts(told: Scene) -> None:
     assert set(found) == asked
 
 
-def test_nobody_is_told_who_did_not_ask() -> None:
-    """Only mistakes are told then."""
+def test_no_one_is_notified_who_did_not_ask() -> None:
+    """Only mistakes are reported then."""
     scene = Scene(example())
     scene.live(24)
     assert made(scene)
     assert not logs(scene)
 
 
-def test_an_upgrade_that_is_there_is_told_until_it_starts() -> None:
-    """What could not be told in one round is told in the next, in the same words."""
+def test_an_upgrade_that_is_there_is_reported_until_it_starts() -> None:
+    """What could not be reported in one round is reported in the next, in the same words."""
     policy = {
         "id": "1",
         "version": "4.12.18",
@@ -102,7 +102,7 @@ def test_an_upgrade_that_is_there_is_told_until_it_starts() -> None:
         {"state": "scheduled", "next_run": None},
     ],
 )
-def test_what_has_begun_or_has_no_moment_is_not_told(policy: dict[str, Any]) -> None:
+def test_what_has_begun_or_has_no_moment_is_not_reported(policy: dict[str, Any]) -> None:
     """Nor what OpenShift Cluster Manager does by itself."""
     one = {"id": "1", "version": "4.12.18", "next_run": "2023-05-10T10:30:00Z", **policy}
     read, plan = decided(world({"name": "a", "upgrade_policies": [one]}))
@@ -135,7 +135,7 @@ def test_a_node_pool_is_named() -> None:
     assert telling.description.startswith("- node pool np is upgraded to 4.12.17")
 
 
-def test_the_moment_is_told_on_the_clock_of_the_schedule_too() -> None:
+def test_the_moment_is_reported_on_the_clock_of_the_schedule_too() -> None:
     """Summer time included."""
     soon = {"id": "1", "version": "4.12.18", "state": "scheduled"}
     soon["next_run"] = "2023-05-10T10:30:00Z"
@@ -167,8 +167,8 @@ def test_following_the_notice_stops_the_upgrade() -> None:
         assert not list(upcoming(plan, (), Instant(read.now + HOUR)))
 
 
-def test_an_add_on_that_was_asked_for_is_told() -> None:
-    """In the words in which it is told again."""
+def test_an_add_on_that_was_asked_for_is_reported() -> None:
+    """In the words in which it is reported again."""
     addon = {"id": "log", "version": "1.2.0", "latest": "1.3.0"}
     asked = world({"name": "a", "available_upgrades": [], "addons": [addon]})
     asked["orgs"][0]["addons"] = True

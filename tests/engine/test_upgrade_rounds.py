@@ -1,4 +1,4 @@
-"""Organisations tended by real workers, in virtual time, on simulated clusters."""
+"""Organisations managed by real workers, in virtual time, on simulated clusters."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def made(scene: Scene) -> list[OcmWrite]:
     ]
 
 
-def test_a_week_upgrades_everybody_who_may_be(week: Scene) -> None:
+def test_a_week_upgrades_every_cluster_that_may_be(week: Scene) -> None:
     """Stage first, then production one by one; not the one whose label is a mistake."""
     assert week.versions() == {
         "maps-1": "4.16.5",
@@ -71,7 +71,7 @@ def test_nothing_is_refused_and_nothing_is_asked_for_twice(week: Scene) -> None:
     assert set(asked.values()) == {1}
 
 
-def test_an_owner_is_told_of_a_mistake_once_a_day(week: Scene) -> None:
+def test_an_owner_is_notified_of_a_mistake_once_a_day(week: Scene) -> None:
     """In a service log of the cluster, in the words that were used before."""
     logs = [each for each in week.writes if each.path.endswith("/cluster_logs")]
     assert {each.body["cluster_uuid"] for each in logs} == {"maps-2-uuid"}
@@ -100,7 +100,7 @@ def test_the_chain_of_an_organisation_holds(week: Scene) -> None:
     assert chain_holds(genesis(PAYMENTS), 1, week.store.read(PAYMENTS)) is None
 
 
-def test_who_only_observes_asks_for_nothing_and_tells_nobody() -> None:
+def test_who_only_observes_asks_for_nothing_and_tells_no_one() -> None:
     """What would be done is in the journal all the same."""
     scene = Scene(example())
     scene.live(3, scene.worker(act=()))
@@ -120,7 +120,7 @@ def test_of_two_workers_one_acts_and_the_other_goes_on_after_it() -> None:
     assert after == pytest.approx(before + DAY / 8, rel=0.1)
 
 
-def test_what_nobody_saw_does_not_soak() -> None:
+def test_what_was_not_seen_does_not_soak() -> None:
     """A day without a worker is a day without soak."""
     scene = Scene(example())
     scene.live(6)
@@ -132,7 +132,7 @@ def test_what_nobody_saw_does_not_soak() -> None:
 
 
 def hold(scene: Scene, **document: Any) -> None:
-    """Set a hold, as somebody at a terminal does."""
+    """Set a hold, as a person at a terminal does."""
     fact = Braked(brake="hold", name="h", document={"name": "h", **document}, reason="x")
     scene.store.append("brakes", [JournalNote(scene.now(), "user:ada", fact)])
 
@@ -162,7 +162,7 @@ def test_no_cluster_gets_two_policies_however_often_answers_are_lost() -> None:
 
 
 def test_a_restart_in_the_middle_of_everything_loses_nothing() -> None:
-    """Workers that live for an hour each come to the same as one that lives on."""
+    """Workers that live for an hour each end the same as one that lives on."""
     scene = Scene(example(), store=MemoryStore())
     for _ in range(48):
         scene.live(1)
@@ -200,7 +200,7 @@ def alone(**fields: Any) -> dict[str, Any]:
 
 
 def test_what_is_refused_is_asked_for_again_later_and_later() -> None:
-    """A gate nobody knows of: OpenShift Cluster Manager says no, and is asked again a few times."""
+    """A gate that is not known: OCM says no, and is asked again a few times."""
     gates = [{"id": "g", "prefix": "4.17", "label": "api.openshift.com/gate-new"}]
     scene = Scene(alone(gates=gates))
     scene.play(lambda: scene.manager().switch_channel("c-id", "stable-4.17"))
@@ -212,8 +212,8 @@ def test_what_is_refused_is_asked_for_again_later_and_later() -> None:
     assert refused.tries == len(asked)
 
 
-def test_an_agreement_that_is_given_at_once_is_asked_of_nobody() -> None:
-    """Owners are told of those only that are theirs to give."""
+def test_an_agreement_that_is_given_at_once_is_asked_of_no_one() -> None:
+    """Owners are notified of those only that are theirs to give."""
     gates = [
         {"id": "g1", "prefix": "4.17", "label": "api.openshift.com/gate-ocp"},
         {"id": "g2", "prefix": "4.17", "label": "api.openshift.com/gate-ingress"},
@@ -242,7 +242,7 @@ def test_nothing_at_all_is_done_to_a_cluster_in_a_hold() -> None:
 
 
 def test_whom_one_inherits_from_is_not_guessed_while_their_environment_is_silent() -> None:
-    """Nothing starts, nobody is told of a mistake that is none; others are not held up by it."""
+    """Nothing starts, no one is notified of a mistake that is none; others are not delayed."""
     document = example()
     document["orgs"][0]["labels"]["version-data.inherit"] = "o-elsewhere"
     scene = Scene(document)
@@ -263,7 +263,7 @@ def test_whom_one_inherits_from_is_not_guessed_while_their_environment_is_silent
     assert scene.play(lambda: read({})) == ["", ""], "nobody publishes: that is a mistake"
 
 
-def test_status_counts_clusters_and_what_their_owners_must_mend(tmp_path: Path) -> None:
+def test_status_counts_clusters_and_what_their_owners_must_fix(tmp_path: Path) -> None:
     """Beside rollouts, in the same words."""
     name = str(tmp_path / "t.db")
     scene = Scene(example(), store=open_store(name))
@@ -330,7 +330,7 @@ def test_a_block_takes_back_what_has_not_started_and_says_so_before(tmp_path: Pa
 
 
 class Unknown(SimulatedClusters):
-    """Nobody there knows who we are, when it comes to upgrades."""
+    """It does not know our account, as far as upgrades go."""
 
     async def _ask(self, method: str, path: str, *rest: Any, **more: Any) -> tuple[int, Any]:
         if method == "POST" and "upgrade_policies" in path:
@@ -339,7 +339,7 @@ class Unknown(SimulatedClusters):
 
 
 def test_credentials_that_are_refused_refuse_no_upgrade_in_particular() -> None:
-    """No cluster is put off for it: whoever comes with good ones asks at once."""
+    """No cluster is put off for it: a caller with good ones asks at once."""
     scene = Scene(example())
     scene.live(0.05, scene.worker(manager=Unknown(scene.state, scene)))
     assert not scene.known("upgrades/prod/o-maps").refused

@@ -51,7 +51,7 @@ def _simulable(world: UpgradeWorld) -> bool:
     """Whether all that the decision needs is in OpenShift Cluster Manager, and in one of them."""
     outside = world.approver or world.fail or world.health_fails
     odd = any(cluster.alerts or cluster.omit for cluster in world.clusters)
-    # Nobody can have a node pool upgraded that is where its control plane is.
+    # No owner can have a node pool upgraded that is where its control plane is.
     idle = any(
         pool.upgrade_policies and pool.version == cluster.version
         for cluster in world.clusters
@@ -109,7 +109,7 @@ def test_a_cluster_that_could_not_be_read_is_there_with_why() -> None:
 
 
 def test_what_was_not_read_as_a_whole_is_so_for_every_organisation() -> None:
-    """Nobody knows whose items are missing."""
+    """It is not known whose items are missing."""
     seen = msgspec.structs.replace(surveyed(small_world()), complete=False)
     world = world_of(seen, [Organisation("o1", "one"), Organisation("o2", "two")], Instant(0))
     assert [each.partial for each in world.orgs] == ["a list changed while it was read"] * 2
@@ -159,7 +159,7 @@ def test_a_cluster_that_makes_no_sense_still_has_its_mutexes() -> None:
     ],
 )
 def test_what_makes_no_sense_holds_whose_it_is(kind: str, of: str, held: list[str]) -> None:
-    """An organisation with a label or a subscription nobody can read; everybody, if need be."""
+    """An organisation with a label or a subscription that cannot be read; or all, if need be."""
     seen = surveyed(small_world())
     aside = UnreadableDocument(kind, "x", "odd", of)
     seen = msgspec.structs.replace(seen, unreadable=(aside,))

@@ -48,7 +48,7 @@ async def seen(condition: Callable[[], bool]) -> None:
 
 
 async def until(worker: Worker, told: Told, rounds: int) -> None:
-    """Let a worker go until so many rounds are told."""
+    """Let a worker go until so many rounds are reported."""
     running = asyncio.create_task(worker.run())
     await seen(
         lambda: running.done() or sum(isinstance(each, RoundResult) for _, each in told) >= rounds
@@ -57,7 +57,7 @@ async def until(worker: Worker, told: Told, rounds: int) -> None:
     await running
 
 
-def test_leading_is_told_when_it_begins_and_when_it_ends() -> None:
+def test_leading_is_reported_when_it_begins_and_when_it_ends() -> None:
     """First that we lead, last that we do not; every round says how long it took."""
     told: Told = []
     worker = make(told)
@@ -98,7 +98,7 @@ def test_vitals_tell_what_is_led_and_read() -> None:
 
 
 def test_what_others_write_is_behind_until_a_round_has_seen_it() -> None:
-    """An approval written by somebody else is taken into account, and then nothing is behind."""
+    """An approval written by another process is taken into account, and then nothing is behind."""
     told: Told = []
     store = MemoryStore()
 
@@ -129,7 +129,7 @@ def test_a_bug_ends_the_worker_and_is_raised() -> None:
     assert told[-1] == (PARTITION, Led(False)), "the lease is given back all the same"
 
 
-def test_a_rollout_that_is_gone_is_tended_no_more() -> None:
+def test_a_rollout_that_is_gone_is_no_longer_managed() -> None:
     """Not listed three times in a row: its lease is given back, and it can come again."""
     told: Told = []
     worker = make(told)

@@ -1,4 +1,4 @@
-"""What goes wrong between a forge and whoever asks it, on demand."""
+"""What goes wrong between a forge and a caller, on demand."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -21,7 +21,7 @@ def _request(call: Call) -> Request:
 
 
 def user(each: User) -> dict[str, Any]:
-    """Somebody."""
+    """A person."""
     return {
         "id": each.id,
         "login": each.login,

@@ -24,7 +24,7 @@ def _unfit(message: str, *errors: dict[str, str]) -> Reply:
 
 
 def user(each: User) -> dict[str, Any]:
-    """Somebody."""
+    """A person."""
     return {"login": each.login, "id": each.id, "type": "User", "name": each.name}
 
 
@@ -94,7 +94,7 @@ def list_requests(call: Call) -> Reply:
         each
         for each in project.requests.values()
         if query.get("state", "open") in ("all", "open" if each.state == "open" else "closed")
-        # Without an owner the filter is not heeded, as the vendor has it.
+        # Without an owner the filter is ignored, as the vendor has it.
         and (
             not branch or ((owner, branch) == (call.parts["owner"], each.source) and not each.fork)
         )

@@ -23,7 +23,7 @@ def _request(call: Call) -> Request:
 
 
 def user(each: User) -> dict[str, Any]:
-    """Somebody, as others see them."""
+    """A person, as others see them."""
     return {"id": each.id, "username": each.login, "name": each.name, "state": "active"}
 
 

@@ -30,19 +30,19 @@ class Hosted(Protocol):
         ...
 
     def commit(self, branch: str, files: dict[str, str]) -> str:
-        """Somebody pushes a branch of one commit on main; its name."""
+        """A person pushes a branch of one commit on main; its name."""
         ...
 
     async def merge(self, number: int) -> None:
-        """Somebody merges a merge request."""
+        """A person merges a merge request."""
         ...
 
     async def decline(self, number: int) -> None:
-        """Somebody closes it."""
+        """A person closes it."""
         ...
 
     async def say(self, number: int, text: str) -> None:
-        """Somebody else comments on it."""
+        """Another person comments on it."""
         ...
 
     async def comments(self, number: int) -> list[str]:
@@ -109,7 +109,7 @@ class RemotelyHosted:
         self._project.decline(number)
 
     async def say(self, number: int, text: str) -> None:
-        """By somebody else, who even writes our mark."""
+        """By another person, who even writes our mark."""
         self._project.say(JANE, number, text)
 
     async def comments(self, number: int) -> list[str]:
@@ -131,7 +131,7 @@ class RemotelyHosted:
         ]
 
 
-# Nobody waits long for what goes wrong on purpose.
+# Nothing waits long for what goes wrong on purpose.
 QUICK = ForgeLimits(timeout_s=5.0, pause_s=0.01, wait_max_s=2.0)
 
 

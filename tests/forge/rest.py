@@ -13,7 +13,7 @@ from tests.forge.world import Project, User, World
 
 @dataclass
 class Call:
-    """A request to a project, by somebody."""
+    """A request to a project, by a person."""
 
     world: World
     user: User
@@ -51,7 +51,7 @@ class Vendor:
 
     prefix: str
     operations: dict[str, Operation]
-    # None: nobody published a description of it.
+    # None: no one published a description of it.
     described: Described | None
     # What the size of a page is called, its default and the most there is.
     size: str = "per_page"

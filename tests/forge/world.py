@@ -10,7 +10,7 @@ from tests.forge.bare import git
 
 @dataclass(frozen=True)
 class User:
-    """Somebody with an account."""
+    """A person with an account."""
 
     id: int
     login: str
@@ -48,7 +48,7 @@ class Request:
     labels: list[str]
     opened: str
     state: str = "open"  # open, merged, closed
-    # Whether its branch is in somebody's copy of the repository; such a branch may have any name.
+    # Whether its branch is in a person's copy of the repository; such a branch may have any name.
     fork: bool = False
     comments: list[Comment] = field(default_factory=list)
     # Once it is not open: what its branch was at, what it was merged into, as what, when.
@@ -88,7 +88,7 @@ class Project:
     counter: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def has_branch(self, name: str) -> bool:
-        """Whether somebody pushed a branch."""
+        """Whether a person pushed a branch."""
         return git(self.folder, "for-each-ref", f"refs/heads/{name}") != ""
 
     def has_commit(self, sha: str) -> bool:

@@ -1,1 +1,1 @@
-"""Golden files: what every field of an integration comes to, as a cluster is handed it."""
+"""Golden files: what every field of an integration results in, as a cluster is handed it."""

@@ -1,4 +1,4 @@
-"""A golden file: what somebody writes, and every object that follows from it.
+"""A golden file: what a person writes, and every object that follows from it.
 
 Sections are separated by `--- # name`. The first is what stands in an integration's file; some
 files have more: parameters of the environment, a site's overlay, digests a registry knows. The last
@@ -105,7 +105,7 @@ def baseline(of: Case) -> Case:
 
 
 def bare(manifests: list[Manifest]) -> list[Manifest]:
-    """Without the stamps, which tell where something was written and what it comes to."""
+    """Without the stamps, which tell where something was written and what it results in."""
     found = []
     for manifest in manifests:
         notes = manifest["metadata"]["annotations"]

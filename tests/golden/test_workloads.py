@@ -96,7 +96,7 @@ def test_every_override_has_an_effect(field: str) -> None:
 
 
 def test_no_golden_file_is_about_a_field_there_is_not() -> None:
-    """A file that nobody asks for would go on being right about nothing."""
+    """A file that no one asks for would go on being right about nothing."""
     known = {*properties("integration", "spec"), "baseline"}
     lost = [c.name for c in CASES if c.path.parent.name in SPEC_FOLDERS and c.field not in known]
     assert not lost

@@ -85,7 +85,7 @@ def test_not_ready_is_503_and_says_what_is_missing() -> None:
     asyncio.run(ask())
 
 
-def test_numbers_are_compressed_for_whoever_can_read_it() -> None:
+def test_numbers_are_compressed_for_clients_that_can_read_it() -> None:
     """A scrape of a large fleet is mostly repetition."""
 
     async def ask() -> None:
@@ -101,7 +101,7 @@ def test_numbers_are_compressed_for_whoever_can_read_it() -> None:
 
 
 def test_more_routes_can_be_served_beside_the_probes() -> None:
-    """An API or a page is handed in; what nobody serves is 404, a probe cannot be written to."""
+    """An API or a page is handed in; what nothing serves is 404, a probe cannot be written to."""
 
     async def page(_: Request) -> PlainTextResponse:
         return PlainTextResponse("a page")

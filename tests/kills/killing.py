@@ -42,7 +42,7 @@ def load(targets: int) -> dict[str, Any]:
 
 
 class Observer:
-    """Somebody beside the workers: reads ends of chains, asks for things, and remembers both."""
+    """An operator beside the workers: reads ends of chains, asks for things, and remembers both."""
 
     def __init__(self, store: Archive) -> None:
         self.store = store
@@ -89,7 +89,7 @@ def kill_workers(
 
 
 def _wait_for_work(store: Archive) -> None:
-    """Until somebody leads every rollout: a worker that finds no database at its start ends."""
+    """Until every rollout is led: a worker that finds no database at its start ends."""
     until = time.monotonic() + 60
     while len(store.partitions()) < COPIES:
         assert time.monotonic() < until, "nobody begins"
@@ -150,7 +150,7 @@ def check(observer: Observer, carried: list[Carried], targets: int) -> None:
 def _check_told(
     partition: str, told: list[Carried], keys: dict[str, Instant], targets: int
 ) -> None:
-    """Everybody was told once, under a key that was written down before."""
+    """Each notice was sent once, under a key that was written down before."""
     unknown = [one.task.key for one in told if one.task.key not in keys]
     assert not unknown, f"{partition}: carried out without a recorded plan: {unknown}"
     early = [one.task.key for one in told if one.at < keys[one.task.key]]

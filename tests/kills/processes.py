@@ -47,7 +47,7 @@ class Running:
 
     @property
     def _hears_us(self) -> bool:
-        """Whether it does something about being asked to stop; where nobody can tell, yes."""
+        """Whether it does something about being asked to stop; where it is not known, yes."""
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         except OSError:
@@ -85,7 +85,7 @@ def worker(fleet: str, database: str, folder: Path, *more: str) -> Running:
 
 
 def carried_out(fleet: str) -> list[Carried]:
-    """What the fleet was told and did, by its own record."""
+    """What the fleet was asked and did, by its own record."""
 
     async def ask() -> list[Carried]:
         remote = remote_fleet(fleet)

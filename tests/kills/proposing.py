@@ -1,6 +1,6 @@
 """A process that offers one change and ends, to be killed: `python -m tests.kills.proposing`.
 
-It says `ready` before it begins, so that whoever kills it knows when to count from.
+It says `ready` before it begins, so that the killer knows when to count from.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ def changed(repository: GitRepository, base: str) -> Mapping[str, bytes | None]:
 
 
 def main(bare: Path, clone: Path) -> None:
-    """Offer it; exit 3 if somebody else's work is in the way."""
+    """Offer it; exit 3 if another owner's work is in the way."""
     repository, forge = open_repository(clone), LocalForge(bare)
     proposal = Proposal(title=TITLE, description="old → new", source=BRANCH, target="main")
     print("ready", flush=True)

@@ -1,7 +1,7 @@
 """Two processes offer the same change and are killed, while a third person pushes.
 
 What is kept, whatever the moment: in the end there is one branch with one commit on the newest
-target, and one merge request; and nothing that somebody else pushed is ever gone.
+target, and one merge request; and nothing that another person pushed is ever gone.
 """
 
 import asyncio
@@ -45,13 +45,13 @@ class Proposer:
         self._process.communicate()
 
     def end(self) -> int:
-        """Let it come to its end."""
+        """Let it end."""
         self._process.communicate(timeout=60)
         return self._process.returncode
 
 
 class Third:
-    """Somebody who works on the same repository, and pushes as people do: without force."""
+    """A person who works on the same repository, and pushes as people do: without force."""
 
     def __init__(self, bare: Path, folder: Path) -> None:
         self._folder = clone(bare, folder, who=BOB)
@@ -83,7 +83,7 @@ class Third:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """What everybody pushes to."""
+    """What everyone pushes to."""
     return remote(tmp_path, {FILE: "note: 0\nmore: 1\nref: old\n"})
 
 
@@ -102,7 +102,7 @@ def note(number: int) -> str:
 def test_killed_at_any_moment_it_is_offered_once(
     bare: Path, clones: list[Path], tmp_path: Path
 ) -> None:
-    """The target moves all the while; whoever is last completes it."""
+    """The target moves all the while; the last completes it."""
     chance = random.Random(5)
     third = Third(bare, tmp_path / "third")
     for number in range(1, ROUNDS + 1):
@@ -128,7 +128,7 @@ def test_killed_at_any_moment_it_is_offered_once(
 def test_what_a_third_person_pushed_is_never_gone(
     bare: Path, clones: list[Path], tmp_path: Path
 ) -> None:
-    """Two replace the branch since its target moved, while somebody adds to that very branch."""
+    """Two replace the branch since its target moved, while a person adds to that very branch."""
     chance = random.Random(6)
     third = Third(bare, tmp_path / "third")
     assert Proposer(bare, clones[0]).end() == 0
@@ -141,7 +141,7 @@ def test_what_a_third_person_pushed_is_never_gone(
         ends = {each.end() for each in both}
         if theirs:
             added += 1
-            # Whoever came later saw it and refused, now and the next time.
+            # A later one saw it and refused, now and the next time.
             assert git(bare, "rev-parse", BRANCH) == theirs
             assert ends <= {0, REFUSED}
             assert Proposer(bare, clones[0]).end() == REFUSED

@@ -1,4 +1,4 @@
-"""kill -9 of whoever tends clusters, on a faulty OpenShift Cluster Manager: one policy each."""
+"""kill -9 of a worker, on a faulty OpenShift Cluster Manager: one policy each."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.sim import IN_CI
 ON_A_FILE, ON_A_SERVER = (8, 4) if IN_CI else (3, 1)
 
 
-def test_no_cluster_gets_two_policies_whoever_is_killed(tmp_path: Path) -> None:
+def test_no_cluster_gets_two_policies_at_any_kill(tmp_path: Path) -> None:
     """Two replicas on one file; in the end both stop when asked to, and say that all is well."""
     kill_upgraders(ON_A_FILE, 1, str(tmp_path / "journal.db"), tmp_path)
 

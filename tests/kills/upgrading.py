@@ -1,7 +1,7 @@
-"""Killing whoever tends clusters, at random moments, and what the OpenShift Cluster Manager saw.
+"""Killing a worker, at random moments, and what the OpenShift Cluster Manager saw.
 
 It is another process, answers late or not at all, and remembers what was asked of it: every cluster
-that may be upgraded has one policy, and no other has any, whoever was killed in the middle of what.
+that may be upgraded has one policy, and no other has any, after a kill at any moment.
 """
 
 import json
@@ -143,7 +143,7 @@ class Crew:
         return [each.stop() for each in self.workers]
 
     def kill(self) -> None:
-        """Whoever is left."""
+        """What is left."""
         for each in self.workers:
             each.kill()
 
@@ -203,7 +203,7 @@ def _wait_for_work(url: str, woken: Set[str], rng: random.Random) -> bool:
 
 
 def _wait_for_all(url: str, world: World, crew: Crew) -> None:
-    """Until everything that can be asked for was, and owners were told."""
+    """Until everything that can be asked for was, and owners were notified."""
     until = time.monotonic() + 120
     wrong = [name for name, sort in world.sorts.items() if sort == "wrong"]
     while True:

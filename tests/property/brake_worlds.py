@@ -284,7 +284,7 @@ UNSOAKED = (State.IN_FLIGHT, State.SOAKING, State.HOLDING, State.FAILED, State.T
 
 
 def unsoaked(case: Case, plan: RolloutPlan, target: Target, state: State) -> bool:
-    """Whether a target is changed and not yet soaked; a retry makes nobody unchanged."""
+    """Whether a target is changed and not yet soaked; a retry makes no target unchanged."""
     if state in UNSOAKED:
         return True
     retried = plan.course.retry is not Retry.NOTHING and state is State.WAITING
@@ -296,13 +296,13 @@ def unsoaked(case: Case, plan: RolloutPlan, target: Target, state: State) -> boo
 
 
 def sure_labels(case: Case) -> Case:
-    """The same with labels for everybody, so that nothing is in doubt."""
+    """The same with labels for all, so that nothing is in doubt."""
     labels = {name: case.labels.get(name, {}) for name in NAMES}
     return msgspec.structs.replace(case, labels=labels)
 
 
 def is_in(scope: Scope, case: Case, name: str) -> bool:
-    """Whether a scope covers a target, told plainly; only where nothing is in doubt."""
+    """Whether a scope covers a target, in plain terms; only where nothing is in doubt."""
     if scope.kinds and KindOfChange.POLICIES not in scope.kinds:
         return False
     if scope.targets is not None:

@@ -15,7 +15,7 @@ from tidegate.model.time import SECOND, Duration, Instant, format_instant
 from tidegate.prometheus.questions import ProbeQuestion
 from tidegate.prometheus.testimony import Answers, weigh
 
-# The change begins here, in seconds; everything is told in seconds from it.
+# The change begins here, in seconds; everything is reported in seconds from it.
 BEGIN = 1_800_000_000
 SINCE = Instant(BEGIN * SECOND)
 MAX_AGE_S = 30

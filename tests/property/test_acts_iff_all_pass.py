@@ -10,6 +10,6 @@ from tests.sim.invariants import acts_iff_all_pass
 
 @given(cases())
 def test_an_option_is_acted_on_iff_all_its_verdicts_pass(case: Case) -> None:
-    """What starts, returns or is removed is what every gate lets, and nobody is changed twice."""
+    """What starts, returns or is removed passed every gate, and no target is changed twice."""
     world, plan = decided(case)
     acts_iff_all_pass(world, case.now, plan)

@@ -38,7 +38,7 @@ def test_every_shard_whose_workload_differs_is_tried_or_named(base: Estate, head
 
 
 def _only_pinned(case: Case | None) -> bool:
-    """Nobody is tried without a cause; a pin to what runs is one, though nothing differs."""
+    """Nothing is tried without a cause; a pin to what runs is one, though nothing differs."""
     return case is None or any("pinned to" in why for why in case.why)
 
 

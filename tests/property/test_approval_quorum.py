@@ -86,7 +86,7 @@ def test_the_order_of_responses_does_not_matter(gate: ApprovalGate, random: obje
 
 
 def test_a_word_for_another_revision_never_passes() -> None:
-    """Everybody approved r1; r2 has nobody."""
+    """All approved r1; r2 has no approval."""
     from tidegate.gates.approval import Response
     from tidegate.gates.scope import EVERYTHING
 

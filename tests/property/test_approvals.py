@@ -13,8 +13,8 @@ MANUAL = Strategy(StrategyType.MANUAL_PER_GROUP)
 
 
 @given(manual())
-def test_nobody_starts_without_an_approval_for_this_revision(one: Case) -> None:
-    """Under ManualPerGroup only approved and mandatory groups start anybody."""
+def test_nothing_starts_without_an_approval_for_this_revision(one: Case) -> None:
+    """Under ManualPerGroup only approved and mandatory groups start a target."""
     world, plan = decided(one)
     only_the_approved_start(world, one.now, plan)
 
@@ -28,7 +28,7 @@ def test_an_approval_for_another_revision_is_none(one: Case) -> None:
     assert started(for_other) == started(for_none)
 
 
-def test_an_unapproved_group_holds_nobody() -> None:
+def test_an_unapproved_group_holds_nothing() -> None:
     """Stage is approved, dev is not: stage does not wait for dev."""
     memory = Rollout(approvals=Approvals(frozenset(("stage",)), for_version="r2"))
     one = case(MANUAL, {"dev": "a", "stage": "b"}, rollout=memory)

@@ -1,4 +1,4 @@
-"""Law: nobody receives a blocked revision, forward or back; patterns mean what file names mean."""
+"""Law: nothing receives a blocked revision, forward or back; patterns mean what file names mean."""
 
 import re
 from fnmatch import translate
@@ -16,8 +16,8 @@ blocked_cases = cases(only("blocks")).map(sure_labels)
 
 
 @given(blocked_cases)
-def test_nobody_receives_a_blocked_revision(case: Case) -> None:
-    """Whatever is given to a target is blocked by nobody who covers it."""
+def test_nothing_receives_a_blocked_revision(case: Case) -> None:
+    """Whatever is given to a target is blocked by nothing that covers it."""
     assert case.brakes is not None
     for action in decide(case.world(), NOON).actions:
         if action.change.kind is ChangeKind.REMOVE:
@@ -34,7 +34,7 @@ def test_nobody_receives_a_blocked_revision(case: Case) -> None:
 
 @given(blocked_cases)
 def test_a_revision_without_a_name_waits(case: Case) -> None:
-    """Where a block may bind and nobody says what the revision is called, nothing starts."""
+    """Where a block may bind and it is not known what the revision is called, nothing starts."""
     assert case.brakes is not None
     nameless = case.world(revision=None, rollout=type(case.rollout)())
     for action in decide(nameless, NOON).actions:

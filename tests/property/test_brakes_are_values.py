@@ -68,7 +68,7 @@ def test_before_it_says_to_look_again_nothing_changes(
 
 
 @given(braked_cases, instants)
-def test_every_verdict_can_be_told(case: Case, now: Instant) -> None:
+def test_every_verdict_can_be_reported(case: Case, now: Instant) -> None:
     """Whatever is held is held with words; a target acts if and only if all its gates pass."""
     world = case.world()
     plan = decide(world, now)

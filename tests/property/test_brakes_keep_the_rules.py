@@ -22,7 +22,7 @@ def counts(world: RolloutWorld, plan: RolloutPlan, i: int) -> bool:
 
 @given(braked_cases)
 def test_a_held_target_keeps_later_groups_waiting(case: Case) -> None:
-    """Nothing starts behind a group in which somebody who counts is held, frozen or on its way."""
+    """Nothing starts behind a group in which a target that counts is held, frozen or on its way."""
     world = case.world()
     plan = decide(world, NOON)
     if plan.course.mode is not CourseMode.FORWARD:

@@ -1,4 +1,4 @@
-"""Brakes go into a journal and come back as they were; those that concern nobody are left out."""
+"""Brakes go into a journal and come back as they were; those that cover nothing are left out."""
 
 import msgspec
 from hypothesis import given
@@ -29,7 +29,7 @@ def test_a_fact_about_brakes_reads_back_equal(case: Case) -> None:
 
 @given(cases())
 def test_leaving_out_is_idempotent(case: Case) -> None:
-    """What is left concerns somebody; looking again leaves out nothing more."""
+    """What is left covers a target; looking again leaves out nothing more."""
     found = concerning(case.brakes or Brakes(), names(case), case.labels)
     if found is not None:
         assert concerning(found, names(case), case.labels) == found
@@ -52,7 +52,7 @@ def test_what_is_left_out_would_have_said_nothing(case: Case) -> None:
 
 @given(cases())
 def test_a_freed_place_was_ours_and_is_not_needed(case: Case) -> None:
-    """Nobody loses a place while changed and not yet soaked, and nobody's but ours is freed."""
+    """No target loses a place while changed and not yet soaked, and only our own are freed."""
     world = case.world()
     plan = decide(world, NOON)
     brakes = world.brakes or Brakes()

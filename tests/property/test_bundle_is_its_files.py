@@ -44,7 +44,7 @@ def test_the_order_of_files_does_not_matter(lots: random.Random) -> None:
 
 @settings(max_examples=150)
 @given(st.sampled_from(sorted(FILES)), st.data())
-def test_garbage_is_told_with_its_line(path: str, data: st.DataObject) -> None:
+def test_garbage_is_reported_with_its_line(path: str, data: st.DataObject) -> None:
     """Whatever was typed into a file: every finding has a file, a line that is there, and words."""
     raw = FILES[path]
     for _ in range(data.draw(st.integers(1, 3))):

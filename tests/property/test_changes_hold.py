@@ -23,7 +23,7 @@ _wishes = st.fixed_dictionaries(
 
 
 def _land(first: Estate, foreign: Estate) -> Land:
-    """Clusters on which somebody else runs something, and then we do."""
+    """Clusters on which another client runs something, and then we do."""
     land = Land(*CLUSTERS, namespaces=NAMESPACES)
     for piece in foreign.pieces():
         document = dict(manifest_of(piece, foreign.site, adopted=True))
@@ -37,7 +37,7 @@ def _land(first: Estate, foreign: Estate) -> Land:
 def test_what_was_applied_is_not_planned_again(
     foreign: Estate, first: Estate, second: Estate, wishes: dict[str, bool]
 ) -> None:
-    """Except what is only said: held, kept, left to the engine or to somebody's consent."""
+    """Except what is only said: held, kept, left to the engine or to a person's consent."""
     land = _land(first, foreign)
     land.apply(second, **wishes)
     told = {ObjectAction.UNCHANGED, ObjectAction.STAGED, ObjectAction.RESHARD, ObjectAction.KEPT}
@@ -52,7 +52,7 @@ def test_what_was_applied_is_not_planned_again(
 def test_what_is_not_ours_is_never_changed_or_removed(
     foreign: Estate, first: Estate, second: Estate, mass: bool
 ) -> None:
-    """Without consent every object of somebody else's is the very one it was."""
+    """Without consent every object of others is the very one it was."""
     land = _land(first, foreign)
     there = {where: r for where, r in land.records().items() if MANAGER not in r.owners}
     land.apply(second, allow_mass_delete=mass)
@@ -105,7 +105,7 @@ _split = places(here=True).map(lambda place: estate(integration("a", place)))
 
 
 @given(_split, _split)
-def test_nobody_owns_a_key_twice_at_any_moment(first: Estate, second: Estate) -> None:
+def test_no_key_has_two_owners_at_any_moment(first: Estate, second: Estate) -> None:
     """After every single write, a set that may not overlap is split in one way."""
     land = _land(first, estate())
     owners = set(_owners(first)) | set(_owners(second))
@@ -126,7 +126,7 @@ def _owners(wanted: Estate) -> Iterator[tuple[str, str, str]]:
 
 
 def _ways(land: Land, owners: set[tuple[str, str, str]]) -> dict[tuple[str, ...], set[str]]:
-    """How each set is split, by what its workloads are told."""
+    """How each set is split, by the arguments of its workloads."""
     found: dict[tuple[str, ...], set[str]] = {}
     for where, record in land.records().items():
         env = {

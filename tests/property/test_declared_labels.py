@@ -1,4 +1,4 @@
-"""Labels become what is declared; what somebody else wrote is never touched, and is never lost."""
+"""Labels become what is declared; what others wrote is never touched, and is never lost."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ some_mark = st.none() | st.sets(st.sampled_from(LABELS)).map(lambda some: ",".jo
 
 
 def holder(name: str) -> LabelHolder:
-    """Whoever is called so."""
+    """The target of that name."""
     return LabelHolder("cluster", name, name)
 
 
@@ -73,7 +73,7 @@ def test_what_is_declared_is_there_and_what_is_anothers_stays(
 def test_what_is_not_declared_any_more_goes_if_it_is_ours(
     fleet: Fleet, wanted: Mapping[str, dict[str, str]]
 ) -> None:
-    """All we wrote, on whomever; and then nothing says that it is ours."""
+    """All we wrote, on any target; and then nothing says that it is ours."""
     first = after(fleet, labelling(labelled(fleet), wanted, complete=True, allowed=True).changes)
     last = after(first, labelling(labelled(first), {}, complete=True, allowed=True).changes)
     for name, (labels, mark) in last.items():
@@ -87,7 +87,7 @@ def test_what_is_not_declared_any_more_goes_if_it_is_ours(
 def test_nothing_is_taken_away_on_half_a_reading(
     fleet: Fleet, wanted: Mapping[str, dict[str, str]]
 ) -> None:
-    """Not even what somebody allows; and what is kept is still known to be ours."""
+    """Not even what a person allows; and what is kept is still known to be ours."""
     done = labelling(labelled(fleet), wanted, complete=False, allowed=True)
     assert all(edit.after is not None for each in of_upgrades(done.changes) for edit in each.edits)
     then = {each.holder.id: each for each in labelled(after(fleet, done.changes))}
@@ -104,7 +104,7 @@ def ten(mark: str) -> Fleet:
     return {f"c{i}": ({"soak-days": "1", "sector": "a"}, mark) for i in range(10)}
 
 
-def test_one_of_ten_may_lose_its_labels_and_two_only_if_somebody_says_so() -> None:
+def test_one_of_ten_may_lose_its_labels_and_two_only_if_a_person_says_so() -> None:
     """A tenth at once; the others are set all the same."""
     everybody = {f"c{i}": {"soak-days": "1", "sector": "b"} for i in range(10)}
     one = {name: labels for name, labels in everybody.items() if name != "c0"}

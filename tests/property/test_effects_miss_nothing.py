@@ -1,4 +1,4 @@
-"""Laws of effects: told exactly of objects that differ, and undone by the way back."""
+"""Laws of effects: reported exactly of objects that differ, and undone by the way back."""
 
 import msgspec
 from hypothesis import given

@@ -21,7 +21,7 @@ instants = st.integers(-8 * 4, 8 * 4).map(lambda quarter: Instant(NOON + quarter
 
 
 def is_on(freeze: Freeze, now: Instant, need: int | None) -> bool:
-    """Told plainly: some span is on, or begins before a start now would be done."""
+    """In plain terms: some span is on, or begins before a start now would be done."""
     if not in_force(freeze, now):
         return False
     if freeze.known_until is not None and now >= freeze.known_until:
@@ -56,7 +56,7 @@ def frozen(case: Case, plan: RolloutPlan, name: str, now: Instant) -> bool:
 
 @given(frozen_cases, instants)
 def test_nothing_starts_in_a_freeze(case: Case, now: Instant) -> None:
-    """Going forward or joining later, whoever starts is not frozen, now or before it is done."""
+    """Going forward or joining later, what starts is not frozen, now or before it is done."""
     plan = decide(case.world(), now)
     if plan.course.mode is CourseMode.REVERT:
         return

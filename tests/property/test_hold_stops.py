@@ -26,7 +26,7 @@ def test_nothing_is_done_to_a_held_target(case: Case) -> None:
 
 
 @given(held_cases)
-def test_holds_let_everybody_else_go(case: Case) -> None:
+def test_holds_let_every_other_target_go(case: Case) -> None:
     """Where no hold is in force, the plan is the one there would be without brakes."""
     if any(held(case, name) for name in case.labels):
         return
@@ -36,7 +36,7 @@ def test_holds_let_everybody_else_go(case: Case) -> None:
 
 @given(held_cases)
 def test_what_is_under_way_goes_on_and_says_so(case: Case) -> None:
-    """A hold changes no state, and whoever is being updated hears of it."""
+    """A hold changes no state, and what is being updated hears of it."""
     world = case.world()
     plan = decide(world, NOON)
     assert plan.states == decide(case.world(brakes=None), NOON).states

@@ -13,7 +13,7 @@ from tidegate.model.target import Status
 
 @given(cases())
 def test_acting_on_a_plan_leaves_nothing_to_do(case: Case) -> None:
-    """Carried out and remembered, it starts, returns and removes nobody a second time."""
+    """Carried out and remembered, it starts, returns and removes nothing a second time."""
     acting_settles(case, *decided(case))
 
 

@@ -50,7 +50,7 @@ def test_what_runs_is_kept_as_it_is_written(name: str, tag: str, digest: str) ->
     image = f"{name}:{tag}"
     for running in (image, f"{image}@{digest}", f"{name}@{digest}"):
         assert settled(image, {image: digest}, running, digest) == running
-    # Nobody looked at the pod: then a tag alone does not prove what runs.
+    # No one looked at the pod: then a tag alone does not prove what runs.
     assert settled(image, {image: digest}, image) == f"{image}@{digest}"
 
 
@@ -134,7 +134,7 @@ def test_digests_reach_revisions_and_manifests_and_leave_pins_alone() -> None:
     assert images_of(found) == images_of(estate())
 
 
-def test_an_image_that_is_nowhere_reaches_nobody_and_nothing_follows_from_the_gap() -> None:
+def test_an_image_that_is_nowhere_reaches_nothing_and_nothing_follows_from_the_gap() -> None:
     found = without(estate(), {PINNED})
     (place,) = found.places
     assert [unit.name for unit in place.units if unit.name.endswith("ter-int-dev")] == []

@@ -37,7 +37,7 @@ def test_a_name_is_one_that_kubernetes_takes(integration: str, suffix: str, most
 
 @given(st.sets(names, min_size=2, max_size=20))
 def test_two_shards_never_get_one_name(suffixes: set[str]) -> None:
-    """Unless they differ in nothing, or in nothing but what cannot be told apart."""
+    """Unless they differ in nothing, or in nothing but what cannot be distinguished."""
     found = {workload_name("int", f"-{suffix}") for suffix in suffixes}
     assert len(found) == len(suffixes)
 

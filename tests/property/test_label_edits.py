@@ -92,7 +92,7 @@ def test_asked_for_again_nothing_is_written(
 def test_a_schedule_is_written_last_and_taken_away_first(
     labels: dict[str, str], wanted: dict[str, str | None]
 ) -> None:
-    """Nobody is upgraded by half of what is being written."""
+    """Nothing is upgraded by half of what is being written."""
     edits = edits_of(labels, wanted)
     for at, edit in enumerate(edits):
         if edit.label == "schedule":
@@ -122,7 +122,7 @@ def test_a_policy_set_is_the_policy_got(labels: dict[str, str]) -> None:
 
 @given(SECTOR_LABELS, st.booleans())
 def test_sectors_printed_and_set_change_nothing(labels: dict[str, str], in_yaml: bool) -> None:
-    """One that waits for nobody, and one that has only a limit, too."""
+    """One that waits for nothing, and one that has only a limit, too."""
     printed = there_and_back(sector_documents(labels), in_yaml)
     sectors = read_sectors(printed)
     assert edits_of(labels, sector_values(labels, sectors)) == ()

@@ -50,7 +50,7 @@ def test_a_target_in_flight_starts_the_new_revision_in_the_slot_it_holds() -> No
 
 
 def test_on_the_way_back_a_slot_held_for_a_third_revision_is_not_free() -> None:
-    """Two slots, both taken by targets still getting an earlier revision: nobody else returns."""
+    """Two slots, both taken by targets still getting an earlier revision: no other returns."""
     elsewhere = (report(name, Status.Progressing, "r3") for name in ("a", "b"))
     failed = report("c", Status.Failed)
     assert (
@@ -59,7 +59,7 @@ def test_on_the_way_back_a_slot_held_for_a_third_revision_is_not_free() -> None:
 
 
 def test_on_the_way_back_a_silent_target_holds_no_slot_to_return_in() -> None:
-    """Timed out, it takes no slot: with both taken by others it waits for one like everybody."""
+    """Timed out, it takes no slot: with both taken by others it waits for one like the others."""
     back = report("a", Status.Progressing, "r1")
     out = report("b", Status.Progressing, "r2")
     silent = report("0", Status.Progressing, "r2", ago_s=3600)
@@ -68,7 +68,7 @@ def test_on_the_way_back_a_silent_target_holds_no_slot_to_return_in() -> None:
 
 
 def test_a_retry_of_failures_after_completion_stays_under_the_ceiling() -> None:
-    """They did not join later: they failed, and try again one at a time like everybody."""
+    """They did not join later: they failed, and try again one at a time like the others."""
     tolerant = replace(ONE_SLOT, max_failures=Limit(100, percent=True))
     reports = (
         report("a", Status.Failed),

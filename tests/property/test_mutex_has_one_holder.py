@@ -32,8 +32,8 @@ def holders(case: Case, world: RolloutWorld, plan: RolloutPlan) -> dict[str, set
 
 
 @given(shared_cases)
-def test_nobody_takes_a_mutex_somebody_has(case: Case) -> None:
-    """Whoever starts or returns takes its mutexes alone: nobody had them, or it did itself."""
+def test_no_target_takes_a_mutex_that_is_held(case: Case) -> None:
+    """What starts or returns takes its mutexes alone: no other had them, or it did itself."""
     world = case.world()
     plan = decide(world, NOON)
     before = holders(case, world, plan)
@@ -51,7 +51,7 @@ def test_nobody_takes_a_mutex_somebody_has(case: Case) -> None:
 
 
 @given(shared_cases)
-def test_whoever_waits_for_a_mutex_is_told_who_has_it(case: Case) -> None:
+def test_a_wait_for_a_mutex_names_its_holder(case: Case) -> None:
     """The holder it names has it now, or takes it in this very plan."""
     world = case.world()
     plan = decide(world, NOON)

@@ -1,4 +1,4 @@
-"""Law: people are told what is true, once, and again only where it could have happened again."""
+"""Law: people are shown what is true, once, and again only where it could have happened again."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,17 +28,17 @@ def told_by(world: RolloutWorld, plan: RolloutPlan, told: Told) -> DueNotices:
 
 
 def after(told: Told, now_due: DueNotices) -> Told:
-    """What people were told once everything due was told."""
+    """The notices sent once everything due was sent."""
     left = {each: at for each, at in told.items() if each not in now_due.retired}
     return left | {each: Instant(1) for notice in now_due.notices for each in notice.keys}
 
 
 @given(every_case)
-def test_nobody_is_told_twice(case: Case) -> None:
-    """Told once, the same plan has nothing more to tell, whoever asks; two looks are enough."""
+def test_no_one_is_notified_twice(case: Case) -> None:
+    """Sent once, the same plan has nothing more to send, for any worker; two looks are enough."""
     world, plan = decided(case)
     once = after({}, told_by(world, plan, {}))
-    told = after(once, told_by(world, plan, once))  # the end is told where the start was
+    told = after(once, told_by(world, plan, once))  # the end is shown where the start was
     again = told_by(world, plan, told)
     assert again.notices == ()
     assert not set(again.retired) - (_failures(told) if Event.RETRIED in plan.events else set())
@@ -62,7 +62,7 @@ def test_every_notice_has_keys_of_its_own_and_words(case: Case) -> None:
 
 
 @given(every_case)
-def test_what_is_told_is_true(case: Case) -> None:
+def test_what_is_reported_is_true(case: Case) -> None:
     """Failed targets failed, stopped rollouts are stopped, approvals are missing."""
     world, plan = decided(case)
     states = dict(zip((target.name for target in world.targets), plan.states, strict=True))
@@ -89,8 +89,8 @@ def _is_missing(gate: Gate, outcome: Outcome) -> bool:
 
 
 @given(every_case)
-def test_what_people_were_told_of_another_run_counts_for_nothing(case: Case) -> None:
-    """A new revision, or everything anew, is told anew; what was told before is forgotten."""
+def test_what_people_were_notified_of_another_run_counts_for_nothing(case: Case) -> None:
+    """A new revision, or everything anew, is sent anew; what was sent before is forgotten."""
     world, plan = decided(case)
     fresh = told_by(world, plan, {})
     other = {key("old@gone/", each, ""): Instant(0) for each in NoticeKind}
@@ -100,8 +100,8 @@ def test_what_people_were_told_of_another_run_counts_for_nothing(case: Case) -> 
 
 
 @given(every_case)
-def test_the_end_is_told_where_the_beginning_was(case: Case) -> None:
-    """Done is news to whoever heard of the start, and to nobody else."""
+def test_the_end_is_sent_where_the_start_was(case: Case) -> None:
+    """Done is sent where the start was sent, and nowhere else."""
     world, plan = decided(case)
     run = f"{remember(world, plan, 'r9').uid or ''}@{plan.course.revision or ''}/"
     told = {key(run, NoticeKind.START, ""): Instant(0)}

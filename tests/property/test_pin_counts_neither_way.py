@@ -1,4 +1,4 @@
-"""Law: a pinned target is left alone, and everybody else goes as if it were not there."""
+"""Law: a pinned target is left alone, and every other target goes as if it were not there."""
 
 import msgspec
 from hypothesis import given

@@ -116,7 +116,7 @@ def files(draw: st.DrawFn) -> dict[str, bytes]:
 
 
 def estate(bundle: Bundle) -> Estate:
-    """What a bundle comes to, and nothing is wrong with it."""
+    """What a bundle results in, and nothing is wrong with it."""
     problems = Problems()
     declared = INTEGRATIONS.of(bundle)
     found = estate_of(declared.integrations, declared.inventories, problems)
@@ -169,7 +169,7 @@ def worlds(draw: st.DrawFn) -> tuple[dict[str, bytes], Bundle, list[PinTarget]]:
 def test_pinning_what_is_wanted_changes_no_workload(
     world: tuple[dict[str, bytes], Bundle, list[PinTarget]],
 ) -> None:
-    """Not one object differs, and everybody meant has an image of their own, with its note."""
+    """Not one object differs, and every selected shard has an image of its own, with its note."""
     found, bundle, aims = world
     after = read(found, written(found, aims, None))
     assert effects_of(estate(bundle), estate(after)).effects == ()
@@ -181,7 +181,7 @@ def test_pinning_what_is_wanted_changes_no_workload(
 
 
 @given(worlds(), st.sampled_from(("f929a38", "1234567", "12e4567", "0302051")))
-def test_pinning_moves_those_and_nobody_else(
+def test_pinning_moves_those_and_no_other(
     world: tuple[dict[str, bytes], Bundle, list[PinTarget]], image: str
 ) -> None:
     """Whatever the tag looks like to YAML; and only who got another image starts anew."""
@@ -202,7 +202,7 @@ def test_pinning_moves_those_and_nobody_else(
 def test_pin_then_unpin_is_the_file_as_it_was(
     world: tuple[dict[str, bytes], Bundle, list[PinTarget]],
 ) -> None:
-    """To the byte, for whoever had no image before."""
+    """To the byte, for what had no image before."""
     found, _, aims = world
     aims = [aim for aim in aims if not aim.image]
     assume(aims)

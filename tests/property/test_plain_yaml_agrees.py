@@ -34,7 +34,7 @@ def agree(text: str) -> bool:
     assert not traps, (text, traps)
     assert document.data == plain.data, text
     assert repr(document.data) == repr(plain.data), text
-    # Of a block text, and of what is in a value of one line, the lines need not be told.
+    # Of a block text, and of what is in a value of one line, the lines need not be named.
     (every,) = lines_of(text)
     assert {path: every[path] for path in lines if "|" not in text} == {
         path: line for path, line in lines.items() if "|" not in text

@@ -40,7 +40,7 @@ def counting(fleet: list[Shard], wanted: int) -> PrometheusProbe:
 def answered(
     fleet: list[Shard], now_s: int, skew_s: int, warnings: Any = ()
 ) -> dict[ProbeQuestion, bytes]:
-    """All a probe of counters is told."""
+    """All that a probe of counters gets."""
     return {
         ProbeQuestion.CLOCK: clock(now_s, skew_s),
         ProbeQuestion.CLEAN: body(matrix(counted(fleet, True, now_s, skew_s)), warnings),
@@ -58,14 +58,14 @@ def test_good_runs_really_were(fleet: list[Shard], wanted: int, now_s: int, skew
         assert sum(ok and 0 <= t <= now_s for t, ok in shard.runs) >= wanted
         heard = [t for t in shard.scrapes if t <= now_s and t not in shard.blanks]
         assert now_s - max(heard) < MAX_AGE_S
-        if not shard.restarts and len(heard) >= 20:  # a restart can hide a failure from anybody
+        if not shard.restarts and len(heard) >= 20:  # a restart can hide a failure from anyone
             seen = sorted(run for run in shard.runs if run[0] <= min(max(heard), now_s - skew_s))
             after = [ok for t, ok in seen if t >= 0]
             assert all(after[-wanted:]) or _same_scrape(shard, seen, wanted)
 
 
 def _same_scrape(shard: Shard, seen: list[tuple[int, bool]], wanted: int) -> bool:
-    """Runs that ended between two scrapes are told in no order: then the failed one is the last."""
+    """Runs that ended between two scrapes have no order: then the failed one is the last."""
     scrape = {t: min((s for s in shard.scrapes if s >= t), default=99) for t, _ in seen}
     ordered = sorted(seen, key=lambda run: (scrape[run[0]], not run[1]))
     return all(ok for t, ok in ordered[-wanted:] if t >= 0)
@@ -88,7 +88,7 @@ def test_a_series_less_never_makes_it_good(
 
 @given(fleets, st.integers(1, 3), st.integers(0, 60))
 def test_a_warning_is_never_good(fleet: list[Shard], wanted: int, now_s: int) -> None:
-    """Part of the answer may be missing; what is bad in the rest is still told."""
+    """Part of the answer may be missing; what is bad in the rest is still reported."""
     probe = counting(fleet, wanted)
     was, _ = outcome(probe, answered(fleet, now_s, 0), now_s)
     said, _ = outcome(probe, answered(fleet, now_s, 0, ["one store did not answer"]), now_s)
@@ -120,7 +120,7 @@ checked = st.just([["1"] * 12]) | st.lists(
 def test_good_checks_follow_each_other(
     looks: list[list[str]], wanted: int, now_s: int, skew_s: int
 ) -> None:
-    """The last of everybody's checks are all there and all 1, and lie behind the change."""
+    """The last checks of all targets are all there and all 1, and lie behind the change."""
     checks = Checks("good", Duration(5 * SECOND), Duration(10 * SECOND))
     probe = PrometheusProbe(wanted=wanted, runs=checks, by=("shard",), at_least=len(looks))
     now = Instant((BEGIN + now_s) * SECOND)
@@ -166,7 +166,7 @@ alerts = st.fixed_dictionaries(
     st.lists(alerts, max_size=2),
     skews,
 )
-def test_no_alert_is_good_only_if_somebody_would_have_said(
+def test_no_alert_is_good_only_if_one_would_have_been_seen(
     there: list[dict[str, Any]], firing: list[dict[str, Any]], skew_s: int
 ) -> None:
     """All rules are there, well and asked lately, and what fires began before the change."""

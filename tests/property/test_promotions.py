@@ -1,4 +1,4 @@
-"""Laws of promotions: they keep their order, never go back unless told, and are the same twice."""
+"""Laws of promotions: they keep their order, go back only if asked to, and are the same twice."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +37,7 @@ def sha(number: int) -> str:
 
 
 def stand(old: int, new: int) -> Relation:
-    """How two commits of a line stand; nobody knows the last one of it."""
+    """How two commits of a line stand; the last one of it is not known."""
     if old == 6:
         return Relation(Ancestry.UNKNOWN)
     if old == new:
@@ -104,10 +104,10 @@ def test_an_environment_is_moved_if_and_only_if_every_gate_passes(
 
 
 @given(worlds())
-def test_a_promotion_never_goes_back_unless_told(
+def test_a_promotion_never_goes_back_unless_asked_to(
     drawn: tuple[PromotionWorld, dict[str, list[int]], int],
 ) -> None:
-    """Nothing that is moved holds a newer commit, or one that nobody knows."""
+    """Nothing that is moved holds a newer commit, or one that is not known."""
     world, at, version = drawn
     if world.backward:
         return
@@ -119,7 +119,7 @@ def test_a_promotion_never_goes_back_unless_told(
 def test_environments_keep_their_order(
     drawn: tuple[PromotionWorld, dict[str, list[int]], int],
 ) -> None:
-    """Whoever goes first has the version already, or is moved in the same go."""
+    """What goes first has the version already, or is moved in the same go."""
     world, at, version = drawn
     moved = {action.target for action in decide(world, NOW).actions}
     for environment in world.promotion.environments:

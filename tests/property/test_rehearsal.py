@@ -42,7 +42,7 @@ def test_every_other_line_is_a_difference_and_both_ways_round(
 def test_a_difference_that_was_accepted_is_not_another_one(
     old: list[str], new: list[str], more: str
 ) -> None:
-    """The digest is of the whole: one more line is something nobody has read."""
+    """The digest is of the whole: one more line was not accepted."""
     assert compare(old, new).digest == compare(old, list(reversed(new))).digest
     assert compare(old, new).digest != compare(old, [*new, more, more]).digest
 
@@ -69,7 +69,7 @@ def test_jobs_of_dry_runs_change_nothing_and_fit_for_every_shard() -> None:
             assert container["image"].endswith(":abc")
             mounts = {each["name"] for each in container["volumeMounts"]}
             assert mounts <= {each["name"] for each in pod["volumes"]}
-            # It is nobody's pod but the job's: no workload may take it for its own.
+            # It is no one's pod but the job's: no workload may take it for its own.
             assert "app" not in job["spec"]["template"]["metadata"]["labels"]
 
 

@@ -1,4 +1,4 @@
-"""Laws of resharding: whoever could own a key of somebody else's ends before that one starts."""
+"""Laws of resharding: what could own a key of another shard ends before that one starts."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,7 +70,7 @@ def may_share(one: Share, other: Share) -> bool:
 
 
 @given(_places, _places)
-def test_whoever_could_share_a_key_with_somebody_new_ends_first(
+def test_what_could_share_a_key_with_a_new_one_ends_first(
     old: ManagedPlace, new: ManagedPlace
 ) -> None:
     workloads = running(old)
@@ -95,9 +95,7 @@ def test_what_is_split_as_it_is_to_be_is_left_alone(place: ManagedPlace) -> None
 
 
 @given(_places, _places)
-def test_once_the_old_set_is_gone_nobody_is_still_there(
-    old: ManagedPlace, new: ManagedPlace
-) -> None:
+def test_once_the_old_set_is_gone_none_is_still_there(old: ManagedPlace, new: ManagedPlace) -> None:
     workloads = running(old)
     for each in reshapes_of(new, owners_of(workloads.values(), ())):
         assert set(still_there(each, workloads, {})) == set(each.old)
@@ -105,7 +103,7 @@ def test_once_the_old_set_is_gone_nobody_is_still_there(
         assert still_there(each, {**left, **running(new)}, {}) == {}
 
 
-def test_whoever_says_that_two_owners_do_no_harm_is_not_drained() -> None:
+def test_a_set_in_which_two_owners_do_no_harm_is_not_drained() -> None:
     new = place_of("{strategy: static, shards: 5, overlap: true}")
     old = running(place_of("{strategy: static, shards: 3}"))
     assert reshapes_of(new, owners_of(old.values(), ())) == []

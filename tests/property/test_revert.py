@@ -1,4 +1,4 @@
-"""Law: a revert returns everybody at once, bounded by slots alone."""
+"""Law: a revert returns every target at once, bounded by slots alone."""
 
 from hypothesis import given
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from tidegate.model.target import State
 
 @given(reverts())
 def test_a_revert_asks_neither_order_nor_approval_nor_soak(case: Case) -> None:
-    """Nobody waits for a group, for a person or for a soak on the way to the last good revision."""
+    """No wait for a group, a person or a soak on the way to the last good revision."""
     world, plan = decided(case)
     assert plan.course.mode is CourseMode.REVERT
     assert State.SOAKING not in plan.states
@@ -24,7 +24,7 @@ def test_a_revert_asks_neither_order_nor_approval_nor_soak(case: Case) -> None:
 
 
 @given(reverts())
-def test_without_slots_a_revert_starts_everybody(case: Case) -> None:
+def test_without_slots_a_revert_starts_every_target(case: Case) -> None:
     """No ceiling, no brake, a complete reading: all who are not there start in one round."""
     strategy = replace(case.strategy, max_concurrency=None)
     memory = replace(case.rollout, paused=False)

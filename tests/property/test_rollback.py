@@ -1,4 +1,4 @@
-"""Law: after a failure touched targets go back, few at a time, and nobody else does."""
+"""Law: after a failure touched targets go back, few at a time, and no other does."""
 
 from hypothesis import given
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ def test_a_rollback_has_a_cause_and_a_goal(one: Case) -> None:
 
 
 @given(rollbacks())
-def test_an_aborted_rollout_starts_nobody(one: Case) -> None:
+def test_an_aborted_rollout_starts_nothing(one: Case) -> None:
     """Whatever goes back, nothing goes out; and while it is paused nothing moves at all."""
     world, plan = decided(one)
     rollback_is_asked_for(world, one.now, plan)

@@ -51,7 +51,7 @@ def users_of(case: Case, world: RolloutWorld, plan: RolloutPlan) -> Users:
             place = place_of(case, budget, target.name)
             if place is None or not unsoaked(case, plan, target, state):
                 continue
-            # Where nobody says whose claims are ours, a claim on a target of ours is taken for it.
+            # Where it is not said which claims are ours, those on our targets are.
             if case.brakes.partition or target.name not in claimed.get(place, ()):
                 users[place].add((target.name, case.brakes.partition))
     return users
@@ -78,7 +78,7 @@ def test_no_plan_goes_over_a_budget(case: Case) -> None:
 
 @given(shared_cases)
 def test_every_start_says_which_places_to_claim(case: Case) -> None:
-    """The plan names a free place for everybody who takes one; no place is given twice."""
+    """The plan names a free place for each that takes one; no place is given twice."""
     world = case.world()
     plan = decide(world, NOON)
     assert case.brakes is not None
@@ -91,7 +91,7 @@ def test_every_start_says_which_places_to_claim(case: Case) -> None:
 
 @given(shared_cases)
 def test_a_budget_holds_only_where_it_is_spent(case: Case) -> None:
-    """Whoever waits for a budget waits for one that has no room left after this plan."""
+    """What waits for a budget waits for one that has no room left after this plan."""
     world = case.world()
     plan = decide(world, NOON)
     before, limits = users_of(case, world, plan), limits_of(case)

@@ -110,7 +110,7 @@ _TRIES = st.tuples(
 @settings(max_examples=100)
 @given(st.lists(_TRIES, min_size=2, max_size=12))
 def test_no_place_has_two_policies_and_none_is_made_too_late(tries: list[Any]) -> None:
-    """Five minutes ahead at least, and one at a time, whoever asks how often."""
+    """Five minutes ahead at least, and one at a time, however often it is asked."""
     state, now = found(WORLD), _START
     for path, ahead_s, wait_s in tries:
         now = Instant(now + wait_s * SECOND)

@@ -53,7 +53,7 @@ def test_fields_come_back_as_they_went(fields: dict[str, Any]) -> None:
 
 
 @given(STEPS, FIELDS)
-def test_what_was_applied_last_is_so_and_told_again_changes_nothing(
+def test_what_was_applied_last_counts_and_applied_again_changes_nothing(
     steps: Sequence[tuple[str, dict[str, Any]]], last: dict[str, Any]
 ) -> None:
     """Every field of it, whatever others applied before; alone, nothing else is there."""

@@ -1,4 +1,4 @@
-"""Workloads of a simulated cluster: whatever is wished in whatever order, it comes to an end.
+"""Workloads of a simulated cluster: whatever is wished in whatever order, it ends.
 
 Never more pods than allowed on the way, never fewer available than promised, and the status says
 what is there.
@@ -166,7 +166,7 @@ def rolling(surge: int | str, missing: int | str) -> dict[str, Any]:
 
 
 @given(WISHES, SHARES, SHARES)
-def test_a_deployment_comes_to_an_end_and_its_status_says_which(
+def test_a_deployment_ends_and_its_status_says_which(
     wishes: Sequence[tuple[int, int, str]], surge: int | str, missing: int | str
 ) -> None:
     """All pods are new and available; or it is too late, and the condition says so."""

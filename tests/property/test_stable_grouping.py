@@ -1,4 +1,4 @@
-"""Law: the stable grouping moves nobody whose own labels did not change."""
+"""Law: the stable grouping moves nothing whose own labels did not change."""
 
 from collections.abc import Iterable
 
@@ -65,17 +65,17 @@ def kept(before: WHERE, after: WHERE) -> bool:
 
 
 @given(placements, histories, fleets, fleets)
-def test_who_joins_moves_nobody(
+def test_who_joins_moves_nothing(
     placement: Placement, history: list[Fleet], fleet: Fleet, joining: Fleet
 ) -> None:
-    """A cluster that joins changes no other's group, and pushes nobody out."""
+    """A cluster that joins changes no other's group, and pushes nothing out."""
     before = stable_groups(placement, clusters(fleet), lived(placement, history))
     after = stable_groups(placement, clusters(joining | fleet), before)
     assert where(after) | where(before) == where(after)
 
 
 @given(placements, histories, fleets, st.sets(names))
-def test_who_leaves_moves_nobody(
+def test_who_leaves_moves_nothing(
     placement: Placement, history: list[Fleet], fleet: Fleet, leaving: set[str]
 ) -> None:
     """A cluster that leaves changes no other's group, not even the last one of its name."""
@@ -90,7 +90,7 @@ def test_who_leaves_moves_nobody(
 def test_who_changes_labels_moves_alone(
     placement: Placement, history: list[Fleet], fleet: Fleet, name: str, its: dict[str, str]
 ) -> None:
-    """A cluster that now belongs to another name goes there, and takes nobody along."""
+    """A cluster that now belongs to another name goes there, and takes nothing along."""
     before = stable_groups(placement, clusters(fleet), lived(placement, history))
     after = where(stable_groups(placement, clusters(fleet | {name: its}), before))
     others = {other: place for other, place in where(before).items() if other != name}
@@ -114,7 +114,7 @@ def test_joins_never_overfill_a_group(placement: Placement, joins: list[Fleet]) 
 
 
 @given(placements, histories, fleets)
-def test_a_full_group_takes_nobody(
+def test_a_full_group_takes_nothing(
     placement: Placement, history: list[Fleet], fleet: Fleet
 ) -> None:
     """A group that got someone new is within its limit, even after the limit shrank."""
@@ -130,7 +130,7 @@ def test_a_full_group_takes_nobody(
 def test_every_selected_cluster_has_one_place(
     placement: Placement, history: list[Fleet], fleet: Fleet
 ) -> None:
-    """Nobody is lost, nobody stands twice, and no more are taken than the placement asks for."""
+    """Nothing is lost, nothing stands twice, and no more are taken than the placement asks for."""
     groups = stable_groups(placement, clusters(fleet), lived(placement, history))
     placed = [name for group in groups for name in group.clusters]
     assert len(placed) == len(set(placed)) == len(list(fleet)[: placement.clusters_max])

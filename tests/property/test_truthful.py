@@ -20,7 +20,7 @@ def test_the_rollout_and_its_groups_tell_one_story(one: Case) -> None:
 
 @given(cases())
 def test_events_are_what_the_plan_shows(one: Case) -> None:
-    """Completed, aborted, retried and superseded are told when they are due, and only then."""
+    """Completed, aborted, retried and superseded are reported when they are due, and only then."""
     world, plan = decided(one)
     events_are_due(world, one.now, plan)
 
@@ -34,12 +34,12 @@ def test_every_target_is_in_one_count_of_its_group(one: Case) -> None:
 
 @given(cases())
 def test_the_numbers_of_a_verdict_add_up(one: Case) -> None:
-    """Full slots are full, and whoever is behind others in rank is behind somebody."""
+    """Full slots are full, and what is behind others in rank is behind another."""
     world, plan = decided(one)
     facts_are_true(world, one.now, plan)
 
 
-def test_a_target_that_holds_a_slot_is_not_told_that_there_is_none() -> None:
+def test_a_target_with_a_slot_does_not_wait_for_one() -> None:
     """It waits for its group's turn; the slot that others miss is the one it holds itself."""
     strategy = Strategy(StrategyType.PROGRESSIVE_PER_GROUP, max_concurrency=Limit(1))
     busy = report("b", Status.Progressing, "r1")

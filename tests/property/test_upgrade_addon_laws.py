@@ -118,7 +118,7 @@ def starting(found: dict[str, Any]) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def has_work(cluster: dict[str, Any]) -> bool:
-    """Whether something of a cluster or its add-ons is being upgraded, told the dumb way."""
+    """Whether something of a cluster or its add-ons is being upgraded, computed the dumb way."""
     plans = [each for addon in cluster["addons"] for each in addon["upgrade_plans"]]
     manual = [each for each in plans if each["schedule_type"] == "manual"]
     ours = any(each["state"] in BUSY for each in manual)
@@ -143,7 +143,7 @@ def test_one_thing_at_a_time_on_a_cluster() -> None:
 
 
 def test_no_mutex_has_two_holders_be_it_for_an_add_on() -> None:
-    """Whoever starts shares none with another that starts, is worked on, or is half upgraded."""
+    """What starts shares none with another that starts, is worked on, or is half upgraded."""
     for seed in range(SEEDS):
         world, found = decided(seed)
         going = starting(found)
@@ -162,7 +162,7 @@ def is_late(cluster: dict[str, Any]) -> bool:
 
 
 def test_no_sector_is_passed_early_by_an_add_on() -> None:
-    """Whoever has the add-on and the workload in the sectors before has the version already."""
+    """What has the add-on and the workload in the sectors before has the version already."""
     for seed in range(SEEDS):
         world, found = decided(seed)
         going = starting(found)
@@ -176,7 +176,7 @@ def test_no_sector_is_passed_early_by_an_add_on() -> None:
 
 
 def before(clusters: list[dict[str, Any]], sector: str, workload: str, name: str) -> list[str]:
-    """The versions of an add-on in the sectors that go first, told the dumb way."""
+    """The versions of an add-on in the sectors that go first, computed the dumb way."""
     found: list[str] = []
     for one in SECTORS[sector]:
         mine = [

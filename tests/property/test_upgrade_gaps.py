@@ -1,4 +1,4 @@
-"""Law: whoever reads less starts nothing that was not safe with everything read.
+"""Law: a worker that reads less starts nothing that was not safe with everything read.
 
 Some clusters lose policies, node pools and agreements, as they do when OpenShift Cluster Manager
 does not answer, and are said to be unread; or a whole organisation is said to be read in part.
@@ -62,8 +62,8 @@ def test_who_was_not_read_adds_nothing_to_soak(pair: tuple[Any, Any]) -> None:
 
 
 @given(gapped())
-def test_nobody_is_told_that_we_could_not_read(pair: tuple[Any, Any]) -> None:
-    """What owners are told is what they would be told with everything read."""
+def test_no_one_is_notified_that_we_could_not_read(pair: tuple[Any, Any]) -> None:
+    """Owners get the notices they would get with everything read."""
     whole, read = (
         {msgspec.json.encode(each) for each in answer(one)["writes"] if "service_logs" in each[1]}
         for one in pair
@@ -74,7 +74,7 @@ def test_nobody_is_told_that_we_could_not_read(pair: tuple[Any, Any]) -> None:
 
 @given(worlds())
 def test_an_organisation_read_in_part_starts_nothing(world: dict[str, Any]) -> None:
-    """What is blocked is taken back; nobody is told; what it runs at least never rises."""
+    """What is blocked is taken back; no one is notified; what it runs at least never rises."""
     world["orgs"][0]["partial"] = "a list changed"
     kept = {"min_version": "4.11.1", "min_version_per_workload": {"w9": "4.11.1"}}
     world["state"]["prod/o"]["stats"] = kept

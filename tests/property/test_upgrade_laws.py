@@ -28,7 +28,7 @@ EVERYWHERE = {
     "reason": "CVE",
     "expires": "2023-05-20T10:00:00Z",
 }
-# prod waits for stage, stage for dev; lone waits for nobody.
+# prod waits for stage, stage for dev; lone waits for nothing.
 SECTORS = {"prod": ("stage",), "stage": ("dev",), "dev": (), "lone": ()}
 
 
@@ -153,7 +153,7 @@ def items(cluster: dict[str, Any], label: str) -> set[str]:
 
 
 def is_busy(cluster: dict[str, Any]) -> bool:
-    """Whether an upgrade of a cluster is under way, told the dumb way."""
+    """Whether an upgrade of a cluster is under way, computed the dumb way."""
     every = [*cluster["upgrade_policies"]]
     if cluster["hypershift"]:
         every += [each for pool in cluster["node_pools"] for each in pool["upgrade_policies"]]
@@ -178,9 +178,9 @@ def is_behind(cluster: dict[str, Any]) -> bool:
 
 @given(worlds())
 def test_no_mutex_has_two_holders(world: dict[str, Any]) -> None:
-    """Whoever starts shares no mutex with another that starts, is upgraded, or is half upgraded.
+    """What starts shares no mutex with another that starts, is upgraded, or is half upgraded.
 
-    In a sector with a limit its clusters share their mutexes, up to the limit, and heed nobody
+    In a sector with a limit its clusters share their mutexes, up to the limit, and ignore those
     outside: they may start after another took the mutex.
     """
     going = started(answer(world))
@@ -210,7 +210,7 @@ def most_of(limit: str, size: int) -> int:
 
 @given(worlds())
 def test_no_sector_is_passed_early(world: dict[str, Any]) -> None:
-    """Whoever goes to a version finds it wherever its workloads run in the sectors before it."""
+    """What goes to a version finds it wherever its workloads run in the sectors before it."""
     going = started(answer(world))
     clusters = world["clusters"]
 
@@ -269,7 +269,7 @@ def test_nothing_starts_in_a_freeze(world: dict[str, Any], begins: int, lasts: i
 
 @given(worlds())
 def test_a_hold_stops_every_start(world: dict[str, Any]) -> None:
-    """Everything that would start, and every channel; owners are told all the same."""
+    """Everything that would start, and every channel; owners are notified all the same."""
     hold = {"name": "h", "scope": {"everything": True}, "owner": "sre", "reason": "incident"}
     found = answer(braked(world, holds=[hold]))
     kinds = {method for method, path, _ in found["writes"] if "service_logs" not in path}

@@ -43,7 +43,7 @@ def seen(uuid: str, at: int, version: str, healthy: bool) -> SoakObservation:
 def test_soak_is_the_sum_of_stretches_that_were_watched(
     histories: list[list[tuple[int, str, bool]]],
 ) -> None:
-    """Told the dumb way for each cluster, from the looks that went forward in time."""
+    """Computed the dumb way for each cluster, from the looks that went forward in time."""
     ledger = SoakLedger()
     expected: dict[str, Fraction] = {}
     for number, looks in enumerate(histories):

@@ -62,7 +62,7 @@ def worlds(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(worlds(), st.randoms(use_true_random=False))
 def test_the_order_of_a_reading_does_not_matter(world: dict[str, Any], lots: random.Random) -> None:
-    """Shuffled clusters get the same upgrades, keep the same soak and are told the same."""
+    """Shuffled clusters get the same upgrades, keep the same soak and the same notices."""
     shuffled = {**world, "clusters": lots.sample(world["clusters"], len(world["clusters"]))}
     assert answer_compat(shuffled) == answer_compat(world)
 

@@ -1,4 +1,4 @@
-"""A text that is written is read as that text by everybody, and has quotes only if need be.
+"""A text that is written is read as that text by every reader, and has quotes only if need be.
 
 Three to six short commits in a hundred are numbers to some reader of YAML: those get quotes.
 """
@@ -39,6 +39,6 @@ def test_what_some_reader_would_take_for_something_else_is_quoted(text: str) -> 
 
 
 @pytest.mark.parametrize("text", ["f929a38", "3a4b5c6", "0123abcd" * 5, "v1.2", "https://a.b/c:1"])
-def test_what_everybody_reads_as_a_text_is_left_bare(text: str) -> None:
+def test_what_everyone_reads_as_a_text_is_left_bare(text: str) -> None:
     """No quotes for their own sake: the file around it has none."""
     assert scalar(text) == text

@@ -1,7 +1,7 @@
 """YAML texts as people write them: every style, comments anywhere, anchors, CRLF, no last newline.
 
 A text is drawn piece by piece, not printed from data by a library, so that its odd indentation,
-quotes and comments are nobody's convention.
+quotes and comments are no one's convention.
 """
 
 from random import Random

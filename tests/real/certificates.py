@@ -38,7 +38,7 @@ class Issued(msgspec.Struct, frozen=True):
 
 
 class Authority:
-    """Signs for whoever runs on this machine."""
+    """Signs for servers on this machine."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,7 +59,7 @@ class Authority:
         return ssl.create_default_context(cafile=str(self.certificate))
 
     def trusting(self) -> ssl.SSLContext:
-        """TLS for whoever trusts this authority."""
+        """TLS for clients that trust this authority."""
         return self._trusting
 
     def issue(self, name: str, *, serves: bool = False, group: str = "") -> Issued:

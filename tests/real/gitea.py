@@ -89,7 +89,7 @@ class Gitea:
         self._numbers = itertools.count(1)
 
     def ask(self, user: User, method: str, path: str, body: object = None) -> Any:
-        """What it answers somebody."""
+        """The answer to a client."""
         request = urllib.request.Request(
             f"{self.url}/api/v1{path}",
             method=method,
@@ -160,11 +160,11 @@ class GiteaProject:
         self._server.ask(US, "PATCH", f"{self._path}/pulls/{number}", {"state": "closed"})
 
     async def say(self, number: int, text: str) -> None:
-        """By somebody else."""
+        """By another person."""
         self._server.ask(JANE, "POST", f"{self._path}/issues/{number}/comments", {"body": text})
 
     async def comments(self, number: int) -> list[str]:
-        """As anybody reads them."""
+        """As anyone reads them."""
         found = self._server.ask(JANE, "GET", f"{self._path}/issues/{number}/comments")
         return [each["body"] for each in found]
 

@@ -296,7 +296,7 @@ class Kubernetes:
             # Under RBAC it looks healthy without this, and reconciles nothing.
             "--use-service-account-credentials=true",
             "--leader-elect=false",
-            # Between two tests nobody renews the leases of nodes: their pods stay as they are.
+            # Between two tests no one renews the leases of nodes: their pods stay as they are.
             "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",

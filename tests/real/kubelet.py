@@ -1,6 +1,6 @@
 """A kubelet that runs nothing: it binds pods, says that they run, and removes deleted ones.
 
-Everything above the pod is then the real controllers' doing. What a pod does is told by its
+Everything above the pod is then the real controllers' doing. What a pod does is reported by its
 annotations and its image's tag; each ready pod answers on an address of its own with the numbers of
 a reconcile loop, and has a log with a line a run, which the API server fetches from us.
 

@@ -35,7 +35,7 @@ groups:
 
 
 class Exporter:
-    """Metrics over HTTP; silent when told so."""
+    """Metrics over HTTP; silent on request."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -105,7 +105,7 @@ def _named(name: str) -> str:
 
 
 def free_port() -> int:
-    """A port nobody listens on just now."""
+    """A port nothing listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -110,7 +110,7 @@ class Images:
 
 
 class Tokens:
-    """Hands out tokens to whoever knows the password, as registries delegate it."""
+    """Issues tokens for the right password, as registries delegate it."""
 
     def __init__(self, folder: Path) -> None:
         self.authority = Authority(folder)

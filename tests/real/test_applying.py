@@ -49,7 +49,7 @@ from tidegate.model.problem import Problems
 
 pytestmark = REAL
 
-# Somebody who is down is told of at once.
+# A source that is down is reported at once.
 IMPATIENT = ServerLimits(tries_max=2, pause_s=0.05, total_s=5)
 _PREFIX = "qontract-reconcile-"
 PLANES = ("applied-1", "applied-2", "applied-3")
@@ -146,7 +146,7 @@ def folder(planes: list[ControlPlane], tmp_path: Path) -> Folder:
 def test_what_was_applied_is_unchanged_whatever_servers_make_of_it(
     planes: list[ControlPlane], folder: Folder
 ) -> None:
-    """Of every kind, with a site's overlay; nobody is even asked about it."""
+    """Of every kind, with a site's overlay; no request is made about it."""
     overlay = ("--overlay", str(ROOT / "examples/overlays/fluentd.yaml"))
     done = tidegate(planes, folder, "apply", "--yes", *overlay)
     assert done.returncode == 0, done.stderr
@@ -164,7 +164,7 @@ def test_what_was_applied_is_unchanged_whatever_servers_make_of_it(
     assert tidegate(planes, folder, "diff", *overlay).returncode == 0
 
 
-def test_drift_is_put_back_and_what_is_somebody_elses_is_told(
+def test_drift_is_put_back_and_fields_of_another_owner_are_reported(
     planes: list[ControlPlane], folder: Folder
 ) -> None:
     """Scaled by hand: back to one. Scaled by hand, and declared otherwise: a conflict."""
@@ -207,10 +207,10 @@ def _space(folder: Folder) -> str:
     return found
 
 
-def test_what_is_gone_is_removed_and_a_namespace_nobody_names_is_cleaned(
+def test_what_is_gone_is_removed_and_a_namespace_that_is_not_named_is_cleaned(
     planes: list[ControlPlane], folder: Folder
 ) -> None:
-    """Somebody else's objects beside them stay."""
+    """Another owner's objects beside them stay."""
     plane, space = planes[0], _space(folder)
     foreign = {"metadata": {"name": "foreign"}, "data": {}}
     plane.ask("POST", f"/api/v1/namespaces/{space}/configmaps", foreign)
@@ -246,7 +246,7 @@ def test_what_is_gone_is_removed_and_a_namespace_nobody_names_is_cleaned(
 def test_who_may_only_do_what_the_handbook_says_applies_and_removes_where_it_may(
     planes: list[ControlPlane], folder: Folder
 ) -> None:
-    """Its role in one namespace is enough; that nobody looked elsewhere is said."""
+    """Its role in one namespace is enough; that nothing else was read is said."""
     plane, space = planes[0], _space(folder)
     page = (ROOT / "docs/guides/kubernetes.md").read_text()
     for document in yaml.safe_load_all(page.split("```yaml\n", 1)[1].split("```", 1)[0]):
@@ -377,7 +377,7 @@ async def _specs(cluster: Cluster, space: str) -> dict[str, Any]:
 def test_an_api_server_killed_in_the_middle_costs_nothing_but_another_apply(
     planes: list[ControlPlane],
 ) -> None:
-    """What was done stays done, what was not is told, and the next apply does the rest."""
+    """What was done stays done, what was not is reported, and the next apply does the rest."""
     plane = planes[1]
     space = plane.namespace()
     wanted = estate(integration("a", managed(where=namespace(plane.name, space), shards=60)))
@@ -415,7 +415,7 @@ def test_an_api_server_killed_in_the_middle_costs_nothing_but_another_apply(
 def test_one_of_three_clusters_is_down_and_the_others_are_done(
     planes: list[ControlPlane],
 ) -> None:
-    """It is told of with its name; when it is back, the rest is done."""
+    """It is reported with its name; when it is back, the rest is done."""
     spaces = {plane.name: plane.namespace() for plane in planes}
     places = (managed(where=namespace(name, space)) for name, space in spaces.items())
     wanted = estate(integration("a", *places))

@@ -1,4 +1,4 @@
-"""A real control plane, asked through the real adapter: what servers do to whoever asks them."""
+"""A real control plane, asked through the real adapter: what servers do to a caller."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ from tidegate.model.errors import OutsideError
 
 pytestmark = REAL
 
-# One try, and no long wait for it: somebody who is down is told at once.
+# One try, and no long wait for it: a source that is down is reported at once.
 IMPATIENT = ServerLimits(tries_max=2, pause_s=0.05, total_s=5)
 
 
@@ -82,7 +82,7 @@ async def until(looked: Callable[[], Awaitable[bool]], pause_s: float = 0.1) -> 
 
 
 def test_drift_is_shown_with_its_author(plane: ControlPlane) -> None:
-    """Somebody scaled our Deployment: a dry run names the field and whose it is now."""
+    """A person scaled our Deployment: a dry run names the field and whose it is now."""
     ns = plane.namespace()
 
     async def story(cluster: KubernetesCluster) -> None:
@@ -120,7 +120,7 @@ def test_a_document_that_fits_no_schema_is_refused_at_once(plane: ControlPlane) 
     play(plane.access(), story, limits=ServerLimits(pause_s=60, total_s=300))
 
 
-def test_whoever_is_unknown_or_not_allowed_is_told_so(plane: ControlPlane) -> None:
+def test_an_unknown_or_forbidden_account_is_reported(plane: ControlPlane) -> None:
     """401 and 403 in words, for every call, and at once."""
     ns = plane.namespace()
 
@@ -213,7 +213,7 @@ def test_the_role_in_the_handbook_is_enough_and_no_more(plane: ControlPlane) -> 
 
 
 def test_a_server_killed_in_the_middle_of_an_apply_is_waited_for(kubernetes: Kubernetes) -> None:
-    """Every object is there once, as it was told; nobody has to begin again."""
+    """Every object is there once, as it was asked for; nothing has to begin again."""
     plane = kubernetes.plane("mortal")
     ns, count = plane.namespace(), 300
     done = 0
@@ -253,7 +253,7 @@ def test_a_server_killed_in_the_middle_of_an_apply_is_waited_for(kubernetes: Kub
     play(plane.access(), story)
 
 
-def test_whoever_follows_a_server_knows_what_is_there_after_it_died(
+def test_a_watcher_of_a_server_knows_what_is_there_after_it_died(
     kubernetes: Kubernetes,
 ) -> None:
     """A watch goes on where it was, or says that it cannot; then a new reading tells."""
@@ -297,8 +297,8 @@ def test_whoever_follows_a_server_knows_what_is_there_after_it_died(
     play(plane.access(), story)
 
 
-def test_one_cluster_of_three_that_is_down_holds_nobody_up(kubernetes: Kubernetes) -> None:
-    """It is named; the other two get everything; nobody concludes that it is empty."""
+def test_one_cluster_of_three_that_is_down_holds_nothing_up(kubernetes: Kubernetes) -> None:
+    """It is named; the other two get everything; no one concludes that it is empty."""
     planes = kubernetes.planes("one", "mortal", "three")
     namespaces = [plane.namespace() for plane in planes]
     down = planes[1]

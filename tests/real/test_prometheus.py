@@ -34,7 +34,7 @@ from tidegate.prometheus.server import PrometheusServer
 
 pytestmark = pytest.mark.real
 
-# A story that has not come to its end by then never will.
+# A story that has not ended by then never will.
 PATIENCE_S = 20.0
 COUNTERS: dict[str, Any] = {
     "clean": 'app_runs_total{result="clean", version=$revision}',
@@ -193,7 +193,7 @@ def test_a_failed_run_is_bad_until_three_clean_ones_follow(stage: Stage) -> None
 
 
 def test_a_failure_counts_even_if_a_shard_is_missing(stage: Stage) -> None:
-    """What is bad is told even though the evidence is not whole."""
+    """What is bad is reported even though the evidence is not whole."""
     stage.move(a__clean=0, a__failed=0)
     since = stage.begin()
     fields: dict[str, Any] = {"cleanRuns": 2, "runs": COUNTERS, **QUIET}
@@ -298,7 +298,7 @@ def test_alerts_of_others_do_not_count(stage: Stage) -> None:
 
 
 def test_without_a_prometheus_there_is_no_evidence(stage: Stage) -> None:
-    """Nobody answers: nothing is known, and nothing is good."""
+    """Nothing answers: nothing is known, and nothing is good."""
     nobody = f"http://127.0.0.1:{free_port()}"
     fields: dict[str, Any] = {"cleanRuns": 1, "runs": COUNTERS, "url": nobody, **QUIET}
     said = stage.until(BrakeReason.HealthMissing, Instant(now() - SECOND), **fields)
@@ -307,7 +307,7 @@ def test_without_a_prometheus_there_is_no_evidence(stage: Stage) -> None:
 
 
 def test_a_question_it_does_not_understand_is_shown(stage: Stage) -> None:
-    """Whoever wrote it sees what was asked and what is wrong with it."""
+    """A person who wrote it sees what was asked and what is wrong with it."""
     told = stage.once(
         Instant(now() - 2 * SECOND),
         cleanRuns=1,

@@ -1,4 +1,4 @@
-"""A real registry, asked through the real adapter, up to the images an estate comes to."""
+"""A real registry, asked through the real adapter, up to the images an estate results in."""
 
 import asyncio
 import json
@@ -132,7 +132,7 @@ def test_a_name_and_a_password_open_a_registry(program: str, tmp_path: Path) -> 
 
 @pytest.fixture
 def guarded(program: str, tmp_path: Path) -> Iterator[tuple[Images, Tokens]]:
-    """A registry that takes tokens, and whoever hands them out."""
+    """A registry that takes tokens, and the service that issues them."""
     (tmp_path / "keys").mkdir()
     with handing_out(tmp_path / "keys") as tokens:
         header = f"Bearer {tokens.signed(f'repository:{NAME}:pull,push')}"
@@ -170,7 +170,7 @@ def test_a_token_that_is_spent_is_fetched_anew(
     assert len(tokens.asked) == 2
 
 
-def test_who_may_not_see_a_repository_is_told_what_would_help(
+def test_who_may_not_see_a_repository_is_shown_what_would_help(
     guarded: tuple[Images, Tokens], tmp_path: Path
 ) -> None:
     images, _ = guarded
@@ -238,7 +238,7 @@ def test_an_estate_is_pinned_to_what_its_tags_are_now(images: Images) -> None:
     }
 
 
-def test_a_mistyped_tag_is_told_where_it_stands_with_the_nearest_one(images: Images) -> None:
+def test_a_mistyped_tag_is_shown_where_it_stands_with_the_nearest_one(images: Images) -> None:
     images.push("estate/one", "ed21267", "default")
     images.push("estate/one", "f929a38", "pinned")
     found, problems = settled(images.address, "f929a83")
@@ -282,7 +282,7 @@ def test_a_registry_that_is_gone_leaves_what_it_last_said(program: str, tmp_path
     assert told.remedy == "goes on with 1 by tag and 1 by the digest last known"
 
 
-def test_the_commands_ask_the_registry_they_are_told_of(images: Images, tmp_path: Path) -> None:
+def test_the_commands_ask_the_registry_they_are_given(images: Images, tmp_path: Path) -> None:
     """As processes: applied to clusters with digests; then a tag moves, and another is mistyped."""
     name = "estate/commands"
     default = images.push(name, "ed21267", "default")

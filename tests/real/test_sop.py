@@ -48,7 +48,7 @@ def pods_run(plane: ControlPlane) -> Iterator[None]:
         loop.close()
 
 
-def test_one_shard_goes_first_and_then_everybody(plane: ControlPlane, tmp_path: Path) -> None:
+def test_one_shard_goes_first_and_then_every_target(plane: ControlPlane, tmp_path: Path) -> None:
     """As `oc get pod` shows it: every pod by its image; those that stayed are the same pods."""
     config = {"KUBECONFIG": str(plane.kubeconfig()), "TIDEGATE_CONTEXTS": f"{CLUSTER}={plane.name}"}
     team = Team(tmp_path, config)

@@ -68,7 +68,7 @@ class Stage:
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """For as long as a worker tends the estate."""
+        """For as long as a worker manages the estate."""
         worker = self.worker()
         task = asyncio.create_task(worker.run())
         try:
@@ -92,7 +92,7 @@ class Stage:
             raise AssertionError(f"it never came to pass\n{self._last()}") from None
 
     def _last(self) -> str:
-        """Where everybody stands, and what went wrong on the way."""
+        """Where every target stands, and what went wrong on the way."""
         lines = [repr(each) for each in self.troubles[-5:]]
         for each in self.rounds[-1:]:
             if each.world is not None and each.plan is not None:
@@ -171,7 +171,7 @@ def done(image: str) -> Callable[[RoundResult], bool]:
 
 @asynccontextmanager
 async def staged(plane: ControlPlane, sharding: str = "") -> AsyncIterator[Stage]:
-    """Everybody on the first image."""
+    """Every target on the first image."""
     cluster = KubernetesCluster(plane.access(), reach=PodReach.DIRECT)
     stage = Stage(Declared(plane.namespace()), cluster)
     stage.declared.sharding = sharding or stage.declared.sharding
@@ -209,7 +209,7 @@ def test_an_image_goes_out_group_by_group_and_only_after_clean_runs(plane: Contr
 
 
 def test_an_image_whose_runs_fail_stops_in_the_canary_and_rolls_back(plane: ControlPlane) -> None:
-    """Its pods are up and ready all the time; nobody behind the canary ever gets it."""
+    """Its pods are up and ready all the time; no target behind the canary ever gets it."""
 
     async def story() -> None:
         async with staged(plane) as stage:
@@ -231,7 +231,7 @@ def test_an_image_whose_runs_fail_stops_in_the_canary_and_rolls_back(plane: Cont
     asyncio.run(story())
 
 
-def test_a_revert_in_the_bundle_returns_whoever_was_touched_at_once(plane: ControlPlane) -> None:
+def test_a_revert_in_the_bundle_returns_what_was_touched_at_once(plane: ControlPlane) -> None:
     """No groups, no soak: only the canary had it, only the canary returns."""
 
     async def story() -> None:
@@ -298,7 +298,7 @@ def test_another_number_of_shards_never_has_two_owners(plane: ControlPlane) -> N
     asyncio.run(story())
 
 
-def test_a_dry_run_that_says_something_new_stops_everybody_until_it_is_accepted(
+def test_a_dry_run_that_says_something_new_stops_every_target_until_it_is_accepted(
     plane: ControlPlane,
 ) -> None:
     """Two real jobs beside each other; the difference is named, and accepted by its digest."""

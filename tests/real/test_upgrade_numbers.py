@@ -101,7 +101,7 @@ class Asked:
             raise AssertionError(f"{query}: {error.read().decode()}") from None
 
     def query(self, expr: str) -> list[tuple[dict[str, str], float]]:
-        """The samples an expression comes to, without whence they were scraped."""
+        """The samples an expression results in, without whence they were scraped."""
         found = self.get("query", query=expr)["result"]
         for each in found:
             for name in ("__name__", "instance", "job"):

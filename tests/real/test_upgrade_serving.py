@@ -43,7 +43,7 @@ def prometheus(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield Asked(url)
 
 
-def test_clusters_are_told_with_their_organisation(prometheus: Asked) -> None:
+def test_clusters_are_reported_with_their_organisation(prometheus: Asked) -> None:
     """What owners declared, joined to what still soaks."""
     infos = prometheus.until("aus_cluster_info")
     names = {labels["cluster_name"] for labels, _ in infos}
@@ -57,15 +57,15 @@ def test_clusters_are_told_with_their_organisation(prometheus: Asked) -> None:
 
 
 def test_every_cluster_is_counted_once(prometheus: Asked) -> None:
-    """By where it stands; whoever is set aside counts, too."""
+    """By its state; excluded clusters count, too."""
     ((_, counted),) = prometheus.until("sum(tidegate_upgrade_clusters)")
     ((_, known),) = prometheus.until("count(aus_cluster_info)")
     aside = prometheus.query('sum(tidegate_upgrade_clusters{phase="set_aside"})')
     assert counted == known + sum(value for _, value in aside)
 
 
-def test_it_is_told_who_is_served_how_old_it_is_and_what_it_took(prometheus: Asked) -> None:
-    """Both organisations were looked at just now, nobody fails, and calls were made."""
+def test_it_shows_who_is_served_how_old_it_is_and_what_it_took(prometheus: Asked) -> None:
+    """Both organisations were looked at just now, none fails, and calls were made."""
     ((environment, _),) = prometheus.until("tidegate_upgrade_environment_info")
     assert environment == {"ocm_env": "prod", "severity": "info"}
     ages = prometheus.until("time() - tidegate_upgrade_last_round_timestamp_seconds")

@@ -27,7 +27,7 @@ _OWNED = frozenset(("hold", "freeze", "block", "pin", "except"))
 
 
 def brake_command(story: Story, rest: str, lines: Lines) -> list[str]:
-    """Put a brake on, lift one, or say what brakes are told; described in README.md."""
+    """Put a brake on, lift one, or say what brakes say; described in README.md."""
     kind, _, words = rest.partition(" ")
     more: Doc = yaml_of(lines) if lines else {}
     command = _COMMANDS.get(kind)
@@ -131,7 +131,7 @@ def _claim(story: Story, words: str, more: Doc) -> None:
 
 
 def _free(story: Story, words: str, more: Doc) -> None:
-    """`free mutex/db c9`: nobody has that claim any more."""
+    """`free mutex/db c9`: no one has that claim any more."""
     name, target = words.split()
     claims = story.brakes.get("claims", [])
     story.brakes["claims"] = [

@@ -1,4 +1,4 @@
-"""Runs scenario files: a file is a story, told in steps, each with what must come out of it.
+"""Runs scenario files: a file is a story, played in steps, each with what must come out of it.
 
 A step is a paragraph: comments, command lines, and, after a line of four dashes, what the commands
 print. Indented lines are the input of the command above them. A step without dashes prints nothing.
@@ -22,7 +22,7 @@ described in README.md and in its function:
     carry out  act, run
 
 `--rewrite` writes what is printed now after the dashes, and touches nothing else; it is right only
-once somebody has read it.
+once a person has read it.
 """
 
 import difflib
@@ -63,7 +63,7 @@ class Step:
 
 
 def parse(text: str) -> list[Step]:
-    """The steps of a story; paragraphs of comments alone belong to nobody."""
+    """The steps of a story; paragraphs of comments alone belong to no step."""
     steps: list[Step] = []
     paragraph: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], start=1):

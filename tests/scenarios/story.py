@@ -22,7 +22,7 @@ RANGE_MAX = 100_000
 
 
 class StoryError(Exception):
-    """A step is written wrongly; the story cannot be told."""
+    """A step is written wrongly; the story cannot be played."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ def _id(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", FILES, ids=_id)
-def test_the_story_goes_as_it_is_told(path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_story_goes_as_it_is_played(path: Path, request: pytest.FixtureRequest) -> None:
     """What the commands print is what the file says they print."""
     asked = request.config.getoption("--rewrite", default=False)
     differences = check(path, rewrite=bool(asked) or os.environ.get("TIDEGATE_REWRITE") == "1")
@@ -30,7 +30,7 @@ def test_the_story_goes_as_it_is_told(path: Path, request: pytest.FixtureRequest
 
 
 @pytest.mark.parametrize("path", FILES, ids=_id)
-def test_every_step_is_told_in_words(path: Path) -> None:
+def test_every_step_is_reported_in_words(path: Path) -> None:
     """Above every step stands a comment, and every file asks for a decision or an answer."""
     steps = parse(path.read_text(encoding="utf-8"))
     silent = [step.number for step in steps if not step.comments]
@@ -39,7 +39,7 @@ def test_every_step_is_told_in_words(path: Path) -> None:
 
 
 def test_every_known_defect_has_its_story() -> None:
-    """The defects of the library are told one by one, so none can come back unseen."""
+    """The defects of the library are reported one by one, so none can come back unseen."""
     told = [
         path.name.partition("-")[0].lstrip("0") for path in (HERE / "rollout/defects").iterdir()
     ]
@@ -86,7 +86,7 @@ def test_rewriting_touches_expectations_only() -> None:
 
 
 def test_a_wrong_expectation_is_found(tmp_path: Path) -> None:
-    """A story that does not go as told fails, names the line, and shows both versions."""
+    """A story that does not go as written fails, names the line, and shows both versions."""
     path = tmp_path / "story.txt"
     path.write_text(STORY, encoding="utf-8")
     found = check(path)
@@ -116,6 +116,6 @@ def test_a_step_that_should_be_silent_must_be(tmp_path: Path) -> None:
     ],
 )
 def test_a_story_written_wrongly_says_where(text: str, wrong: str) -> None:
-    """Whoever slips while writing is told the line and what to write."""
+    """A mistake is reported with its line and what to write."""
     with pytest.raises(StoryError, match=re.escape(wrong)):
         play(parse(text))

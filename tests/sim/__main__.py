@@ -1,10 +1,10 @@
 """Generated states and simulated rollouts from the command line, as many as one likes.
 
     python -m tests.sim --states 1000000 --jobs 2      states, each held against every law
-    python -m tests.sim --seeds 500                    rollouts lived through in virtual time
-    python -m tests.sim --seeds 1 --seed 42 --story    one of them, told
+    python -m tests.sim --seeds 500                    rollouts simulated in virtual time
+    python -m tests.sim --seeds 1 --seed 42 --story    one of them, played
     python -m tests.sim --loops 1200                   the whole loop under faults, some 10⁶ steps
-    python -m tests.sim --upgrades 100 --days 30       organisations tended for months, under faults
+    python -m tests.sim --upgrades 100 --days 30       organisations for months, under faults
 
 Whatever fails names its seed and the command that brings it back.
 """

@@ -1,7 +1,7 @@
 """What must be true of two decisions: later, shuffled, or after acting on the first.
 
 times_are_honest      nothing changes before recheck_at; where there is none, nothing ever does
-waits_say_until       whoever waits without a moment is still waiting when others' moments come
+waits_say_until       what waits without a moment is still waiting when others' moments come
 acting_settles        a plan that was carried out leaves nothing to do at the same instant
 order_means_nothing   the answer depends on the set of inputs, down to its words
 """
@@ -28,7 +28,7 @@ TEN_YEARS = 10 * 365 * 86400 * SECOND
 
 
 def gist(plan: RolloutPlan) -> tuple[Any, ...]:
-    """What a decision comes to, without its numbers and moments."""
+    """What a decision results in, without its numbers and moments."""
     says = [
         (option.target, option.change, [(each.outcome, each.reason) for each in option.verdicts])
         for option in plan.options

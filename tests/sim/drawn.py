@@ -50,7 +50,7 @@ def _as_revert(case: Case) -> Case:
 
 
 def retries() -> st.SearchStrategy[Case]:
-    """Cases in which somebody asked for another try."""
+    """Cases in which a person asked for another try."""
     return st.builds(_as_retry, cases(), st.sampled_from((Retry.FAILED, Retry.EVERYTHING)))
 
 

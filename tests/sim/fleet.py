@@ -30,7 +30,7 @@ class Cluster:
 
     name: str
     group: int
-    # What it was last told to run; None: nothing yet.
+    # What it was last asked to run; None: nothing yet.
     runs: str | None = None
     begun_at: Instant | None = None
     # When the change under way ends, and as what; None: it has ended, or never will.
@@ -59,7 +59,7 @@ class Fleet:
     clusters: dict[str, Cluster] = field(default_factory=dict)
 
     def join(self, name: str, group: int) -> None:
-        """A cluster appears that has never been told anything."""
+        """A cluster appears that has never been given anything."""
         self.clusters[name] = Cluster(name, group)
         self.labels[name] = {
             "region": self.rng.choice(("eu", "us", "ap")),
@@ -103,13 +103,13 @@ class Fleet:
         one.status, one.since, one.mark = Status.ToApply, None, None
 
     def relabel(self, revision: str | None) -> None:
-        """Whoever did not say spoke of this revision."""
+        """An answer that names no revision is for this one."""
         for one in self.clusters.values():
             if one.mark is None and one.status is not Status.ToApply:
                 one.mark = revision
 
     def reports(self) -> tuple[Target, ...]:
-        """What the clusters say of themselves; silence of those never told anything."""
+        """What the clusters say of themselves; silence of those never asked for anything."""
         return tuple(
             Target(
                 one.name,

@@ -123,7 +123,7 @@ def takes_part(world: RolloutWorld, plan: RolloutPlan, phase: RolloutPhase) -> b
 
 
 def only_the_approved_start(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
-    """Under ManualPerGroup nobody starts without an approval for this very revision."""
+    """Under ManualPerGroup nothing starts without an approval for this very revision."""
     if plan.course.mode is not CourseMode.FORWARD:
         return
     if world.strategy.type is not StrategyType.MANUAL_PER_GROUP:
@@ -198,7 +198,7 @@ def _chosen(plan: RolloutPlan, kind: ChangeKind) -> set[int]:
 
 
 def rollback_is_asked_for(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
-    """Nobody goes back without a failure or an abort, nobody untouched, and never to nothing."""
+    """Nothing goes back without a failure or an abort, none untouched, and never to nothing."""
     for option in plan.options[len(world.targets) :]:
         if option.change.kind is not ChangeKind.RETURN:
             continue
@@ -287,7 +287,7 @@ def nobody_unseen_is_passed_by(world: RolloutWorld, now: Instant, plan: RolloutP
 
 
 def something_starts(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None:
-    """If nothing stops it and nobody is on the way, whoever is next in turn starts."""
+    """If nothing stops it and none is on the way, what is next in turn starts."""
     if plan.started or plan.course.paused or plan.course.aborted or plan.breached:
         return
     if plan.course.mode is CourseMode.SETTLED:

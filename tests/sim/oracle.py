@@ -1,4 +1,4 @@
-"""The rules once more, dumb on purpose: sets of names, loops over everybody, no counting ahead.
+"""The rules once more, dumb on purpose: sets of names, loops over every target, no counting ahead.
 
 Written from what `strict` means and from what the modules of the core say of themselves, not from
 their code, and on the reading as it came in, so that order, membership and rank are worked out a
@@ -225,7 +225,7 @@ class Oracle:
         return [name for name in self.home if self.home[name] not in self.mandatory]
 
     def is_live(self, view: View) -> bool:
-        """Whether a rollout has begun, or was paused, and goes on without anybody's word."""
+        """Whether a rollout has begun, or was paused, and goes on by itself."""
         if view.aborted or view.mode == "settled" or self.is_breached(view):
             return False
         whole = self.case.complete and all(self.whole)
@@ -284,7 +284,7 @@ class Oracle:
         return one.status is Status.Progressing and self._is_late(one)
 
     def removed(self) -> set[str]:
-        """Who is in no group, if we see everybody."""
+        """Targets in no group, if the reading is complete."""
         seen_all = self.case.complete and all(self.whole)
         return {name for name in self.heard if name not in self.home} if seen_all else set()
 

@@ -1,4 +1,4 @@
-"""A rollout lived through in virtual time, with everything that happens to real ones.
+"""A rollout simulated in virtual time, with everything that happens to real ones.
 
 Clusters join and leave, fail, fall silent and answer late; people approve and revoke, pause, retry,
 abort, declare new revisions and take them back. Every step is decided, held against the invariants
@@ -54,7 +54,7 @@ class Story:
     # Clusters that an incomplete reading does not show.
     hidden: set[str] = field(default_factory=set)
     complete: bool = True
-    # What was begun with the revision under way, so that nobody begins twice.
+    # What was begun with the revision under way, so that no target begins twice.
     begun: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -231,7 +231,7 @@ _HAPPENINGS = (
     *("join", "join", "leave", "declare", "declare", "revert", "pause", "abort"),
     *("retry", "retry", "hide", "approve", "revoke"),
 )
-# What tends to come after: a pause is mostly lifted, a fog mostly clears.
+# What is likely to come after: a pause is mostly lifted, a fog mostly clears.
 _FOLLOWS: dict[str, tuple[tuple[str, int], ...]] = {
     "pause": (("resume", 85),),
     "hide": (("show", 85),),
@@ -241,7 +241,7 @@ _FOLLOWS: dict[str, tuple[tuple[str, int], ...]] = {
 
 
 def live_through(seed: int) -> Story:
-    """The whole story of a seed; whatever is broken on the way is told with its seed."""
+    """The whole story of a seed; whatever is broken on the way is reported with its seed."""
     story = Story(seed)
     try:
         while story.step():

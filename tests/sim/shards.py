@@ -1,14 +1,14 @@
 """A story of images and shards in virtual time, drawn from a seed: edits, faults, dead workers.
 
-The real engine tends a simulated cluster whose pods run, fail and end as real ones do. A witness
+The real engine manages a simulated cluster whose pods run, fail and end as real ones do. A witness
 hears every change of the cluster itself, and knows nothing of what the engine thinks:
 
-* nobody behind others ever gets an image that does not run there;
+* no target behind others ever gets an image that does not run there;
 * two numbers of shards never have pods at once, ending ones included;
-* whoever has an image of its own in the bundle keeps it;
+* what has an image of its own in the bundle keeps it;
 * a group gets a new image only when every earlier one runs it, with clean runs behind it.
 
-In the end the faults are over, and everybody has what the bundle says.
+In the end the faults are over, and every target has what the bundle says.
 """
 
 import asyncio
@@ -48,13 +48,13 @@ BEHAVIOUR: dict[str, Any] = {
 BAD = ("failing", "crashing", "stuck")
 HAPPENINGS = ("image", "image", "image", "bad", "revert", "pin", "number", "die")
 RANKS = {"canary": 0, "stage": 1, "prod": 2}
-# An edit reaches whoever acts within so long.
+# An edit reaches the worker within so long.
 GRACE_S = 30.0
 END_MAX_S = 8 * 3600
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a story came to."""
+    """What a story resulted in."""
 
     seed: int
     edits: int
@@ -210,7 +210,7 @@ class _Scene:
                 raise AssertionError(f"somebody ended: {task.exception()!r}")
 
     async def end(self) -> None:
-        """Nobody is left."""
+        """Nothing is left."""
         await self._kill()
         for task in self._tasks:
             task.cancel()
@@ -229,7 +229,7 @@ class _Witness:
         self.broken: list[str] = []
         self.moves = 0
         self.edited_at = 0.0
-        # Images that everybody ran at once.
+        # Images that every target ran at once.
         self._out: set[str] = set()
 
     async def run(self) -> None:
@@ -263,7 +263,7 @@ class _Witness:
         rank = RANKS[TIERS[shard]]
         calm = self._scene.time() - self.edited_at > GRACE_S
         pinned = {each["shard"] for each in self._scene.declared.overrides}
-        # Nobody waits for whoever is pinned: where all earlier ones are, it goes first.
+        # Nothing waits for what is pinned: where all earlier ones are, it goes first.
         earlier = {name for name, tier in TIERS.items() if RANKS[tier] < rank} - pinned
         if earlier and tag.partition("-")[0] in BAD:
             self.broken.append(f"{shard} got {tag}, which nobody before it survives")

@@ -1,7 +1,7 @@
 """Many generated states, each decided and held against the invariants and the oracle.
 
 What needs a second decision costs several times the first, so it is checked on a fixed share of the
-seeds: a seed is checked the same way whoever runs it.
+seeds: a seed is checked the same way everywhere.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ class BrokenStateError(AssertionError):
     """A state that breaks a law, with what makes it again."""
 
     def __init__(self, seed: int, error: BaseException) -> None:
-        # Only texts are kept, so that it can cross from a worker to whoever started it.
+        # Only texts are kept, so that it can cross from a worker to the process that started it.
         super().__init__(seed, str(error))
         self.seed = seed
 

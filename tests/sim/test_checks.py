@@ -140,7 +140,7 @@ def test_an_answer_that_follows_the_order_of_inputs_is_caught() -> None:
 
 
 def test_the_oracle_contradicts_a_wrong_plan() -> None:
-    """Somebody who should start and does not is missed."""
+    """A target that should start and does not is missed."""
     world, plan = decided(TWO)
     oracle.agree(TWO, world, plan)
     with pytest.raises(AssertionError, match="expected"):

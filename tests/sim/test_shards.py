@@ -27,7 +27,7 @@ def test_nothing_is_broken_and_everything_arrives(seed: int) -> None:
 
 
 def broken(seeds: range) -> str:
-    """What the first story that breaks is told of; empty: none does."""
+    """What the first story that breaks reports; empty: none does."""
     for seed in seeds:
         try:
             live_through(seed)

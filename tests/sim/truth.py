@@ -27,7 +27,7 @@ class Deed:
     world: RolloutWorld
     plan: RolloutPlan
     now: Instant
-    # Who has begun the revision under way before; whoever begins now is added.
+    # Who has begun the revision under way before; what begins now is added.
     begun: set[str]
     busy: set[str] = field(init=False)
     unfinished: list[set[str]] = field(init=False)
@@ -109,7 +109,7 @@ def _no_more_than_the_ceiling(deed: Deed) -> None:
         bound = set(deed.counted(scope))
         acted = set(deed.names(ChangeKind.APPLY, ChangeKind.RETURN)) & bound
         if acted <= deed.busy:
-            continue  # whoever began now was in the middle of a change before: nobody was added
+            continue  # what began now was in the middle of a change before: none was added
         changing = {n for n in bound if deed.is_changing(n) or (deed.is_soaking(n) and not back)}
         ceiling = limit.of(sum(group.size for group in scope))
         assert len(changing) <= ceiling, f"{sorted(changing)} change at once"
@@ -157,7 +157,7 @@ def _completed_is_the_last_good(deed: Deed, memory: Rollout) -> None:
 def check_end(
     fleet: Fleet, world: RolloutWorld, now: Instant, plan: RolloutPlan, memory: Rollout
 ) -> None:
-    """Nothing more will happen: everybody has arrived, or truly says why not."""
+    """Nothing more will happen: every target has arrived, or truly says why not."""
     assert not plan.actions, "there is still something to do"
     assert plan.recheck_at is None, "time would still change something"
     away = [i for i in range(len(world.targets)) if plan.states[i] is not State.DONE]
@@ -200,14 +200,14 @@ class Ending:
         return self.cluster.is_busy and self.cluster.ends_at is None
 
     def someone_is_stuck(self) -> bool:
-        """Whether anybody is in a change that never ends, or soaks with no date."""
+        """Whether a target is in a change that never ends, or soaks with no date."""
         return any(
             one.ends_at is None and (one.is_busy or one.undated)
             for one in self.fleet.clusters.values()
         )
 
     def an_earlier_one_waits(self) -> bool:
-        """Whether somebody of an earlier phase is not done."""
+        """Whether a target of an earlier phase is not done."""
         at = self.world.phases.index(self.phase)
         return any(
             self.plan.states[j] not in (State.DONE, State.FAILED, State.TIMED_OUT)
@@ -216,7 +216,7 @@ class Ending:
         )
 
     def one_before_it_waits(self) -> bool:
-        """Whether somebody ranked before it waits."""
+        """Whether a target ranked before it waits."""
         order = list(self.phase.order)
         return any(
             self.plan.states[j] in (State.WAITING, State.HOLDING)

@@ -1,4 +1,4 @@
-"""Logs: every line is JSON and says why; nobody waits for whoever reads them."""
+"""Logs: every line is JSON and says why; nothing waits for their readers."""
 
 import asyncio
 import json
@@ -63,12 +63,12 @@ def test_every_target_that_waits_says_the_reason_not_to_act() -> None:
 
 
 def test_what_is_only_observed_says_would() -> None:
-    """Nobody who reads the log thinks that something was done."""
+    """No one who reads the log thinks that something was done."""
     found = [json.loads(line)["msg"] for line in logged(records(first_round(Mode.OBSERVE)))]
     assert "would apply v2" in found
 
 
-def test_whoever_goes_back_is_told_the_way_back() -> None:
+def test_what_goes_back_says_how_it_returns() -> None:
     """On the way back, that the rollout was aborted is not the news; where it goes is."""
     document = {**DEMO, "fleet": {"applyTime": "10m", "clusters": {"a": {"fails": "no image"}}}}
     stage = set_up(MemoryStore(), Tripwire(), document)
@@ -105,7 +105,7 @@ def test_what_came_of_an_action_is_a_line() -> None:
     }
 
 
-def test_people_are_told_once_what_is_true_of_many() -> None:
+def test_one_notice_says_what_is_true_of_many() -> None:
     """On a terminal, three targets that wait for the same are one line."""
     found = logged(records(first_round()), human=True)
     why = "canary: 0 of 1 done, waiting for a  gate=order reason=EarlierGroupUnfinished"
@@ -133,8 +133,8 @@ def test_a_line_is_one_line_whatever_it_says(human: bool) -> None:
     assert "\x1b" not in found[0]
 
 
-def test_a_reader_who_is_stuck_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pipe is full: work is dropped from the front, counted, and told when it flows again."""
+def test_a_reader_who_is_stuck_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pipe is full: work is dropped from the front, counted, and reported later."""
     monkeypatch.setattr(lines_module, "QUEUE_MAX", 10)
     gate, out = threading.Event(), list[bytes]()
 

@@ -1,4 +1,4 @@
-"""Metrics say what the plans say: no more, no less, and not for long after somebody else leads."""
+"""Metrics say what the plans say: no more, no less, and not for long after another worker leads."""
 
 import re
 from functools import partial
@@ -118,8 +118,8 @@ def test_what_to_alert_on_is_there() -> None:
     assert names <= {known.name for known in (*GAUGES, *TOTALS, *HISTOGRAMS)}
 
 
-def test_leading_is_told_of_every_rollout_that_is_tended() -> None:
-    """1 where we lead, 0 where somebody else does."""
+def test_leading_is_reported_for_every_rollout_that_is_managed() -> None:
+    """1 where we lead, 0 where another worker does."""
     text = busy().decode()
     assert 'tidegate_leader{kind="simulated",rollout="simulated/x"} 1.0' in text
     assert 'tidegate_leader{kind="simulated",rollout="simulated/y"} 0.0' in text

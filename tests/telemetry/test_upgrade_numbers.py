@@ -49,7 +49,7 @@ def seen(asked: dict[str, Any], org: str = "o", **more: Any) -> RoundSeen:
 
 
 def scraped(numbers: UpgradeNumbers) -> dict[str, dict[Labels, float]]:
-    """Everything that is told, by metric and labels; nothing stands there twice."""
+    """Everything that is reported, by metric and labels; nothing stands there twice."""
     found: dict[str, dict[Labels, float]] = {}
     for family in text_string_to_metric_families(numbers.text().decode()):
         for sample in family.samples:
@@ -142,7 +142,7 @@ def test_marks_below_zero_are_the_existing_services() -> None:
     assert starts == {"s-uuid": 0, "t-uuid": 1683709200, "l-uuid": 1683691200}
 
 
-def test_missing_agreements_are_told_by_the_external_id() -> None:
+def test_missing_agreements_are_reported_by_the_external_id() -> None:
     """Not by the id that only OpenShift Cluster Manager knows."""
     gate = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
     asked = world({"name": "a", "available_upgrades": ["4.13.0"]}, gates=[gate])
@@ -150,8 +150,8 @@ def test_missing_agreements_are_told_by_the_external_id() -> None:
     assert rows == {of(**THEIRS, cluster_uuid="a-uuid", version_prefix="4.13"): 1}
 
 
-def test_waits_are_told_by_gate_reason_and_fault() -> None:
-    """A mistake of its owner, windows that are nobody's fault, and a source that is mute."""
+def test_waits_are_reported_by_gate_reason_and_fault() -> None:
+    """A mistake of its owner, windows that are no fault, and a source that is mute."""
     asked = world(
         {"name": "a", "labels": {"soak-days": "two"}},
         {"name": "b", "labels": {"schedule": "0 3 1 1 *"}},
@@ -171,7 +171,7 @@ def test_waits_are_told_by_gate_reason_and_fault() -> None:
 
 
 def test_the_oldest_wait_is_as_old_as_the_first_round_that_saw_it() -> None:
-    """It goes on from round to round, also from rounds nobody scraped, and ends with its reason."""
+    """It goes on from round to round, also from rounds no one scraped, and ends with its reason."""
     waits = {"name": "a", "labels": {"soak-days": "3"}}
     numbers = UpgradeNumbers()
     began = seen(world(waits))
@@ -190,8 +190,8 @@ def test_the_oldest_wait_is_as_old_as_the_first_round_that_saw_it() -> None:
     assert oldest() == [3 * 3600]
 
 
-def test_a_round_replaces_all_that_was_told_of_its_organisation_and_nothing_else() -> None:
-    """A cluster that is gone is no longer told of; those of others stay."""
+def test_a_round_replaces_all_numbers_of_its_organisation_and_no_others() -> None:
+    """A cluster that is gone is no longer reported; those of others stay."""
     numbers = UpgradeNumbers()
     numbers.round_ended(seen(world({"name": "a"}, {"name": "b"})))
     other = world({"name": "c"})
@@ -204,7 +204,7 @@ def test_a_round_replaces_all_that_was_told_of_its_organisation_and_nothing_else
     assert set(by(scraped(numbers)["aus_cluster_info"], "cluster_name")) == {"b"}
 
 
-def test_a_failed_round_keeps_what_was_told_and_its_age_shows() -> None:
+def test_a_failed_round_keeps_what_was_reported_and_its_age_shows() -> None:
     """Until one goes well; errors are counted by whose fault and how much it matters there."""
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE)
@@ -234,7 +234,7 @@ def test_a_failed_round_keeps_what_was_told_and_its_age_shows() -> None:
 
 
 def test_a_survey_shows_its_age_and_failed_ones_are_counted() -> None:
-    """Of an environment; what was last read stays until nobody of it is led here."""
+    """Of an environment; what was last read stays until none of it is led here."""
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE)
     at = Instant(1000 * SECOND)
@@ -258,8 +258,8 @@ def test_a_survey_shows_its_age_and_failed_ones_are_counted() -> None:
     assert "tidegate_upgrade_survey_seconds" not in found
 
 
-def test_who_is_served_is_told_whoever_leads() -> None:
-    """With the severity of alerts: those about stage need not wake anybody."""
+def test_who_is_served_is_reported_under_any_leader() -> None:
+    """With the severity of alerts: those about stage need not wake anyone."""
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE)
     found = scraped(numbers)
@@ -271,8 +271,8 @@ def test_who_is_served_is_told_whoever_leads() -> None:
     assert set(orgs) == {"o", "s"}
 
 
-def test_acts_are_counted_and_a_switched_channel_is_told_once() -> None:
-    """Counters go on; the switch is only told by the round that made it."""
+def test_acts_are_counted_and_a_switched_channel_is_reported_once() -> None:
+    """Counters go on; the switch is only reported by the round that made it."""
     asked = world({"name": "a"}, {"name": "b"})
     numbers = UpgradeNumbers()
     numbers.serving(SERVICE, lambda: {("GET", "us"): 7, ("POST", "us"): 2})
@@ -311,21 +311,21 @@ def test_no_text_of_others_breaks_a_line() -> None:
     assert (labels["cluster_name"], labels["mutexes"]) == (name, 'm"1,\\n')
 
 
-def test_a_version_that_is_offered_twice_is_told_once() -> None:
+def test_a_version_that_is_offered_twice_is_reported_once() -> None:
     """A series twice in one scrape would be refused."""
     found = told(world({"name": "a", "available_upgrades": ["4.12.18", "4.12.18"]}))
     assert len(found["aus_remaining_soak_days"]) == 1
 
 
 def test_a_half_upgraded_cluster_is_on_the_older_version() -> None:
-    """Its control plane has gone ahead; the version that is left to reach is told."""
+    """Its control plane has gone ahead; the version that is left to reach is reported."""
     found = told(world(hosted("a", {"np": "4.12.16"}, available_upgrades=[])))
     assert set(by(found["aus_cluster_info"], "version")) == {"4.12.16"}
     left = by(found["aus_cluster_version_remaining_soak_days"], "soaking_version")
     assert left == {"4.12.17": 0}
 
 
-def test_add_ons_are_told_as_the_existing_service_tells_them() -> None:
+def test_add_ons_are_reported_as_the_existing_service_tells_them() -> None:
     """With the cluster's labels, the add-on's version, its soak and its marks."""
     plan = {"id": "p", "version": "1.3.0", "state": "scheduled", "next_run": "2023-05-10T10:06:00Z"}
     asked = world(
@@ -410,10 +410,10 @@ def test_every_metric_of_the_table_is_there_and_no_other() -> None:
         (StaleError("look again"), False, None),
     ],
 )
-def test_an_error_is_somebodys_to_mend(
+def test_an_error_has_a_party_that_must_act(
     error: Exception, own: bool, fault: FaultParty | None
 ) -> None:
-    """Refused credentials are their owner's; whatever nobody foresaw is ours."""
+    """Refused credentials are their owner's; whatever was not foreseen is ours."""
     assert fault_of_error(error, own_credentials=own) is fault
 
 

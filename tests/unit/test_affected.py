@@ -68,12 +68,12 @@ def _told(found: Affected) -> dict[str, tuple[str, str, str]]:
 def test_nothing_is_affected_by_nothing() -> None:
     view = _view(_integration())
     assert _affected(view, view) == Affected()
-    # A file that nobody says they read is nobody's.
+    # A file that no part says it reads belongs to none.
     assert _affected(view, view, **{"a.yml": NAMESPACE}) == Affected()
 
 
 def test_a_shard_that_is_pinned_to_what_it_runs_is_tried_with_it() -> None:
-    """Nobody restarts, and whoever looks at the merge request still sees the pinned image run."""
+    """Nothing restarts, and in the merge request the pinned image still runs."""
     pinned = "strategy: per-aws-account, shardSpecOverrides: [{shard: app-sre, imageRef: aaaaaaa}]"
     base, head = _view(_integration()), _view(_integration(sharding=pinned))
     assert _told(_affected(base, head)) == {"app-sre": ("aaaaaaa", "aaaaaaa", "pinned to aaaaaaa")}
@@ -201,7 +201,7 @@ def test_what_always_runs_is_affected_by_anything_and_a_changed_check_by_itself(
 
 
 def test_a_dry_run_stays_one_whatever_the_environment_says() -> None:
-    """The manager heeds a variable of its own; both are told to change nothing."""
+    """The manager respects a variable of its own; both are asked to change nothing."""
     acting = "\nparameters: {DRY_RUN: --no-dry-run, MANAGER_DRY_RUN: --no-dry-run}\n"
     path = "products/environments/production.yml"
     files = {**INVENTORY, path: INVENTORY[path] + acting}

@@ -115,7 +115,7 @@ def test_everything_that_can_be_written_is_read() -> None:
     assert brakes.freezes[0].known_until is not None
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_every_problem_is_reported_at_once() -> None:
     """A document full of mistakes names each of them, with its place and what to write."""
     _, problems = read(
         {

@@ -141,7 +141,7 @@ def test_names_that_collide_are_an_error() -> None:
 
 
 def test_two_things_of_one_name_are_an_error() -> None:
-    """Of two clusters, or two integrations, of one name, the second is told."""
+    """Of two clusters, or two integrations, of one name, the second is reported."""
     cluster = {"clusters/other/cluster.yml": "$schema: /openshift/cluster-1.yml\nname: tiny\n"}
     again = {"integrations/a.yml": entry(""), "integrations/b.yml": entry("")}
     bundle = bundle_of({**INVENTORY, **cluster, **again})
@@ -159,8 +159,8 @@ def test_what_other_programs_read_is_left_to_them() -> None:
     assert bundle.kinds == {"": 3}
 
 
-def test_what_is_no_yaml_is_told_of_any_file() -> None:
-    """Whoever reads it will stumble."""
+def test_what_is_no_yaml_is_reported_for_any_file() -> None:
+    """A reader will stumble."""
     bundle = bundle_of({"a.yml": "apiVersion: v1\nkind: {\n", "b.yml": b"a: \xff\n"})
     assert [(each.file, each.rule) for each in bundle.findings] == [
         ("a.yml", "yaml"),
@@ -179,5 +179,5 @@ def test_shared_lists_of_integrations_are_followed() -> None:
 
 
 def test_every_rule_is_described() -> None:
-    """Whoever gets a finding can look up its rule."""
+    """A person who gets a finding can look up its rule."""
     assert {row[0] for row in (*ERRORS, *WARNINGS)} <= bundle_rules().keys()

@@ -103,11 +103,11 @@ def test_rules_that_cannot_be_read_leave_no_place_without_rules(
     assert remedy in finding.remedy
     assert (finding.file, finding.rule) == ("settings.yml", "rollout")
     assert finding.line > 3
-    # Without rules everybody would go at once: fail closed.
+    # Without rules every target would go at once: fail closed.
     assert rules(bundle) == []
 
 
-def test_a_file_of_rules_that_is_not_there_is_told_and_nobody_runs_without() -> None:
+def test_a_file_of_rules_that_is_not_there_is_reported_and_nothing_runs_without() -> None:
     bundle = read(HEAD + "rollout: {$ref: /careful.yml}\n" + places())
     assert [each.rule for each in bundle.findings] == ["reference"]
     assert rules(bundle) == []

@@ -124,7 +124,7 @@ def test_a_shard_is_known_by_name_by_id_and_by_file(strategy: str, shard: str, n
      "static shards have no file"),
 ])  # fmt: skip
 def test_what_disagrees_is_refused(entry: str, problem: str) -> None:
-    """Whoever says two things is asked which one is meant; and that integration runs nowhere."""
+    """Of two values it is asked which one is meant; that integration runs nowhere."""
     bundle = with_integration(integration(entry))
     assert problem in [each.message for each in bundle.findings]
     assert all(each.line > 1 for each in bundle.findings)

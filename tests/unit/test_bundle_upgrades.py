@@ -1,4 +1,4 @@
-"""What a bundle declares of upgrades: read from its files, and the labels it comes to."""
+"""What a bundle declares of upgrades: read from its files, and the labels it results in."""
 
 from typing import Any
 
@@ -178,7 +178,7 @@ def test_labels_are_what_the_existing_integration_writes() -> None:
 
 
 def test_a_sector_that_nothing_else_tells_of_is_said_to_be_there() -> None:
-    """One without dependencies, of which none depends; one with a limit is told by that."""
+    """One without dependencies, of which none depends; one with a limit is described by that."""
     problems: list[Problem] = []
     lone = BundledOrg(id="o", name="o", sectors=(BundledSector(name="a"),))
     assert org_labels(lone, problems) == {"sector-deps.a": ""}
@@ -186,7 +186,7 @@ def test_a_sector_that_nothing_else_tells_of_is_said_to_be_there() -> None:
     assert org_labels(capped, problems) == {"sector-max-parallel-upgrades.a": "2"}
 
 
-def test_what_no_label_can_say_is_told() -> None:
+def test_what_no_label_can_say_is_reported() -> None:
     """A comma inside an item, and a sector that waits for one of another organisation."""
     problems: list[Problem] = []
     policy = BundledPolicy(workloads=("a,b",), schedule="@daily")
@@ -199,7 +199,7 @@ def test_what_no_label_can_say_is_told() -> None:
 
 
 def test_a_sector_of_the_same_organisation_may_be_named_with_it() -> None:
-    """It is the same as without; another's is told apart."""
+    """It is the same as without; another's is distinguished."""
     changed = FILES["ocm/payments.yml"].replace(
         "[{name: stage}, {name: canary}]",
         "[{name: stage, ocm: {$ref: /ocm/payments.yml}}, {name: x, ocm: {$ref: /ocm/maps.yml}}]",
@@ -230,7 +230,7 @@ def test_a_sector_of_the_same_organisation_may_be_named_with_it() -> None:
     ],
 )
 def test_what_may_be_missing_is_a_gap(changed: Any, gap: str) -> None:
-    """So that nobody takes for gone what could not be read."""
+    """So that no one takes for gone what could not be read."""
     assert any(gap in each for each in bundled(**changed).gaps), bundled(**changed).gaps
 
 

@@ -49,7 +49,7 @@ organizations: [{name: payments, mode: compat, credentials: {token: env:T}}]
 
 
 def test_what_is_missing_is_said_with_what_to_write(tmp_path: Path) -> None:
-    """A secret nobody has; one of an organisation's own that is not used; whom nobody can reach."""
+    """A secret that is not set; an organisation's own, not used; a host without an answer."""
     with pytest.raises(UserError) as caught:
         read(tmp_path, "bundle: true\n")
     (problem,) = caught.value.problems
@@ -63,7 +63,7 @@ def test_what_is_missing_is_said_with_what_to_write(tmp_path: Path) -> None:
     assert found.service.environments[0].credentials == Credentials(token="env:T")
 
 
-def test_a_secret_is_asked_for_only_where_somebody_is_served_with_it(tmp_path: Path) -> None:
+def test_a_secret_is_asked_for_only_where_an_organisation_is_served_with_it(tmp_path: Path) -> None:
     """Not for whom this process leaves out."""
     assert read(tmp_path, "bundle: true\nexclude: ['*']\n").service.served() == ()
     own = "organizations: [{id: o-payments, credentials: {token: env:T}}]\n"

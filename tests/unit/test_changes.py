@@ -43,7 +43,7 @@ def test_everything_is_created_once_and_then_unchanged() -> None:
     assert {change.verb for change in land.plan(wanted)} == {ObjectAction.UNCHANGED}
 
 
-def test_a_new_image_is_told_with_its_restart() -> None:
+def test_a_new_image_is_reported_with_its_restart() -> None:
     """By our own account and by the server's."""
     land = Land()
     land.apply(estate(integration("a", managed("aaaaaaa"))))
@@ -66,7 +66,7 @@ def test_pinning_what_runs_changes_nothing() -> None:
     assert verbs(land.plan(pinned))[f"{BASE}a"] is ObjectAction.UNCHANGED
 
 
-def test_who_knows_the_environment_is_told_of_the_image_it_keeps() -> None:
+def test_a_change_of_an_environment_names_the_image_it_keeps() -> None:
     """IMAGE_TAG among its variables would restart it while its rollout holds it back."""
     land = Land()
     place = managed("", environmentAware=True, rollout=staged())
@@ -91,7 +91,7 @@ def test_who_has_an_image_of_its_own_does_not_restart_when_the_environment_moves
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:feed"])
-def test_whoever_moves_an_image_makes_the_same_object(digest: str) -> None:
+def test_every_way_to_move_an_image_makes_the_same_object(digest: str) -> None:
     """A rollout names the image, apply works it out: the next plan has nothing to do."""
     plain = estate(integration("a", managed("", environmentAware=True)), IMAGE_TAG="aaaaaaa")
     digests = {f"{REPOSITORY}:aaaaaaa": digest} if digest else {}
@@ -138,7 +138,7 @@ def test_who_joins_during_a_rollout_starts_with_what_the_others_run() -> None:
 
 
 def test_an_image_of_its_own_is_applied_whatever_the_rollout_does() -> None:
-    """A rollout leaves pinned shards alone, so whoever pinned one applies it."""
+    """A rollout does not move pinned shards; a pin is applied by hand."""
     land, rules = Land(), staged()
     land.apply(estate(integration("a", managed("aaaaaaa", accounts=True, rollout=rules))))
     pin = Override(shard="one", image_ref="ccccccc", where="f.yml:3")
@@ -198,7 +198,7 @@ def test_a_set_that_is_stopped_has_no_owners() -> None:
     assert changes[f"{BASE}a-2"] is ObjectAction.CREATE
 
 
-# Somebody else's
+# Another owner's
 
 
 def theirs(wanted: Estate) -> list[dict[str, Any]]:
@@ -212,7 +212,7 @@ def theirs(wanted: Estate) -> list[dict[str, Any]]:
     return found
 
 
-def test_what_is_somebody_elses_is_adopted_only_with_consent_and_without_a_restart() -> None:
+def test_objects_of_another_owner_are_adopted_only_with_consent_and_without_a_restart() -> None:
     """Then it is ours, and left as it is."""
     land, wanted = Land(), estate(integration("a", managed(accounts=True, extraArgs=" --x ")))
     for document in theirs(wanted):
@@ -231,7 +231,7 @@ def test_what_is_somebody_elses_is_adopted_only_with_consent_and_without_a_resta
 
 
 def test_what_was_adopted_is_ours_in_full_once_it_gets_another_image() -> None:
-    """It restarts anyway then, and its pods can be told apart from there on."""
+    """It restarts anyway then, and its pods can be distinguished from there on."""
     land, wanted = Land(), estate(integration("a", managed("aaaaaaa")))
     for document in theirs(wanted):
         land.somebody_applies(document)
@@ -254,7 +254,7 @@ def test_what_is_part_of_something_else_is_left_alone_even_with_consent() -> Non
     assert change.reason == "it is part of thing/t, so unchanged"
 
 
-def test_drift_is_put_back_and_a_field_of_somebody_elses_is_a_conflict() -> None:
+def test_drift_is_put_back_and_a_field_of_another_owner_is_a_conflict() -> None:
     """What we had applied we take back; what is new to us and theirs needs consent."""
     land, wanted = Land(), estate(integration("a", managed()))
     land.apply(wanted)
@@ -286,7 +286,7 @@ def five(*names: str) -> Estate:
 
 
 def test_one_may_go_and_two_of_few_may_not() -> None:
-    """A tenth of what we manage at most, unless somebody says so."""
+    """A tenth of what we manage at most, unless a person says so."""
     land = Land()
     land.apply(five("a", "b", "c", "d"))
     one = land.plan(five("a", "b", "c"))
@@ -299,8 +299,8 @@ def test_one_may_go_and_two_of_few_may_not() -> None:
     )
 
 
-def test_an_emptied_inventory_removes_nothing_whoever_allows_it() -> None:
-    """Whoever wants it gone takes the integration out."""
+def test_an_emptied_inventory_removes_nothing_even_if_it_is_allowed() -> None:
+    """A person who wants it gone takes the integration out."""
     land = Land()
     place = integration("a", managed(accounts=True))
     land.apply(estate(place, integration("b", managed())))
@@ -334,7 +334,7 @@ def test_a_namespace_whose_last_integration_is_gone_is_cleaned() -> None:
 
 
 def test_what_is_chosen_is_all_that_is_planned() -> None:
-    """Removals too; and a name nobody has is told with the nearest."""
+    """Removals too; and an unknown name is answered with the nearest."""
     land = Land()
     land.apply(five("a", "b", "c"))
     chosen = land.plan(five("a", "b"), selection=Selection(integrations=("a",)))

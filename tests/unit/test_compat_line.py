@@ -1,4 +1,4 @@
-"""Rollout lines for compat: what is refused, by whom, and how it is said."""
+"""Rollout lines for compat: what is refused, by which part, and how it is said."""
 
 from typing import Any
 
@@ -112,8 +112,8 @@ def test_times_keep_their_fractions_and_come_back_in_utc() -> None:
     assert got["recheckAfterNs"] == 59_250_000_000
 
 
-def test_all_problems_of_a_line_are_told_at_once() -> None:
-    """Whoever mends a line is told everything that is wrong with it."""
+def test_all_problems_of_a_line_are_reported_at_once() -> None:
+    """A person who fixes a line is shown everything that is wrong with it."""
     told = refusal(
         {
             "now": "yesterday",

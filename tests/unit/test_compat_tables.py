@@ -65,7 +65,7 @@ def test_a_percentage_is_rounded_up_in_doubles(total: int, percent: int, allowed
 
 
 @pytest.mark.parametrize("limit", [1, 5, "1%", "100%", 0])
-def test_of_nobody_the_default_is_allowed(limit: int | str) -> None:
+def test_of_no_targets_the_default_is_allowed(limit: int | str) -> None:
     """No limit fits a total of 0."""
     assert size(limit, 0, 7) == 7
 
@@ -323,7 +323,7 @@ def test_a_cluster_in_two_groups_is_started_in_the_first() -> None:
 
 
 @pytest.mark.parametrize("members, removed", [(("", "c1"), 0), (("c1",), 1)])
-def test_a_status_without_a_name_counts_for_nobody(members: tuple[str, ...], removed: int) -> None:
+def test_a_status_without_a_name_counts_for_nothing(members: tuple[str, ...], removed: int) -> None:
     """It is removed, or, where a group lists an empty name too, lost altogether."""
     groups = (CompatGroup(GroupKey(), members),)
     result = ask([one("Failed", 0, "")], CompatStrategy("Progressive"), groups)

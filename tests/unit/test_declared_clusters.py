@@ -34,7 +34,7 @@ def test_clusters_are_found_by_id_or_by_name() -> None:
 
 
 def test_one_that_is_not_there_is_missing_and_the_others_go_on() -> None:
-    """With the nearest name; nobody takes an id for a name."""
+    """With the nearest name; an id is not taken for a name."""
     found = read(("prod-1", ""), ("prod-2", "9"), there=(cluster("prod-11", "2"),))
     assert found.labels == {}
     assert [each.text() for each in found.missing] == [
@@ -44,7 +44,7 @@ def test_one_that_is_not_there_is_missing_and_the_others_go_on() -> None:
 
 
 def test_a_name_of_several_and_a_cluster_declared_twice_are_problems() -> None:
-    """Nobody guesses which is meant."""
+    """No one guesses which is meant."""
     twins = (cluster("a", "1"), cluster("a", "2"))
     (both,) = read(("a", ""), there=twins).problems
     assert both.text() == "f.yml:0: cluster/a: 2 clusters of Pay are called so; write spec.id: 1, 2"

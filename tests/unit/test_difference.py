@@ -1,4 +1,4 @@
-"""Differences are told field by field, by name, and only those that somebody wished."""
+"""Differences are reported field by field, by name, and only those that a person wished."""
 
 from copy import deepcopy
 from typing import Any
@@ -74,7 +74,7 @@ def test_what_was_made_from_something_else_is_not_unchanged() -> None:
         (("volumeMounts", 0, "readOnly"), True, ("volumeMounts[/tmp].readOnly", None, True)),
     ],
 )
-def test_a_field_is_told_by_its_path_with_both_values(
+def test_a_field_is_reported_by_its_path_with_both_values(
     path: tuple[Any, ...], value: Any, told: tuple[str, Any, Any]
 ) -> None:
     """Items by name, not by number; and everything in the template restarts pods."""
@@ -92,7 +92,7 @@ def test_a_field_is_told_by_its_path_with_both_values(
 
 
 def test_what_is_outside_the_template_restarts_nothing() -> None:
-    """Labels with dots stand in brackets; so does nobody's pod."""
+    """Labels with dots stand in brackets; so does a pod of no shard."""
     manifest = workload()
     manifest["metadata"]["labels"]["tidegate.dev/x"] = "y"
     manifest["spec"]["replicas"] = 2
@@ -112,7 +112,7 @@ def test_who_has_no_pods_restarts_none() -> None:
     assert not restarts({**served(), "kind": "CronJob"}, image)
 
 
-def test_items_that_come_and_go_are_told_as_a_whole() -> None:
+def test_items_that_come_and_go_are_reported_as_a_whole() -> None:
     """A variable more, a container less."""
     before, after = workload(), workload()
     after["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "B", "value": "2"})

@@ -70,7 +70,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten() -> None:
 
 
 def test_edits_are_made_one_after_the_other() -> None:
-    """A later edit finds what an earlier one made, and lines are told as they were just before."""
+    """A later edit finds what an earlier one made; lines are numbered as just before it."""
     added = AddField(YamlPlace(""), "list", [{"name": "a", "ref": "1"}])
     edits: list[Edit] = [added, Replace(YamlPlace("list[name==a].ref"), "2")]
     edits.append(Remove(YamlPlace("x")))

@@ -1,4 +1,4 @@
-"""What a change of a bundle comes to, object by object."""
+"""What a change of a bundle results in, object by object."""
 
 import msgspec
 
@@ -34,7 +34,7 @@ def test_an_override_moves_the_image_of_its_shard_alone() -> None:
     assert effect.others == ()
 
 
-def test_pinning_everybody_to_what_they_run_is_no_effect() -> None:
+def test_pinning_every_target_to_what_they_run_is_no_effect() -> None:
     base = estate(integration("tf", managed(accounts=True)))
     pins = [Override(shard=name, image_ref="aaaaaaa") for name in ("one", "two", "three")]
     head = estate(integration("tf", managed(accounts=True, overrides=pins)))
@@ -63,7 +63,7 @@ def test_another_kind_of_object_is_one_deleted_and_one_created() -> None:
     ]
 
 
-def test_other_fields_are_told_beside_the_image() -> None:
+def test_other_fields_are_reported_beside_the_image() -> None:
     base = estate(integration("tf", managed(environmentAware=True)))
     head = estate(integration("tf", managed("bbbbbbb", environmentAware=True, extraArgs="--more")))
     (effect,) = effects_of(base, head).effects
@@ -90,7 +90,7 @@ def test_what_a_broken_head_lacks_is_unknown_and_not_deleted() -> None:
     assert found.unknown == 3
 
 
-def test_effects_are_told_by_environment_and_by_unit() -> None:
+def test_effects_are_reported_by_environment_and_by_unit() -> None:
     stage = namespace(cluster="c2", environment="stage")
     sub = Override(shard="one", sub_shards=2)
     places = (managed(accounts=True, overrides=(sub,)), managed(where=stage))

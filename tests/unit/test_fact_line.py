@@ -243,7 +243,7 @@ def test_every_fact_says_what_happened(fact: Fact, line: str) -> None:
 def test_a_plan_of_a_rollout_says_of_a_target_or_a_gate_what_it_decided(
     target: str, gate: str, line: str
 ) -> None:
-    """Whoever looks for one target is told of that one."""
+    """A person who looks for one target is shown that one."""
     assert PLAN.line_of(target, gate) == line
 
 
@@ -276,7 +276,9 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
          | {"plan"} | PROMOTIONS),
     ],
 )  # fmt: skip
-def test_an_entry_is_found_by_whom_it_speaks_of(wanted: EntryFilter, expected: set[str]) -> None:
+def test_an_entry_is_found_by_the_target_it_is_about(
+    wanted: EntryFilter, expected: set[str]
+) -> None:
     """A target is found in reports, tasks, verdicts and groups; a gate in verdicts and brakes."""
     notes = [
         JournalNote(Instant(0), "ada", fact) for fact, _ in LINES if not isinstance(fact, Folded)
@@ -286,7 +288,7 @@ def test_an_entry_is_found_by_whom_it_speaks_of(wanted: EntryFilter, expected: s
 
 
 def test_a_fact_of_the_future_is_found_by_its_columns_only() -> None:
-    """What this version cannot read speaks of nobody, and breaks nothing."""
+    """What this version cannot read concerns no target, and breaks nothing."""
     (entry,) = link(genesis("r1"), 1, [JournalNote(Instant(0), "ada", LINES[9][0])])
     unknown = msgspec.structs.replace(entry, body=b'{"is":"dreamt","target":"a"}')
     assert matches(EntryFilter(actor="ada"), unknown)

@@ -1,4 +1,4 @@
-"""Each fault does what its name says, and they end when they are told to."""
+"""Each fault does what its name says, and they end when they are asked to."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -53,7 +53,7 @@ def with_fault(fault: CallFault, story: Story, until: Instant | None = None) -> 
 def test_an_action_fails_before_or_after_it_is_done(
     fault: CallFault, error: type[Exception], done: int
 ) -> None:
-    """Whoever called cannot tell which; the fleet can."""
+    """The caller cannot tell which; the fleet can."""
 
     async def story(_: VirtualLoop, __: SimulatedFleet, faulty: FaultyFleet) -> None:
         with pytest.raises(error):
@@ -64,7 +64,7 @@ def test_an_action_fails_before_or_after_it_is_done(
 
 
 def test_a_task_delivered_again_and_again_is_carried_out_once() -> None:
-    """At once, and once more when nobody thinks of it any longer."""
+    """At once, and once more when no one thinks of it any longer."""
 
     async def story(_: VirtualLoop, fleet: SimulatedFleet, faulty: FaultyFleet) -> None:
         assert await faulty.act(PARTITION, TASK) == "applied"
@@ -111,7 +111,7 @@ def test_a_partial_reading_says_so() -> None:
 
 
 def test_flapping_never_shows_a_change_as_done() -> None:
-    """Who is settled may seem busy; nobody seems settled who is not."""
+    """Who is settled may seem busy; none seems settled that is not."""
 
     async def story(_: VirtualLoop, fleet: SimulatedFleet, faulty: FaultyFleet) -> None:
         await fleet.act(PARTITION, TASK)
@@ -122,7 +122,7 @@ def test_flapping_never_shows_a_change_as_done() -> None:
     with_fault(CallFault.FLAPPING, story)
 
 
-def test_faults_end_when_they_are_told_to() -> None:
+def test_faults_end_when_they_are_asked_to() -> None:
     """So that one can see whether everything arrives afterwards."""
 
     async def story(_: VirtualLoop, __: SimulatedFleet, faulty: FaultyFleet) -> None:
@@ -147,7 +147,7 @@ def test_faults_end_when_they_are_told_to() -> None:
 def test_a_write_fails_before_or_after_the_commit(
     fault: CallFault, error: type[Exception] | None, written: int
 ) -> None:
-    """Whoever wrote cannot tell which; the journal can."""
+    """The writer cannot tell which; the journal can."""
     store, slept = MemoryStore(), list[float]()
 
     async def main(loop: VirtualLoop) -> None:

@@ -63,7 +63,7 @@ def test_a_cluster_that_may_go_goes_in_seven_minutes_and_takes_an_hour() -> None
 
 
 def test_versions_on_the_way_are_steps_of_their_own() -> None:
-    """A canary goes to the newest; whoever waits for soak may go by what soaks first."""
+    """A canary goes to the newest; what waits for soak may go by what soaks first."""
     canary = {"name": "a", "available_upgrades": ["4.12.18", "4.12.19"]}
     old = {
         "name": "b",
@@ -99,7 +99,7 @@ def test_versions_on_the_way_are_steps_of_their_own() -> None:
 def test_what_no_clock_opens_has_no_date_and_is_named(
     change: dict[str, Any], reason: str, wanted: str
 ) -> None:
-    """No step is made up; the first gate that is shut is told."""
+    """No step is made up; the first gate that is shut is reported."""
     found = of(world({"name": "a", **change}))
     assert found.legs == []
     assert found.held is not None
@@ -107,8 +107,8 @@ def test_what_no_clock_opens_has_no_date_and_is_named(
     assert found.wanted == (wanted or found.wanted)
 
 
-def test_a_missing_agreement_stops_where_nobody_gives_it_and_nowhere_else() -> None:
-    """The kind of gate that is approved unless said otherwise holds nobody; another has no date."""
+def test_a_missing_agreement_stops_where_it_is_not_given_and_nowhere_else() -> None:
+    """The kind of gate that is approved by default holds nothing; another has no date."""
     gate = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
     offers = ["4.12.18", "4.13.1"]
     asked = world({"name": "a", "available_upgrades": offers}, gates=[gate])
@@ -135,7 +135,7 @@ def test_pools_follow_one_by_one_and_each_is_a_step() -> None:
 
 
 def test_what_is_under_way_ends_after_its_usual_time_or_at_the_next_look() -> None:
-    """And whoever waits for its mutex goes then."""
+    """And what waits for its mutex goes then."""
     policy = {"id": "p", "version": "4.12.18", "state": "started"}
     first = {"name": "a", "labels": {"mutexes": "m"}}
     second = {"name": "b", "labels": {"mutexes": "m"}}
@@ -166,8 +166,8 @@ def test_behind_the_horizon_there_is_no_date_and_that_is_said() -> None:
     assert (found.legs, found.held.reason.value, found.beyond) == ([], "OutsideWindow", True)
 
 
-def test_whoever_is_where_it_should_be_waits_for_nothing() -> None:
-    """Blocked versions and pre-releases are not waited for by a cluster that came to the end."""
+def test_what_is_where_it_should_be_waits_for_nothing() -> None:
+    """Blocked versions and pre-releases are not waited for by a cluster that reached the end."""
     asked = world(
         {"name": "a", "available_upgrades": ["4.12.18", "4.13.0-rc.1", "4.14.0"]},
         labels={"blocked-versions": "^4.14"},
@@ -197,7 +197,7 @@ def test_a_time_in_a_freeze_gives_way_to_the_next_one_behind_it() -> None:
 
 
 def test_our_own_places_of_a_budget_are_free_once_we_are_done() -> None:
-    """A claim of ours is told by who is under way; one of others stays."""
+    """A claim of ours is known by what is under way; one of others stays."""
     under = {"id": "p", "version": "4.12.18", "state": "started", "next_run": NOW}
     asked = world({"name": "a", "upgrade_policies": [under]}, {"name": "b"})
     budget = Budget(name="one", limit=Limit(1))
@@ -233,7 +233,7 @@ def test_a_look_that_is_old_is_gone_on_from() -> None:
     assert steps(of(asked, read_at=read_at)) == ["2023-05-11T09:37:00Z upgrade 4.12.17→4.12.18"]
 
 
-def test_whoever_is_stopped_is_so_behind_the_horizon_too() -> None:
+def test_what_is_stopped_is_so_behind_the_horizon_too() -> None:
     """That others have no date yet does not make one that failed wait for time."""
     failed = {"name": "a", "upgrade_policies": [{"state": "failed", "version": "4.12.18"}]}
     late = {"name": "b", "labels": {"schedule": "0 0 1 1 *"}}
@@ -241,7 +241,7 @@ def test_whoever_is_stopped_is_so_behind_the_horizon_too() -> None:
     assert not of(world(failed, late)).beyond
 
 
-def test_nobody_looks_where_nothing_can_open() -> None:
+def test_nothing_is_rechecked_where_nothing_can_open() -> None:
     """Weeks of soak with a window every day are a few looks, not one a day."""
     there = {"name": "b", "version": "4.12.18", "available_upgrades": []}
     waits = {"name": "a", "labels": {"soak-days": "30", "schedule": "0 3 * * *"}}
@@ -251,7 +251,7 @@ def test_nobody_looks_where_nothing_can_open() -> None:
 
 
 def test_the_order_in_which_clusters_come_changes_nothing() -> None:
-    """The same dates, whoever is listed first."""
+    """The same dates, in any order of the list."""
     some = [
         {"name": f"c{i}", "labels": {"mutexes": f"m{i % 3}", "soak-days": str(i % 2)}}
         for i in range(9)
@@ -266,7 +266,7 @@ def test_the_order_in_which_clusters_come_changes_nothing() -> None:
 
 
 def test_carrying_soak_on_is_folding_look_after_look() -> None:
-    """For as long as nothing changes: whoever is gone, or ill, adds nothing."""
+    """For as long as nothing changes: what is gone, or ill, adds nothing."""
     began = parse_instant(NOW)
 
     def seen(at: Instant) -> list[SoakObservation]:

@@ -56,7 +56,7 @@ def test_what_is_no_remote_is_refused_without_its_login(url: str) -> None:
 
 
 def test_a_login_is_dropped_from_what_is_shown() -> None:
-    """Also from what is not an address anybody could use; the user of ssh is dropped with it."""
+    """Also from what is not an address anyone could use; the user of ssh is dropped with it."""
     assert without_login("https://me:s3@cret@host/a/b.git") == "https://host/a/b.git"
     assert without_login("ssh://git:s3cret@host:22/a/b@c") == "ssh://git@host:22/a/b@c"
     assert without_login("git@host:a/b.git") == "git@host:a/b.git"
@@ -139,7 +139,7 @@ def test_a_login_is_dropped_from_what_is_shown() -> None:
         ("file:///srv/git/b.git", "local", "", ("local", "/srv/git/b.git", "")),
     ],
 )
-def test_a_forge_is_told_from_its_remote(
+def test_a_forge_is_recognised_from_its_remote(
     url: str, kind: str, api: str, found: tuple[str, str, str]
 ) -> None:
     place = ForgePlace(ForgeKind(found[0]), found[1], found[2])
@@ -159,7 +159,9 @@ def test_a_forge_is_told_from_its_remote(
         ("git@host:a/b", "gitlab", "ftp://me:s3cret@host", "forgeUrl: .* is not an address"),
     ],
 )
-def test_what_cannot_be_told_names_the_setting(url: str, kind: str, api: str, what: str) -> None:
+def test_what_cannot_be_reported_names_the_setting(
+    url: str, kind: str, api: str, what: str
+) -> None:
     with pytest.raises(UserError, match=what) as told:
         forge_place(remote_of(url), kind, api)
     assert "s3cret" not in str(told.value)

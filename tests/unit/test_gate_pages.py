@@ -22,7 +22,7 @@ GATES = {
 
 @pytest.mark.parametrize("name", GATES)
 def test_a_gate_comes_with_its_page_its_story_and_its_law(name: str) -> None:
-    """Whoever meets a gate finds what it means, sees it work, and can trust it."""
+    """A person who meets a gate finds what it means, sees it work, and can trust it."""
     assert (ROOT / f"src/tidegate/gates/{name}.py").exists()
     assert (ROOT / f"tests/scenarios/gates/{name}.txt").exists()
     assert list((ROOT / "tests/property").glob(f"test_*{name}*.py"))
@@ -46,7 +46,7 @@ def test_every_reason_of_the_brakes_is_seen_in_a_story() -> None:
 
 
 def test_every_peer_is_in_the_table() -> None:
-    """The page names every story of somebody else's failure, and no other."""
+    """The page names every story of another owner's failure, and no other."""
     page = (ROOT / "docs/concepts/peers.md").read_text(encoding="utf-8")
     stories = {path.name for path in (ROOT / "tests/scenarios/peers").glob("*.txt")}
     assert not [name for name in stories if f"peers/{name}" not in page]

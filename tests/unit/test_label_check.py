@@ -53,7 +53,7 @@ def said(there: UpgradeWorld, name: str, wanted: Wanted) -> LabelCheck:
         ({}, {"soak-days": "1"}, "label sre-capabilities.aus.schedule: missing"),
     ],
 )
-def test_what_its_owner_would_be_told_is_refused(
+def test_a_mistake_its_owner_would_be_notified_of_is_refused(
     there: dict[str, str], wanted: Wanted, says: str
 ) -> None:
     """In the same words, and with whose label it is."""
@@ -61,7 +61,7 @@ def test_what_its_owner_would_be_told_is_refused(
     assert any(each.startswith("cluster/c: label") and says in each for each in refused)
 
 
-def test_of_two_mistakes_one_can_be_mended_alone() -> None:
+def test_of_two_mistakes_one_can_be_fixed_alone() -> None:
     """The other is a warning; written anew and still wrong, it is refused."""
     there = world(c=BROKEN)
     found = said(there, "c", {"soak-days": "2"})
@@ -72,12 +72,12 @@ def test_of_two_mistakes_one_can_be_mended_alone() -> None:
 
 
 def test_others_who_are_wrong_are_not_talked_of() -> None:
-    """Whoever edits one cluster hears of that one."""
+    """A person who edits one cluster hears of that one."""
     assert said(world(c=GOOD, other=BROKEN), "c", {"mutexes": "m"}) == LabelCheck()
 
 
-def test_a_sector_somebody_is_in_is_not_taken_away() -> None:
-    """The cluster that would be set aside is named."""
+def test_a_sector_with_clusters_is_not_taken_away() -> None:
+    """The cluster that would be excluded is named."""
     there = world(c={**GOOD, "sector": "prod"})
     (line,) = said(there, "o", {"sector-deps.prod": None}).refused
     assert line.startswith('cluster/c: label sre-capabilities.aus.sector: "prod" is no sector')
@@ -100,7 +100,7 @@ def test_labels_of_an_organisation_are_refused_too(wanted: Wanted, says: str) ->
 
 
 def test_what_is_used_otherwise_than_meant_is_a_warning() -> None:
-    """Once: what was so before is not told again."""
+    """Once: what was so before is not reported again."""
     there = world(c={**GOOD, "owner": "me"})
     found = said(there, "c", {"workloads": "w,,v"})
     assert not found.refused
@@ -121,15 +121,15 @@ def test_what_is_used_otherwise_than_meant_is_a_warning() -> None:
         ),
     ],
 )
-def test_what_can_come_to_nothing_is_a_warning(name: str, wanted: Wanted, says: str) -> None:
-    """No canary left, names almost alike, blocks of everything; told when it becomes so."""
+def test_what_can_have_no_effect_is_a_warning(name: str, wanted: Wanted, says: str) -> None:
+    """No canary left, names almost alike, blocks of everything; reported when it becomes so."""
     there = world(c={**GOOD, "sector": "prod"}, d={**GOOD, "soak-days": "2"})
     found = said(there, name, wanted)
     assert not found.refused
     assert any(says in each for each in found.warnings)
 
 
-def test_nobody_misses_a_canary_that_may_be_elsewhere() -> None:
+def test_a_canary_that_may_be_elsewhere_is_not_missed() -> None:
     """Where soak is inherited from an organisation that is not seen."""
     there = world(c=GOOD)
     org = msgspec.structs.replace(there.orgs[0], labels={"version-data.inherit": "unseen"})
@@ -137,7 +137,7 @@ def test_nobody_misses_a_canary_that_may_be_elsewhere() -> None:
     assert said(there, "c", {"soak-days": "3"}) == LabelCheck()
 
 
-def test_equal_names_are_told_apart() -> None:
+def test_equal_names_are_distinguished() -> None:
     """By their external ids."""
     two = tuple(
         ManagedCluster(

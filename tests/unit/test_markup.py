@@ -45,7 +45,7 @@ def test_hostile_names_are_shown_as_they_are(text: str) -> None:
 
 @given(st.text(min_size=1, max_size=400))
 def test_any_text_is_code_and_nothing_else(text: str) -> None:
-    """One line, no end of a table in it, and nobody called; what is empty is nothing."""
+    """One line, no end of a table in it, and no mention; what is empty is nothing."""
     found = code(text)
     if not found:
         assert not text.strip()
@@ -56,7 +56,7 @@ def test_any_text_is_code_and_nothing_else(text: str) -> None:
     assert shown(found) == cut(seen(text))
 
 
-def test_what_nobody_would_see_is_marked() -> None:
+def test_what_would_not_be_seen_is_marked() -> None:
     assert seen("a\u202eb\x00c\td\u2028e") == "a\ufffdb\ufffdc d e"
 
 

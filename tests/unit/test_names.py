@@ -18,7 +18,7 @@ from tidegate.explain.names import ranged
         (("4.16.5", "4.16.6", "4.16.7"), "4.16.5…7"),
     ],
 )
-def test_names_that_count_up_are_told_by_the_first_and_the_last(
+def test_names_that_count_up_are_reported_by_the_first_and_the_last(
     names: tuple[str, ...], told: str
 ) -> None:
     """In their order, each once, and no more than fit on a line."""

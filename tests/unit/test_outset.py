@@ -50,7 +50,7 @@ def _names(move: Move) -> tuple[list[str], list[str], list[str]]:
     return first, second, third
 
 
-def test_a_new_default_moves_whoever_has_no_image_of_its_own() -> None:
+def test_a_new_default_moves_what_has_no_image_of_its_own() -> None:
     mine = Override(shard="two", image_ref="aaaaaaa", where="tf.yml:7")
     other = Override(shard="three", image_ref="ccccccc", where="tf.yml:8")
     (move,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb", mine, other))
@@ -58,13 +58,13 @@ def test_a_new_default_moves_whoever_has_no_image_of_its_own() -> None:
     assert (move.before, move.after, move.staged) == ("aaaaaaa", "bbbbbbb", True)
 
 
-def test_nothing_moves_where_nobody_gets_another_image() -> None:
-    """Pinning somebody to what it runs is no move, and keeps nobody from one."""
+def test_nothing_moves_where_nothing_gets_another_image() -> None:
+    """Pinning a shard to what it runs is no move, and keeps nothing from one."""
     pin = Override(shard="two", image_ref="aaaaaaa")
     assert moves_of(_estate("aaaaaaa"), _estate("aaaaaaa", pin)) == ()
 
 
-def test_whoever_loses_its_pin_moves_with_the_rollout() -> None:
+def test_what_loses_its_pin_moves_with_the_rollout() -> None:
     pin = Override(shard="two", image_ref="ccccccc")
     (move,) = moves_of(_estate("aaaaaaa", pin), _estate("aaaaaaa"))
     assert _names(move) == (["tf/two"], [], [])
@@ -148,7 +148,7 @@ def test_a_rollout_under_way_is_finished_first() -> None:
 
 
 def test_what_starts_of_the_one_that_goes_first_is_no_date_of_ours() -> None:
-    """The last gets the old one; nobody ever gets the new one, which is blocked."""
+    """The last gets the old one; no target ever gets the new one, which is blocked."""
     (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
     store = _journal(under_way, Rollout(revision="bbbbbbb", last_good="aaaaaaa"), *UNDER_WAY)
     block = {"revision": "ccccccc", "owner": "ops", "reason": "loses volumes"}
@@ -170,7 +170,7 @@ def test_a_pause_leaves_no_date() -> None:
     assert found.under_way == ""  # that one is completed
 
 
-def test_a_pin_that_is_taken_away_holds_nobody_although_the_journal_has_it() -> None:
+def test_a_pin_that_is_taken_away_holds_nothing_although_the_journal_has_it() -> None:
     pin = Override(shard="two", image_ref="ccccccc", where="tf.yml:7")
     before, after = _estate("aaaaaaa", pin), _estate("bbbbbbb")
     (pinned,) = moves_of(before, _estate("ddddddd", pin))
@@ -180,7 +180,7 @@ def test_a_pin_that_is_taken_away_holds_nobody_although_the_journal_has_it() -> 
 
 
 def test_one_that_is_held_leaves_its_group_without_an_end() -> None:
-    """And a brake is told once, however often it is met."""
+    """And a brake is reported once, however often it is met."""
     strategy = replace(ONE_BY_ONE.strategy, max_concurrency=Limit(3))
     rules = replace(ONE_BY_ONE, strategy=strategy)
     (move,) = moves_of(_estate("aaaaaaa", rules=rules), _estate("bbbbbbb", rules=rules))
@@ -195,7 +195,7 @@ def test_one_that_is_held_leaves_its_group_without_an_end() -> None:
     assert clash.shards == ("tf/two",)
 
 
-def test_another_number_of_shards_is_told_unless_two_may_own_a_key() -> None:
+def test_another_number_of_shards_is_reported_unless_two_may_own_a_key() -> None:
     def split(count: int, overlap: bool = False) -> Estate:
         place = managed(shards=count, rollout=staged(), overlap=overlap)
         return estate(integration("tf", place))

@@ -33,7 +33,7 @@ def files(entry: str) -> dict[str, bytes]:
 
 
 def estate(bundle: Bundle) -> Estate:
-    """What a sound bundle comes to."""
+    """What a sound bundle results in."""
     problems = Problems()
     declared = INTEGRATIONS.of(bundle)
     found = estate_of(declared.integrations, declared.inventories, problems)
@@ -186,7 +186,7 @@ UNPINS = [
 
 
 def test_several_go_and_the_others_keep_their_places() -> None:
-    """Numbers of items move as items go; nobody else is taken for one of them."""
+    """Numbers of items move as items go; no other is taken for one of them."""
     first = "    - shard: app-int-example-01\n      imageRef: bbbbbbb\n"
     before = f"{LIST}\n{first}{NOTED}{OTHER}"
     assert after_unpin(before, "app-int-example-01", "app-sre") == f"{LIST}\n{OTHER}"
@@ -210,7 +210,7 @@ def test_what_is_left_with_nothing_to_say_goes_along(before: str, after: str) ->
     assert after_unpin(before, min(aims(before), key=lambda name: name != "app-sre")) == after
 
 
-def test_a_note_says_by_whom_until_when_and_why() -> None:
+def test_a_note_says_by_which_user_until_when_and_why() -> None:
     """Whatever is in a reason stays on one line, and is read again."""
     note = PinNote(by="ann: x", reason="it's #4:\n  see https://x/y", until="2026-12-01")
     assert note.text == "pinned by ann x until 2026-12-01: it's #4: see https://x/y"
@@ -240,7 +240,7 @@ def test_a_pin_whose_time_is_over_is_found_by_the_clock() -> None:
     assert "tidegate unpin terraform-resources --shard app-sre --environment" in late.remedy
 
 
-def test_a_pin_equal_to_the_default_is_told_unless_it_says_why() -> None:
+def test_a_pin_equal_to_the_default_is_reported_unless_it_says_why() -> None:
     """Who pins the many before a promotion has 24 of them, on purpose."""
     bare = after_pin(BLOCK, "app-sre", image="aaaaaaa")
     assert [each.remedy for each in bundle_of(files(bare)).findings] == ["drop it"]
@@ -253,7 +253,7 @@ def test_a_pin_equal_to_the_default_is_told_unless_it_says_why() -> None:
 
 
 def test_a_line_that_several_share_is_nobodys_alone() -> None:
-    """Who pins one of them again is told of the other's note."""
+    """Who pins one of them again is notified of the other's note."""
     line = "[{shard: app-sre, imageRef: bbbbbbb}, {shard: ter-int-dev, imageRef: bbbbbbb}]"
     before = f"{LIST} {line}  # tidegate: pinned by bob: his\n"
     after = after_pin(before, "app-sre", note="pinned by ann: hers")

@@ -75,7 +75,7 @@ def test_a_group_may_ask_for_labels_and_claims_together() -> None:
 
 @pytest.mark.parametrize("strategy", [None, {}, {"clustersPerDecisionGroup": None}])
 def test_without_a_strategy_all_go_together(strategy: object) -> None:
-    """The default is one group without a name, and an empty one where there is nobody."""
+    """The default is one group without a name, and an empty one where there are no clusters."""
     assert sizes(answer(strategy, clusters=clusters("b", "a"))) == [("", 2)]
     assert sizes(answer(strategy)) == [("", 0)]
 
@@ -128,8 +128,8 @@ def test_claims_are_matched_by_expressions_only() -> None:
     assert "claimSelector.matchLabels: not for claims" in told[0]
 
 
-def test_all_problems_of_a_line_are_told_at_once() -> None:
-    """Whoever mends a line is told everything that is wrong with it."""
+def test_all_problems_of_a_line_are_reported_at_once() -> None:
+    """A person who fixes a line is shown everything that is wrong with it."""
     told = refusal(
         {
             "placement": {
@@ -197,7 +197,7 @@ OLD = [
 ]
 
 
-def test_stable_groups_keep_everybody_in_place() -> None:
+def test_stable_groups_keep_every_target_in_place() -> None:
     """Newcomers fill the free places of their name, then open groups at the end."""
     fleet = [*clusters("a", "aa", "ab", "b", "c", "d", "e", env="dev"), *clusters("p", env="prod")]
     got = answer(STAGES, clusters=fleet, grouping="stable", previous=OLD)

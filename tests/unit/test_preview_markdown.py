@@ -21,7 +21,7 @@ EVIL = "x`|\\\n/merge @all <b> [a](b) </details>"
 
 
 def _preview(name: str, count: int) -> Prospect:
-    """A change of which everything has a name of somebody's choice."""
+    """A change of which everything has a name that a person chose."""
     effects = tuple(
         Effect(
             fate=Fate.CHANGED,
@@ -72,7 +72,7 @@ def _preview(name: str, count: int) -> Prospect:
     )
 
 
-def test_nothing_ends_a_table_calls_anybody_or_commands_a_forge() -> None:
+def test_nothing_ends_a_table_mentions_accounts_or_commands_a_forge() -> None:
     text = markdown(_preview(EVIL, 2))
     plain = re.sub(r"<code>[^<]*</code>|`[^`\n|]*`", "", text)
     assert "@" not in plain
@@ -100,7 +100,7 @@ def test_the_same_preview_is_the_same_text() -> None:
     assert markdown(_preview("a", 3)) == markdown(_preview("a", 3))
 
 
-def test_a_day_that_is_near_is_told_by_its_name_and_any_other_in_full() -> None:
+def test_a_day_that_is_near_is_reported_by_its_name_and_any_other_in_full() -> None:
     now = parse_instant("2026-11-20T15:00:00Z")
     assert date(now, now) == "at once"
     assert date(parse_instant("2026-11-26T14:59:00Z"), now) == "Thu 14:59"

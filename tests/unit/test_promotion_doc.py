@@ -66,7 +66,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("part, told", WRONG, ids=[told for _, told in WRONG])
-def test_what_is_wrong_is_told_with_its_place(part: dict[str, object], told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(part: dict[str, object], told: str) -> None:
     """Each problem names its path."""
     problems = Problems()
     read_promotion({**WHOLE, **part}, problems)

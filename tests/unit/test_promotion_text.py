@@ -24,7 +24,7 @@ HELD = WrittenVersion(
 
 
 def commit(subject: str, author: str = "Ann", body: str = "", at: int = 0) -> Commit:
-    """A commit of somebody's."""
+    """A commit of a person's."""
     name = f"{subject}{author}{at}".encode().hex()[:40].ljust(40, "0")
     mail = f"{author.lower()}@example.com"
     return Commit(sha=name, author=author, email=mail, at=Instant(at), subject=subject, body=body)
@@ -42,7 +42,7 @@ def facts(*commits: Commit, **more: object) -> ProposalFacts:
     )
 
 
-def test_all_of_it_is_told() -> None:
+def test_all_of_it_is_reported() -> None:
     told = description(
         facts(
             commit("mend", "Ann", at=1),

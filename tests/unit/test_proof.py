@@ -1,4 +1,4 @@
-"""Whether a shard runs what is promised is told by its pods."""
+"""Whether a shard runs what is promised is reported by its pods."""
 
 import pytest
 from msgspec.structs import replace
@@ -53,7 +53,7 @@ CRASHING = replace(_pod(), ready=False, waiting="CrashLoopBackOff", restarts=4)
         (None, [], "not applied yet"),
         (A, [], "no pod runs"),
         (B, [_pod(B)], "`tidegate apply` moves it"),
-        # It was given the right one, and nobody runs it yet.
+        # It was given the right one, and no pod runs it yet.
         (A, [_pod(B)], "1 pod not replaced yet"),
         (A, [_pod(), replace(_pod(B), ending=True)], "1 pod of before still ending"),
         (A, [_pod(B), replace(_pod(B), ending=True)], "2 pods not replaced yet"),
@@ -86,7 +86,7 @@ def test_a_promised_digest_is_held_against_what_was_pulled() -> None:
     moved = _proof(place, A, _pod(A, D2))
     assert not moved.agrees
     assert moved.running == (f"aaaaaaa@{D2}",)
-    assert not _proof(place, A, _pod(A, "")).agrees  # nobody says which one
+    assert not _proof(place, A, _pod(A, "")).agrees  # it is not known which one
     old = replace(_pod(A, D2), ending=True)
     assert _proof(place, A, _pod(A, D1), old).why == "1 pod of before still ending"
 
@@ -103,12 +103,12 @@ def test_a_cron_job_keeps_its_promise_with_its_next_run() -> None:
     assert not _proof(place, B).agrees
 
 
-def test_a_tag_that_is_two_images_is_told() -> None:
+def test_a_tag_that_is_two_images_is_reported() -> None:
     proofs = [_proof(_place(), A, _pod(A, digest)) for digest in (D1, D2)]
     assert all(each.agrees for each in proofs)
     assert moved_tags(proofs) == {"aaaaaaa": (D1, D2)}
     assert moved_tags(proofs[:1]) == {}
-    # Whoever runs another image altogether says nothing of the tag.
+    # What runs another image altogether says nothing of the tag.
     assert moved_tags([proofs[0], _proof(_place(), B, _pod(B, D2))]) == {}
 
 

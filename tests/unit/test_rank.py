@@ -52,7 +52,7 @@ def test_only_plain_decimals_are_numbers(value: str, known: bool) -> None:
     st.sampled_from([BY_NAME, BY_WAVE, SPREAD]),
     st.randoms(use_true_random=False),
 )
-def test_ranking_loses_nobody_and_ignores_the_order_it_is_given(
+def test_ranking_loses_nothing_and_ignores_the_order_it_is_given(
     values: dict[str, str], ordering: Ordering, random: object
 ) -> None:
     """The same names, whatever order they come in, in one order."""

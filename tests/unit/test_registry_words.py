@@ -53,7 +53,7 @@ def test_an_image_names_its_registry(image: str, host: str, name: str, tag: str)
         ("docker.io", "docker.io", "https://registry-1.docker.io"),
     ],
 )
-def test_plain_http_is_for_this_machine_or_for_whoever_says_so(
+def test_plain_http_is_for_this_machine_or_for_those_who_say_so(
     written: str, host: str, url: str
 ) -> None:
     found = server(written)

@@ -60,6 +60,6 @@ def test_every_event_is_in_the_table() -> None:
 
 
 def test_the_revision_under_way_is_known_from_the_first_plan_on() -> None:
-    """So that a newer one is told from it."""
+    """So that a newer one is recognised from it."""
     world, plan = decided(case(ALL, {"dev": "a"}))
     assert remember(world, plan, "u2").revision == "r2"

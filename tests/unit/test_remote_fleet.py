@@ -54,7 +54,7 @@ def test_a_reading_is_the_same_over_a_connection() -> None:
     with_fleet(ask)
 
 
-def test_a_task_told_twice_is_carried_out_once() -> None:
+def test_a_task_reported_twice_is_carried_out_once() -> None:
     """The key goes with it, and the fleet says what it did."""
 
     async def ask(_: SimulatedFleet, remote: RemoteFleet) -> None:
@@ -88,7 +88,7 @@ def test_what_it_cannot_answer_is_tried_again() -> None:
     with_fleet(ask)
 
 
-def test_nobody_there_is_tried_again() -> None:
+def test_nothing_there_is_tried_again() -> None:
     """A refused connection names the address."""
 
     async def ask() -> None:

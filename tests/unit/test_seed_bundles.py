@@ -84,7 +84,7 @@ PINNED = """\
 
 
 def test_the_one_value_that_is_refused_is_two_gazillions() -> None:
-    """Of all that the examples say, one amount is none, and it is told where it stands."""
+    """Of all that the examples say, one amount is none, and it is shown where it stands."""
     bundle = with_integration(integration(SUB_SHARDS))
     (one,) = bundle.findings
     assert one.path == "managed[0].spec.sharding.shardSpecOverrides[1].resources.limits.memory"

@@ -42,7 +42,7 @@ def test_every_reason_can_be_said_in_words(reason: Reason) -> None:
 
 
 @pytest.mark.parametrize("reason", reasons())
-def test_whoever_waits_is_told_what_opens_the_gate(reason: Reason) -> None:
+def test_a_wait_says_what_opens_the_gate(reason: Reason) -> None:
     """A wait names its end; a gate that is open needs none."""
     entry = reason.entry
     if entry.outcome is Outcome.WAIT:
@@ -89,7 +89,7 @@ def test_the_remedy_names_what_it_is_for() -> None:
     assert opens(verdict(RolloutReason.ApprovalMissing, "prod")) == "`approve` prod"
 
 
-def test_a_moment_is_told_with_how_far_off_it_is() -> None:
+def test_a_moment_is_reported_with_how_far_off_it_is() -> None:
     """And as about a moment where others have to play along."""
     one = verdict(RolloutReason.Soaking, 60 * SECOND)
     now = Instant(0)
@@ -101,7 +101,7 @@ def test_a_moment_is_told_with_how_far_off_it_is() -> None:
 
 
 def test_a_verdict_takes_exactly_the_facts_of_its_reason() -> None:
-    """Too few would break its sentence later, where nobody could help it."""
+    """Too few would break its sentence later, where it could not be fixed."""
     with pytest.raises(TypeError, match="Soaking takes 1 facts, not 0"):
         verdict(RolloutReason.Soaking)
 

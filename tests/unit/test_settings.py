@@ -24,7 +24,7 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_the_table_and_the_type_know_the_same_settings() -> None:
-    """No setting can be written that nobody reads, and none is read that cannot be written."""
+    """No setting can be written that no one reads, and none is read that cannot be written."""
     assert {setting.field for setting in TABLE.values()} == set(Settings.__struct_fields__)
 
 
@@ -35,7 +35,7 @@ def test_every_default_can_be_written() -> None:
     assert named.settings() == load({}, {}).settings()
 
 
-def test_flags_variables_and_names_are_nobody_elses() -> None:
+def test_flags_variables_and_names_are_unique() -> None:
     """Two settings never share a flag or a variable."""
     for spelt in ("flag", "variable", "field"):
         assert len({getattr(each, spelt) for each in TABLE.values()}) == len(TABLE)
@@ -129,7 +129,7 @@ def test_a_password_is_not_shown(database: str, seen: str) -> None:
     assert shown("database", database) == seen
 
 
-def test_a_secret_is_shown_to_nobody_and_found_where_it_is_kept(tmp_path: Path) -> None:
+def test_a_secret_is_shown_to_no_one_and_found_where_it_is_kept(tmp_path: Path) -> None:
     """An address is hidden; a reference is shown, and followed when it is needed."""
     (tmp_path / "hook").write_text("https://chat/s3cret\n", encoding="utf-8")
     file = written(tmp_path, "notify: {webhook: 'file:hook'}\n")
@@ -164,7 +164,7 @@ def test_a_secret_is_shown_to_nobody_and_found_where_it_is_kept(tmp_path: Path) 
         ("notify.on", ("start", "stopp"), 'did you mean "stop"?'),
     ],
 )
-def test_what_cannot_be_told_is_refused(name: str, value: object, words: str) -> None:
+def test_what_cannot_be_reported_is_refused(name: str, value: object, words: str) -> None:
     """Before anything runs, and without repeating what may be a secret."""
     with pytest.raises(UserError) as caught:
         load({name: value}, {})
@@ -174,7 +174,7 @@ def test_what_cannot_be_told_is_refused(name: str, value: object, words: str) ->
 
 
 def test_a_misspelt_variable_is_mentioned_and_a_strange_one_is_not() -> None:
-    """Platforms set TIDEGATE_SERVICE_HOST by themselves: that must stop nobody."""
+    """Platforms set TIDEGATE_SERVICE_HOST by themselves: that must stop nothing."""
     env = {"TIDEGATE_LSTEN": "x", "TIDEGATE_SERVICE_PORT_9090_TCP": "tcp://10.0.0.1:80"}
     assert load({}, env).warnings == (
         'TIDEGATE_LSTEN: no such setting; did you mean "TIDEGATE_LISTEN"?',

@@ -12,7 +12,7 @@ from tidegate.shard import MODULO, RENDEZVOUS, Shard, owner
 
 
 def test_it_imports_nothing_but_the_standard_library() -> None:
-    """Whoever imports it pays for nothing else of ours."""
+    """An import of it loads nothing else of ours."""
     code = (
         "import sys; before = set(sys.modules); import tidegate.shard;"
         "new = {n.partition('.')[0] for n in set(sys.modules) - before};"

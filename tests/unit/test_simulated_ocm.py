@@ -178,7 +178,7 @@ def test_node_pools_follow_their_control_plane() -> None:
 
 
 def test_versions_come_out_when_their_time_has_come() -> None:
-    """Nobody sees a version, or a way to it, before."""
+    """No one sees a version, or a way to it, before."""
     asker = Asker(world())
     assert asker.get("/api/clusters_mgmt/v1/versions", search="raw_id='4.16.5'")["total"] == 0
     asker.now = parse_instant("2026-03-05T00:00:00Z")
@@ -253,7 +253,7 @@ def test_labels_are_made_changed_and_deleted_where_their_owner_is() -> None:
     assert [len(each["labels"]) for each in subscriptions] == [1, 1]
 
 
-def test_whoever_belongs_to_an_organisation_sees_no_other() -> None:
+def test_a_member_of_an_organisation_sees_no_other() -> None:
     """Not in lists, not by address, not by writing."""
     asker = Asker(world(), org="o1")
     assert [each["id"] for each in asker.get(CLUSTERS)["items"]] == ["a-id"]

@@ -87,7 +87,7 @@ def pod(tag: str, shard: str = "", **env: str) -> dict[str, Any]:
 
 
 def status(api: SimulatedApi, name: str = "a") -> dict[str, Any]:
-    """How a pod fares."""
+    """The state of a pod."""
     found: dict[str, Any] = unflatten(api.records[POD, "ns", name].fields)["status"]
     return found
 
@@ -366,7 +366,7 @@ def test_a_dry_run_may_be_well_where_the_loop_is_not() -> None:
     assert not found.of(*rest, ContainerPurpose.JOB).fails(1)
 
 
-def test_every_mistake_in_a_behaviour_is_told() -> None:
+def test_every_mistake_in_a_behaviour_is_reported() -> None:
     """All at once, each with its place and what to write."""
     with pytest.raises(UserError) as caught:
         read_behaviour(

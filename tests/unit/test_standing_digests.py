@@ -63,7 +63,7 @@ def reported(known: str, runs: str, *pulled: str) -> str | None:
         (ONE, ":ed21267", (ONE,), f"ed21267@{ONE}"),
         (ONE, f":ed21267@{ONE}", (ONE,), f"ed21267@{ONE}"),
         (ONE, f"@{ONE}", (ONE,), f"ed21267@{ONE}"),
-        # The tag was moved, or nobody can say that it was not.
+        # The tag was moved, or that is not known.
         (TWO, ":ed21267", (ONE,), "ed21267"),
         (TWO, f":ed21267@{ONE}", (ONE,), f"ed21267@{ONE}"),
         (ONE, ":ed21267", (ONE, TWO), "ed21267"),

@@ -48,14 +48,14 @@ def test_a_run_counts_from_the_change_on() -> None:
 
 
 def test_a_clock_that_is_ahead_does_not_make_old_runs_new() -> None:
-    """A run 3 s before the change, told by a clock 7 s ahead, seems to end after it."""
+    """A run 3 s before the change, reported by a clock 7 s ahead, seems to end after it."""
     assert said((-3, True), skew_s=7) is Outcome.WAIT
     assert said((3, True), skew_s=7) is Outcome.PASS
     assert said((3, True), skew_s=7, now_s=9) is Outcome.WAIT
 
 
 def test_a_clock_that_is_behind_does_not_hide_a_failure() -> None:
-    """A failure 3 s after the change, told by a clock 7 s behind, seems to be old."""
+    """A failure 3 s after the change, reported by a clock 7 s behind, seems to be old."""
     assert said((3, False), skew_s=-7) is Outcome.STOP
     assert said((-9, False), skew_s=-7) is Outcome.WAIT
 
@@ -117,7 +117,7 @@ def test_an_alert_is_never_dated_too_early() -> None:
 
 
 def test_a_clock_far_off_is_pointed_out() -> None:
-    """It is to be mended, not allowed for."""
+    """It is to be fixed, not allowed for."""
     with pytest.raises(OutsideError, match="its clock is 1m40s ahead of ours"):
         alerting(SINCE, 100, 0)
     with pytest.raises(OutsideError, match="its clock is 1m40s behind ours"):

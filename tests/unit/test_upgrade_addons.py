@@ -132,7 +132,7 @@ def test_the_cluster_waits_for_its_add_ons(state: str, reason: str) -> None:
 
 
 def test_an_add_on_waits_for_its_cluster_and_for_mutexes() -> None:
-    """For an upgrade under way, for node pools that are behind, for whoever has the mutex."""
+    """For an upgrade under way, for node pools that are behind, for what has the mutex."""
     busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
     assert addon(asking(having(upgrade_policies=busy))) == ["UpgradeUnderWay"]
     behind = {**having(), **hosted("a", {"p": "4.12.16"}, labels={"schedule": "0 3 * * 0"})}
@@ -198,7 +198,7 @@ def test_a_plan_to_a_version_that_is_blocked_by_now_is_taken_back() -> None:
     assert writes(asking(begun, labels={"blocked-versions": "log/1.3"})) == []
 
 
-def test_two_plans_of_one_add_on_hold_it_and_are_told() -> None:
+def test_two_plans_of_one_add_on_hold_it_and_are_reported() -> None:
     """Of two add-ons they are no mistake."""
     twice = asking(having({"upgrade_plans": [plan(), plan(id="q", version="1.2.9")]}))
     assert (writes(twice), "TwoUpgrades" in addon(twice)) == ([], True)
@@ -276,7 +276,7 @@ def test_the_versions_others_run_are_inherited_by_add_on() -> None:
     assert addon(asked | {"state": {"prod/p/log": low}}) == ["InheritedBehind"]
 
 
-def test_what_is_done_to_add_ons_is_told_in_the_tree_of_a_cluster() -> None:
+def test_what_is_done_to_add_ons_is_reported_in_the_tree_of_a_cluster() -> None:
     """Each as an option of its own, with its gates."""
     left = [plan(id="q", version="1.2.5", state="completed")]
     asked = asking(having({"upgrade_plans": left}))

@@ -43,7 +43,9 @@ def errors(world: dict[str, Any]) -> list[str]:
         ),
     ],
 )
-def test_a_circle_is_told_by_a_sector_and_the_next(declared: dict[str, str], words: str) -> None:
+def test_a_circle_is_reported_by_a_sector_and_the_next(
+    declared: dict[str, str], words: str
+) -> None:
     """However long the circle is, and wherever it was entered."""
     labels = {f"sector-deps.{name}": behind for name, behind in declared.items()}
     with pytest.raises(SectorLoopError) as raised:
@@ -63,7 +65,7 @@ def test_sectors_in_layers_are_gone_through_once() -> None:
 
 
 def test_a_cluster_whose_version_is_none_fails_those_that_follow() -> None:
-    """Its owner and those after it are told; the one before is only not upgraded."""
+    """Its owner and those after it are notified; the one before is only not upgraded."""
     bad = world({"name": "a"}, {"name": "b", "version": "4.12"}, {"name": "c"})
     bodies = [body for _, _, body in answer_compat(bad)["writes"]]
     assert [(body["cluster_uuid"], body["description"]) for body in bodies] == [

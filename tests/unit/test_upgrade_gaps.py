@@ -18,14 +18,14 @@ UNREAD = {"a-uuid": "no answer"}
 MUTEX = {"labels": {"mutexes": "m"}}
 
 
-def test_who_was_not_read_is_set_aside_alone() -> None:
+def test_who_was_not_read_is_excluded_alone() -> None:
     """With why; its owner hears nothing, and the others go on."""
     asked = world({"name": "a"}, {"name": "b"}, unread=UNREAD)
     assert (shut(asked, "a"), told(asked)) == (["ClusterUnread"], [])
     assert acts(asked) == ["POST b-id/upgrade_policies 4.12.18"]
 
 
-def test_mistakes_in_its_labels_are_told_all_the_same() -> None:
+def test_mistakes_in_its_labels_are_reported_all_the_same() -> None:
     """They were read, and they are its owner's."""
     bad = {"name": "a", "labels": {"soak-days": "two"}}
     assert told(world(bad, unread=UNREAD)) == told(world(bad)) != []
@@ -64,7 +64,7 @@ def test_its_version_counts_for_its_sector(one: dict[str, Any], reasons: list[st
     assert shut(asked, "b") == reasons
 
 
-def test_its_version_is_still_told_to_those_who_inherit() -> None:
+def test_its_version_is_still_reported_to_those_who_inherit() -> None:
     """Left out, the lowest of the others would be too high."""
     asked = world(hosted("a", {}), {"name": "b", "version": "4.12.18"}, unread=UNREAD)
     assert answer(asked)["state"]["prod/o"]["stats"]["min_version"] == "4.12.17"
@@ -99,7 +99,7 @@ def test_what_is_blocked_is_taken_back_where_its_policy_was_read() -> None:
     assert acts(asked | {"unread": UNREAD}) == []
 
 
-def test_nobody_is_blamed_for_not_publishing_who_was_not_read() -> None:
+def test_an_organisation_that_was_not_read_is_not_blamed_for_not_publishing() -> None:
     """Those who inherit wait, and hear nothing."""
     asked = world({"name": "a", "labels": {"sector": "s"}})
     asked["orgs"] = [

@@ -21,7 +21,7 @@ def days(state: dict[str, Any], version: str = "4.12.18") -> float:
 
 
 def test_other_products_do_not_take_part() -> None:
-    """Neither are they upgraded, nor excluded, nor told."""
+    """Neither are they upgraded, nor excluded, nor reported."""
     assert answer(world({"name": "a", "product": "rhoic"}))["targets"] == []
 
 
@@ -34,7 +34,7 @@ def test_a_version_that_was_left_out_holds_those_behind_it() -> None:
 
 
 def test_the_id_of_a_cluster_is_a_mutex_too() -> None:
-    """Whoever names it waits for that cluster, and that cluster for whoever named it."""
+    """A cluster that names it waits for that one, and that one for the cluster that named it."""
     busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
     named = {"name": "b", "labels": {"mutexes": "a-id"}}
     assert shut(world({"name": "a", "upgrade_policies": busy}, named), "b") == ["MutexUpgrading"]
@@ -43,21 +43,21 @@ def test_the_id_of_a_cluster_is_a_mutex_too() -> None:
 
 
 @pytest.mark.parametrize("offered", ["4.12.17", "4.12.16"])
-def test_nobody_goes_to_what_it_has_or_back(offered: str) -> None:
+def test_nothing_goes_to_what_it_has_or_back(offered: str) -> None:
     """Even if it is offered."""
     asked = world({"name": "a", "available_upgrades": [offered]})
     assert (acts(asked), shut(asked, "a")) == ([], ["VersionNotNewer"])
 
 
-def test_a_failed_upgrade_is_told_apart_from_one_under_way() -> None:
-    """It stays until somebody looks."""
+def test_a_failed_upgrade_is_distinguished_from_one_under_way() -> None:
+    """It stays until a person looks."""
     failed = [{"id": "1", "version": "4.12.18", "state": "failed"}]
     asked = world({"name": "a", "upgrade_policies": failed})
     assert (acts(asked), shut(asked, "a")) == ([], ["UpgradeFailed"])
 
 
 def test_a_policy_without_a_version_is_not_taken_back() -> None:
-    """Nobody knows what it is for, so no pattern speaks of it."""
+    """It is not known what it is for, so no pattern speaks of it."""
     soon = [{"id": "1", "version": "", "state": "scheduled"}]
     asked = world({"name": "a", "upgrade_policies": soon}, labels={"blocked-versions": ".*"})
     assert acts(asked) == []
@@ -140,8 +140,8 @@ def test_only_who_is_seen_well_soaks(
     assert (days(state_of(asked)) > 1.0) is grown
 
 
-def test_who_sleeps_is_not_told() -> None:
-    """As ever: it is told when it wakes."""
+def test_who_sleeps_is_not_reported() -> None:
+    """As ever: it is notified when it wakes."""
     bad = {"name": "a", "labels": {"soak-days": "two"}}
     assert (len(told(world(bad))), told(world({**bad, "state": "hibernating"}))) == (1, [])
 
@@ -170,7 +170,7 @@ def test_an_alert_since_the_version_changed_is_young(alert: str, holds: bool) ->
 
 
 def test_a_name_two_clusters_have_expedites_neither() -> None:
-    """Nobody knows which was meant; by a label both are."""
+    """It is not known which was meant; by a label both are."""
     slow = {**WISHES, "schedule": "0 3 * * 0"}
     two = [{"name": "same", "id": i, "external_id": i, "labels": slow} for i in ("x", "y")]
     said = {"version": "4.12.18", "owner": "s", "reason": "r", "expires": "2023-05-10T12:00:00Z"}
@@ -180,7 +180,7 @@ def test_a_name_two_clusters_have_expedites_neither() -> None:
     assert len(acts(world(*two, brakes={"expedites": by_label}))) == 2
 
 
-def test_the_first_doubled_part_is_told() -> None:
+def test_the_first_doubled_part_is_reported() -> None:
     """One word about one of them is enough to begin with."""
     twice = [{"id": "1", "version": "4.12.18"}, {"id": "2", "version": "4.12.18"}]
     pools = [{"id": "a", "version": "4.12.16", "upgrade_policies": [*twice, *twice]}]

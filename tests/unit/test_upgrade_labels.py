@@ -39,8 +39,8 @@ def test_a_mistake_names_label_value_and_remedy(
     assert "; write " in found.text()
 
 
-def test_labels_that_are_missing_are_told_together() -> None:
-    """All at once, and posted in the predecessor's words, so that nobody is told twice."""
+def test_labels_that_are_missing_are_reported_together() -> None:
+    """All at once, and posted in the predecessor's words, so that no one is notified twice."""
     found = read_cluster_policy({"whatever": "x"}).label_errors
     assert [each.posted().removeprefix("label sre-capabilities.aus.") for each in found] == [
         "soak-days: Input should be a valid integer",
@@ -71,7 +71,7 @@ def test_values_are_trimmed_and_repetitions_count_once() -> None:
     ]
 
 
-def test_a_label_nobody_knows_is_a_warning_with_the_nearest_one() -> None:
+def test_a_label_that_is_not_known_is_a_warning_with_the_nearest_one() -> None:
     """Most of them are typing errors."""
     (warning,) = read_cluster_policy(GOOD | {"mutex": "m"}).warnings
     assert warning.endswith('.mutex: unknown, and ignored; did you mean "mutexes"?')
@@ -131,7 +131,7 @@ def test_limits_of_sectors_are_rounded_as_ever_and_zero_is_none(
 
 @pytest.mark.parametrize("text", ["abc", "-1", "101%", "1.5", "1e3", "5 %"])
 def test_a_limit_that_is_none_closes_its_sector(text: str) -> None:
-    """And only its sector; the owner is told which label."""
+    """And only its sector; the owner is shown which label."""
     read = read_organisation_policy(
         {"sector-max-parallel-upgrades.s": text, "sector-deps.t": "s"}, "o"
     )

@@ -314,7 +314,7 @@ SOON = {"4.12.17": parse_instant("2023-05-20T00:00:00Z")}
 PAST = {"4.12.17": parse_instant("2023-05-01T00:00:00Z")}
 
 
-def test_an_end_of_life_before_the_expected_date_is_told() -> None:
+def test_an_end_of_life_before_the_expected_date_is_reported() -> None:
     """By a window that comes too late, or never; not if the cluster is gone by then."""
     late = one(schedule="0 3 1 6 *")
     said = found(late, ends=SOON)
@@ -326,7 +326,7 @@ def test_an_end_of_life_before_the_expected_date_is_told() -> None:
 
 
 def test_a_world_in_a_file_says_when_versions_end() -> None:
-    """As the world of a simulated manager does; what is no moment is told with its place."""
+    """As the world of a simulated manager does; what is no moment is reported with its place."""
     versions = [{"version": "4.12.17", "end_of_life": "2023-05-20T00:00:00Z"}, {"version": "x"}]
     assert read_upgrades(one() | {"versions": versions}).world.ends == SOON
     versions[1]["end_of_life"] = "soon"
@@ -370,7 +370,7 @@ def test_findings_come_in_order_each_once_the_worst_first() -> None:
     assert len(set(said)) == len(said)
 
 
-def test_whoever_has_no_canary_is_found_in_the_recorded_world() -> None:
+def test_what_has_no_canary_is_found_in_the_recorded_world() -> None:
     """World 53: the existing service says nothing, and nothing ever moves."""
     lines = (VECTORS / "worlds.jsonl").read_text().splitlines()
     recorded = next(each for each in map(json.loads, lines) if each["name"].startswith("53"))

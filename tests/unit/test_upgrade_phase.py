@@ -88,8 +88,8 @@ def test_a_node_pool_that_starts_is_a_start() -> None:
     assert said(world(hosted("a", pools, **SHUT)))["a"][::2] == ("waiting", "OutsideWindow")
 
 
-def test_whoever_does_not_go_on_says_why() -> None:
-    """In every recorded world: one stand a cluster, and a reason for whoever is held."""
+def test_what_does_not_go_on_says_why() -> None:
+    """In every recorded world: one stand a cluster, and a reason for what is held."""
     seen = set()
     for asked in recorded().values():
         _, plan = decided(asked)
@@ -103,18 +103,18 @@ def test_whoever_does_not_go_on_says_why() -> None:
             )
             if held is not None:
                 assert held.outcome is not Outcome.PASS
-    # Nobody recorded a failed upgrade.
+    # No one recorded a failed upgrade.
     assert seen == set(UpgradePhase) - {UpgradePhase.FAILED}
 
 
 def test_a_fault_is_only_found_where_something_is_shut() -> None:
-    """Nobody is blamed for a gate that is open."""
+    """An open gate is not named as a cause."""
     blamed = [reason for reason in reasons() if fault_of(reason) is not None]
     assert {each.entry.outcome for each in blamed} <= {Outcome.WAIT, Outcome.STOP}
     assert {fault_of(each) for each in blamed} == set(FaultParty)
 
 
-def test_a_label_that_cannot_be_read_is_its_owners_to_mend() -> None:
+def test_a_label_that_cannot_be_read_is_its_owners_to_fix() -> None:
     """Every reason that says so in its remedy is classed so."""
     for reason in (each for table in UPGRADE_REASONS for each in table):
         entry = reason.entry

@@ -21,7 +21,7 @@ def refused(*whats: str) -> dict[str, Any]:
 
 
 def test_the_next_newest_is_taken_instead() -> None:
-    """And the refusal is shown with its words, and until when; nobody is told."""
+    """And the refusal is shown with its words, and until when; no one is notified."""
     asked = world(
         {"name": "a", "available_upgrades": ["4.12.18", "4.12.19"]},
         refused=refused("upgrade/4.12.19"),
@@ -68,14 +68,14 @@ def test_what_is_taken_back_and_agreed_to_waits_too() -> None:
     assert (acts(waiting), answer(waiting)["recheckAfter"]) == ([], 300)
 
 
-def test_steps_are_told_apart() -> None:
+def test_steps_are_distinguished() -> None:
     """By what is done, for which part, to what."""
     step = UpgradeStep(kind=ChangeKind.APPLY, revision="4.12.18", doing=StepKind.POOL, pool="p")
     assert what_of(step) == "pool/p/4.12.18"
 
 
 def test_a_refusal_without_a_moment_is_a_mistake() -> None:
-    """Nobody knows when it is over."""
+    """It is not known when it is over."""
     asked = world({"name": "a"}, refused={"a-uuid": {"upgrade/4.12.18": {"detail": "x"}}})
     with pytest.raises(UserError, match=r"refused\.a-uuid\.upgrade/4\.12\.18\.at: missing"):
         answer_strict(asked)

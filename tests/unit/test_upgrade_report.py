@@ -93,7 +93,7 @@ def test_the_version_of_a_control_plane_is_shown_while_its_node_pools_follow() -
     ],
 )
 def test_a_version_that_would_not_be_chosen_is_not_marked(held: dict[str, Any]) -> None:
-    """Soak alone is not enough: a gate nobody agreed to, a sector that goes first."""
+    """Soak alone is not enough: a gate no one agreed to, a sector that goes first."""
     one = {"name": "a", "available_upgrades": ["4.13.1"], "labels": {"sector": "x"}}
     other = {"name": "b", "labels": {"sector": "y", "schedule": "0 0 1 1 *"}}
     labels = {"sector-deps.x": "", "sector-deps.y": ""}
@@ -158,7 +158,7 @@ def test_no_label_ends_a_table_or_becomes_markdown() -> None:
 
 
 def test_whose_soak_is_inherited_is_linked_where_it_is_on_the_page() -> None:
-    """And who does not publish is told."""
+    """And the one that does not publish is notified."""
     asked = world({"name": "a"}, labels={"version-data.inherit": "p"})
     other = {"id": "p", "name": "Pay Ments", "labels": {"version-data.publish": "o"}}
     asked["orgs"].append(other)

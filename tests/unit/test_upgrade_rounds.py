@@ -9,12 +9,12 @@ TEN_MINUTES = 10 * 60 * SECOND
 
 
 def live(asked: dict[str, Any], rounds: int, blind: range = range(0)) -> dict[str, str]:
-    """Whoever is upgraded has the version in the next round; when each got it, by name."""
+    """What is upgraded has the version in the next round; when each got it, by name."""
     reached: dict[str, str] = {}
     now = parse_instant(NOW)
     for number in range(rounds):
         moment = format_instant(now + number * TEN_MINUTES)
-        if number in blind:  # nobody looks
+        if number in blind:  # no one looks
             continue
         found = answer({**asked, "now": moment})
         asked["state"] = found["state"]
@@ -44,7 +44,7 @@ def test_soak_carries_from_round_to_round_and_lets_prod_go_after_a_day() -> None
     }
 
 
-def test_hours_in_which_nobody_looked_are_waited_for_again() -> None:
+def test_hours_without_a_look_are_waited_for_again() -> None:
     """Five hours without a look count nothing: prod goes five hours and ten minutes later."""
     blind = range(30, 60)
     assert live(fleet(), 200, blind)["prod-1"] == "2023-05-11T15:20:00Z"

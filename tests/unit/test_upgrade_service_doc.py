@@ -37,7 +37,7 @@ def read(written: object) -> tuple[UpgradeService, list[str], list[str]]:
 
 
 def test_the_page_names_every_field_there_is() -> None:
-    """Its example reads, and a field that is not known is told those that are: all on the page."""
+    """Its example reads, and a field that is not known is shown those that are: all on the page."""
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     example = yaml.safe_load(block)
     service, wrong, odd = read(example)
@@ -123,15 +123,15 @@ def test_a_mistake_says_where_and_what_to_write(written: object, says: str) -> N
     assert len(wrong) == (2 if written == {} else 1), wrong
 
 
-def test_plain_http_is_for_this_machine_or_whoever_says_so() -> None:
-    """Whoever sits in between could read what is secret."""
+def test_plain_http_is_for_this_machine_or_those_who_say_so() -> None:
+    """A listener in between could read what is secret."""
     assert read(document(url="http://localhost:8710"))[1] == []
     assert read(document(url="http://127.0.0.1:8710"))[1] == []
     assert read(document(url="http://ocm.svc", plainHttp=True))[1] == []
 
 
 def test_a_secret_in_clear_text_is_warned_of_and_shown_nowhere() -> None:
-    """It works, for it may be a simulation's; nobody reads it in a message or a log."""
+    """It works, for it may be a simulation's; no one reads it in a message or a log."""
     service, wrong, odd = read(
         document(tokenUrl="https://sso.example.com", clientId="me", clientSecret="hush")
     )
@@ -150,13 +150,13 @@ def test_who_is_disabled_for_all_is_so_for_each() -> None:
     assert read(document({"disabled": False}))[0].organizations[0].disabled == ()
 
 
-def test_an_empty_include_serves_nobody() -> None:
+def test_an_empty_include_serves_nothing() -> None:
     """Which is not the same as none being written."""
     assert read({**document(), "include": []})[0].served() == ()
     assert len(read(document())[0].served()) == 1
 
 
-def test_health_that_nobody_can_tell_is_warned_of() -> None:
+def test_health_that_is_not_known_is_warned_of() -> None:
     """One organisation's check must not keep all others from being served."""
     _, wrong, odd = read(document({"healthChecks": [{"provider": "telemeter"}]}))
     assert wrong == []
@@ -165,7 +165,7 @@ def test_health_that_nobody_can_tell_is_warned_of() -> None:
 
 
 def test_a_misspelt_include_is_warned_of() -> None:
-    """It would serve nobody without a word."""
+    """It would serve none without a word."""
     _, wrong, odd = read({**document({"id": "o-payments"}), "include": ["o-paymets"]})
     assert wrong == []
     assert odd == ['include[0]: "o-paymets" is no organisation; did you mean "o-payments"?']

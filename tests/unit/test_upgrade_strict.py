@@ -14,7 +14,7 @@ from tidegate.model.time import SECOND, Instant, parse_instant
 # Labels
 
 
-def test_a_cluster_set_aside_still_counts_in_its_sector() -> None:
+def test_a_cluster_excluded_still_counts_in_its_sector() -> None:
     """For its workloads; if those cannot be read, for all of them."""
     labels = {"sector-deps.prod": "stage"}
     stage = {"name": "s", "labels": {"sector": "stage", "soak-days": "two"}}
@@ -26,7 +26,7 @@ def test_a_cluster_set_aside_still_counts_in_its_sector() -> None:
     assert shut(world(blank, prod, labels=labels), "p") == ["SectorBehind"]
 
 
-def test_a_cluster_set_aside_still_holds_its_mutexes() -> None:
+def test_a_cluster_excluded_still_holds_its_mutexes() -> None:
     """Its upgrade is under way, whatever its labels say."""
     busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
     aside = {"name": "a", "labels": {"mutexes": "m", "soak-days": "x"}, "upgrade_policies": busy}
@@ -34,15 +34,15 @@ def test_a_cluster_set_aside_still_holds_its_mutexes() -> None:
 
 
 def test_a_bad_pattern_of_the_organisation_holds_all_of_it() -> None:
-    """And every cluster of it is told."""
+    """And every cluster of it is notified."""
     bad = world({"name": "a"}, {"name": "b"}, labels={"blocked-versions": "(?!4)"})
     assert (acts(bad), shut(bad, "a")) == ([], ["OrgLabelsUnreadable"])
     assert len(told(bad)) == 2
     assert "looks ahead or behind" in told(bad)[0]
 
 
-def test_a_version_nobody_can_read_holds_those_behind_it() -> None:
-    """A cluster of an earlier sector is set aside; its own owner is not told of what is OCM's."""
+def test_a_version_that_cannot_be_read_holds_those_behind_it() -> None:
+    """A cluster of an earlier sector is excluded; its owner is not notified of what is OCM's."""
     labels = {"sector-deps.prod": "stage"}
     stage = {"name": "s", "version": "4.12", "labels": {"sector": "stage"}}
     asked = world(stage, {"name": "p", "labels": {"sector": "prod"}}, labels=labels)
@@ -53,7 +53,7 @@ def test_a_version_nobody_can_read_holds_those_behind_it() -> None:
     assert told(asked) == []
 
 
-def test_a_cluster_nobody_can_read_still_holds_its_mutexes() -> None:
+def test_a_cluster_that_cannot_be_read_still_holds_its_mutexes() -> None:
     """Its upgrade is under way, whichever version it is on."""
     busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
     odd = {"name": "a", "version": "4.12", "upgrade_policies": busy, "labels": {"mutexes": "m"}}
@@ -61,7 +61,7 @@ def test_a_cluster_nobody_can_read_still_holds_its_mutexes() -> None:
 
 
 def test_sectors_in_a_circle_and_behind_it_hold_and_the_rest_goes_on() -> None:
-    """All clusters of the organisation are told."""
+    """All clusters of the organisation are notified."""
     labels = {"sector-deps.a": "b", "sector-deps.b": "a", "sector-deps.c": "a", "sector-deps.d": ""}
     some = [{"name": sector, "labels": {"sector": sector}} for sector in "abcd"]
     asked = world(*some, labels=labels)
@@ -79,7 +79,7 @@ def test_a_cluster_that_is_not_ready_holds_its_mutexes() -> None:
 
 
 def test_one_external_id_for_two_clusters_holds_both() -> None:
-    """Identity is the external id, so nobody knows which is which."""
+    """Identity is the external id, so it is not known which is which."""
     twice = world({"name": "a", "external_id": "u"}, {"name": "b", "external_id": "u"})
     assert (acts(twice), shut(twice, "a")) == ([], ["ClusterUnreadable"])
 
@@ -106,7 +106,7 @@ def test_the_window_is_more_than_six_minutes_and_at_most_two_hours_off(
     assert [body["next_run"] for _, _, body in writes] == ([] if starts is None else [starts])
 
 
-def test_whoever_waits_for_its_window_knows_until_when() -> None:
+def test_what_waits_for_its_window_knows_until_when() -> None:
     """Two hours before its schedule fires; a schedule of years gone by fires never again."""
     later = world({"name": "a", "labels": {"schedule": "0 3 * * 0"}})
     target = answer(later)["targets"][0]
@@ -146,7 +146,7 @@ def test_a_node_pool_follows_at_the_next_window_by_the_order_of_ids() -> None:
     ],
 )
 def test_node_pools_obey_blocks_holds_and_freezes(more: dict[str, Any], reason: str) -> None:
-    """As everybody does."""
+    """As everyone does."""
     asked = world(hosted("h", {"a": "4.12.16"}), **more)
     assert (acts(asked), shut(asked, "h")) == ([], [reason])
 
@@ -182,7 +182,7 @@ def test_clusters_of_a_sector_with_a_limit_share_their_mutexes_up_to_it() -> Non
     assert shut(world(*apart, labels=labels), "z") == ["MutexUpgrading"], "others heed them all"
 
 
-def test_a_sector_with_a_limit_heeds_no_holder_outside_it() -> None:
+def test_a_sector_with_a_limit_respects_no_holder_outside_it() -> None:
     """World 28 of the existing service: x1 has the mutex in another sector, and y1 starts."""
     labels = {"sector-deps.x": "", "sector-deps.y": "", "sector-max-parallel-upgrades.y": "1"}
     busy = {"upgrade_policies": [{"id": "1", "version": "4.12.18", "state": "started"}]}
@@ -263,7 +263,7 @@ def test_two_pools_that_upgrade_at_once_are_no_mistake() -> None:
 
 
 def test_a_pre_release_goes_to_who_is_on_one_or_on_a_candidate_channel() -> None:
-    """And to nobody else."""
+    """And to no other."""
     offered = {"available_upgrades": ["4.13.0-rc.2"]}
     there = {"name": "a", "version": "4.13.0-rc.1", **offered}
     candidate = {"name": "b", "channel": "candidate-4.13", **offered}
@@ -315,7 +315,7 @@ def test_of_those_that_share_a_mutex_the_lowest_version_goes_first() -> None:
         ("2023-05-10T12:00:00Z", 1.0),
     ],
 )
-def test_what_nobody_watched_did_not_soak(check_in: str, days: float) -> None:
+def test_what_was_not_watched_did_not_soak(check_in: str, days: float) -> None:
     """Two hours are the most between two looks; a clock that went back takes nothing away."""
     on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
     state = answer(world(on, state=kept(1.0, check_in)))["state"]["prod/o"]
@@ -330,7 +330,7 @@ def test_a_workload_named_twice_soaks_once() -> None:
     assert days == pytest.approx(1 + 1 / 24)
 
 
-def test_soak_left_is_told_with_an_estimate() -> None:
+def test_soak_left_is_reported_with_an_estimate() -> None:
     """By how many run the version now."""
     on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
     waits = {"name": "b", "labels": {"soak-days": "2"}}
@@ -342,9 +342,9 @@ def test_soak_left_is_told_with_an_estimate() -> None:
 
 
 def test_soak_is_expected_from_the_last_look_on_and_not_from_now() -> None:
-    """While nobody looks nothing soaks: the moment stays, and once past there is none to wait for.
+    """While no one looks nothing soaks: the moment stays, and once past there is none to wait for.
 
-    Told from now on, with a microsecond left there would be another moment every microsecond.
+    Counted from now on, with a microsecond left there would be another moment every microsecond.
     """
     on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
     waits = {"name": "b", "labels": {"soak-days": "2"}}
@@ -359,7 +359,7 @@ def test_soak_is_expected_from_the_last_look_on_and_not_from_now() -> None:
 
 
 def test_names_that_are_not_unique_are_not_taken_over() -> None:
-    """Nobody knows which of the two reported."""
+    """It is not known which of the two reported."""
     on = {"name": "a", "version": "4.12.18", "available_upgrades": []}
     two = world({**on, "external_id": "1"}, {**on, "external_id": "2"})
     state = answer(two | {"state": kept(1.0, "2023-05-10T09:00:00Z")})["state"]["prod/o"]
@@ -392,7 +392,7 @@ def test_an_unverified_source_gives_no_soak_and_holds_sectors() -> None:
 
 
 def test_an_alert_is_a_brake_only_where_it_is_younger_than_the_version() -> None:
-    """Where nobody knows which came first, it holds; shown it is always."""
+    """Where it is not known which came first, it holds; shown it is always."""
     org = {"id": "o", "name": "O", "health_checks": [{"provider": "telemeter", "enforced": True}]}
     seen = {"at": "2023-05-10T09:00:00Z", "version": "4.12.17", "since": "2023-05-01T00:00:00Z"}
     state = kept(0, "2023-05-10T09:00:00Z", observed={"a-uuid": seen})
@@ -409,7 +409,7 @@ def test_an_alert_is_a_brake_only_where_it_is_younger_than_the_version() -> None
     assert "AlertsShown" in [each["reason"] for each in verdicts]
 
 
-def test_an_enforced_source_that_is_down_holds_and_nobody_is_told() -> None:
+def test_an_enforced_source_that_is_down_holds_and_no_one_is_notified() -> None:
     """It is our outage."""
     org = {"id": "o", "name": "O", "health_checks": [{"provider": "telemeter", "enforced": True}]}
     asked = world({"name": "a"}, telemeter_fail=True) | {"orgs": [org]}
@@ -441,7 +441,7 @@ def test_brakes_hold_upgrades(brakes: dict[str, Any], reason: str) -> None:
     assert (acts(asked), shut(asked, "a")) == ([], [reason])
 
 
-def test_brakes_on_others_hold_nobody() -> None:
+def test_brakes_on_others_hold_nothing() -> None:
     """Other kinds, other names, other labels."""
     for scope in (
         {"kinds": ["policies"]},
@@ -570,7 +570,7 @@ def test_an_expedite_says_what_who_why_where_and_until_when(missing: str) -> Non
 
 
 def test_only_upgrades_are_expedited() -> None:
-    """Whoever says another kind meant something else."""
+    """Another kind means something else."""
     from tidegate.model.errors import UserError
 
     with pytest.raises(UserError, match="only upgrades are expedited"):
@@ -585,7 +585,7 @@ def test_only_upgrades_are_expedited() -> None:
 def test_a_version_whose_upgrades_fail_is_kept_from_others_where_asked_for(
     most: int, reasons: list[str]
 ) -> None:
-    """With the clusters it failed on; nobody is kept from it unless the organisation is."""
+    """With the clusters it failed on; none is kept from it unless the organisation is."""
     failed = [{"id": "1", "version": "4.12.18", "state": "failed"}]
     asked = world({"name": "a", "upgrade_policies": failed}, {"name": "b"})
     asked["orgs"][0]["quarantine_after"] = most

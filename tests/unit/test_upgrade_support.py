@@ -50,7 +50,7 @@ def exprs() -> Iterator[tuple[str, str]]:
             yield panel["title"], target["expr"]
 
 
-def test_every_reason_not_to_upgrade_is_somebodys_or_nobodys() -> None:
+def test_every_reason_not_to_upgrade_has_a_fault_or_none() -> None:
     """Each stands in one row of the page, in the class the numbers have for it."""
     mine = [each for table in UPGRADE_REASONS for each in table]
     shut = [each for each in mine if each.entry.outcome is not Outcome.PASS]
@@ -113,7 +113,7 @@ def test_an_alert_is_tested_to_fire_and_not_to(name: str) -> None:
 
 
 def test_stage_is_shown_not_to_page() -> None:
-    """Each of ours is tested with an environment whose alerts page nobody."""
+    """Each of ours is tested with an environment whose alerts page no one."""
     fired = [
         (case["alertname"], alert["exp_labels"]["severity"])
         for test in CASES["tests"]

@@ -36,7 +36,7 @@ def test_timers_end_however_late_it_is(years: float) -> None:
 
 
 def test_timers_end_in_the_order_of_their_moments() -> None:
-    """Whoever waits less is first, whoever asked first."""
+    """What waits less is first, in any order."""
 
     async def main(_: VirtualLoop) -> list[int]:
         woken: list[int] = []
@@ -74,7 +74,7 @@ def test_calls_to_threads_are_made_here_in_their_turn() -> None:
     assert run_virtually(main, START) == threading.get_ident()
 
 
-def test_a_slow_call_is_done_although_nobody_waits_for_it_any_more() -> None:
+def test_a_slow_call_is_done_although_nothing_waits_for_it_any_more() -> None:
     """As with a thread: giving up waiting does not undo it."""
     done: list[float] = []
 

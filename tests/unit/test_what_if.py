@@ -1,4 +1,4 @@
-"""What other labels come to: nothing where nothing changes, and told of whoever is touched."""
+"""What other labels result in: nothing where nothing changes, a line for each touched cluster."""
 
 import random
 
@@ -28,7 +28,7 @@ HOLDERS = {each.called: each for each in cluster_holders(FLEET).values()}
 
 
 def changing(holder: LabelHolder, label: str, after: str | None) -> WhatIf:
-    """What one label comes to."""
+    """What one label results in."""
     labels = next((e.labels for e in FLEET.clusters if e.subscribed_as == holder.id), {})
     edit = LabelEdit(label, labels.get(label), after)
     return what_if(FLEET, [HolderChange(holder, (edit,))], FLEET.now)
@@ -39,13 +39,13 @@ def touched(found: WhatIf) -> list[str]:
     return sorted(each.name for each in found.shifts)
 
 
-def test_no_change_comes_to_nothing() -> None:
-    """Nobody is told of, and nothing is found anew or gone."""
+def test_no_change_has_no_effect() -> None:
+    """Nothing is reported, found anew or gone."""
     assert what_if(FLEET, (), FLEET.now) == NOTHING
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_writing_what_is_there_comes_to_nothing(seed: int) -> None:
+def test_writing_what_is_there_has_no_effect(seed: int) -> None:
     """Any label of any cluster, written as it is."""
     lot = random.Random(seed)
     one = lot.choice(FLEET.clusters)
@@ -53,7 +53,7 @@ def test_writing_what_is_there_comes_to_nothing(seed: int) -> None:
     assert changing(HOLDERS[one.name], label, value) == NOTHING
 
 
-def test_whoever_waits_behind_a_change_is_touched_too() -> None:
+def test_what_waits_behind_a_change_is_touched_too() -> None:
     """Without its mutex the canary frees the next; its soak is another's, so both come sooner."""
     found = changing(HOLDERS["b"], "soak-days", "0")
     assert touched(found) == ["b", "c"]
@@ -66,8 +66,8 @@ def test_whoever_waits_behind_a_change_is_touched_too() -> None:
         assert each.after.done_at < each.before.done_at
 
 
-def test_findings_that_appear_and_vanish_are_told() -> None:
-    """Taking the only canary away, and mending what was found."""
+def test_findings_that_appear_and_vanish_are_reported() -> None:
+    """Taking the only canary away, and fixing what was found."""
     found = changing(HOLDERS["a"], "soak-days", "1")
     assert [each.code for each in found.appear] == ["no-canary"]
     gone = changing(HOLDERS["a"], "mutexes", None)

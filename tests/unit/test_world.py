@@ -117,7 +117,7 @@ def test_on_an_incomplete_reading_a_gap_may_hide_a_group() -> None:
     assert drawn(built(*groups)[0]) == ["dev: a", "prod: b"]
 
 
-def test_whoever_is_heard_of_and_in_no_group_has_departed() -> None:
+def test_what_is_heard_of_and_in_no_group_has_departed() -> None:
     """By name, whatever it reports."""
     statuses = (Target("z"), Target("b", Status.Failed), Target("a"))
     world, _ = built(Membership("dev", 0, ("a",)), statuses=statuses)

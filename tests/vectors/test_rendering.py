@@ -108,7 +108,7 @@ def test_a_cron_job_honours_its_image_and_its_shards() -> None:
     assert kept["env"] == theirs["containers"][0]["env"]
 
 
-def test_the_pods_of_a_shard_can_be_told_apart() -> None:
+def test_the_pods_of_a_shard_can_be_distinguished() -> None:
     """Every shard of ours has its label; what is adopted keeps its labels until it is rolled."""
     line = read_yaml("s1", (FOLDER / "s1_static.yaml").read_text("utf-8")).data
     question = decode(line, problems := Problems())

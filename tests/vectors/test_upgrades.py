@@ -146,7 +146,7 @@ def test_worlds_are_decided_as_they_were(line: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("line", WORLDS, ids=lambda line: str(line["name"]))
-def test_worlds_are_told_as_they_were(line: dict[str, Any]) -> None:
+def test_worlds_are_reported_as_they_were(line: dict[str, Any]) -> None:
     """What is logged is the same, but for what is not ours to say."""
     told = [text for text in line["expect"]["log"] if not any(noise in text for noise in NOISE)]
     found = answer(line["world"])["log"]

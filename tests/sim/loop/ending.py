@@ -1,4 +1,4 @@
-"""The end of a story: the journal holds, replays and agrees with the fleet, and nobody is stuck."""
+"""The end of a story: the journal holds, replays and agrees with the fleet; nothing is stuck."""
 
 from dataclasses import dataclass
 

@@ -27,7 +27,7 @@ class DeadError(BaseException):
 
 
 class Watcher(Protocol):
-    """Whoever watches lives."""
+    """A watcher lives."""
 
     steps: int
     deaths: int
@@ -126,7 +126,7 @@ class MortalFleet:
     ) -> None:
         self._life = life
         self._fleet = fleet
-        # Told of every task before it is carried out.
+        # Called for every task before it is carried out.
         self._called = called
 
     async def partitions(self) -> list[str]:
@@ -147,7 +147,7 @@ class MortalFleet:
         return seen
 
     async def act(self, partition: str, task: RolloutTask) -> str:
-        """Pass on; the witness is told who calls.
+        """Pass on; the witness is shown who calls.
 
         A process that freezes right here, having asked whether it still leads, acts on the answer
         when it thaws: no lease can prevent that, so it is not drawn.

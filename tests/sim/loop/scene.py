@@ -180,7 +180,7 @@ class Scene:
         return [life for life in self.lives if not life.is_over]
 
     def restart(self) -> None:
-        """Whoever is missing is started again, under its old name or a new one."""
+        """What is missing is started again, under its old name or a new one."""
         for _ in range(self.workers - len(self.living())):
             dead = [life.name for life in self.lives if life.dead]
             taken = {life.name for life in self.living()}
@@ -189,28 +189,28 @@ class Scene:
             self.start_worker(holder=reuse)
 
     def kill(self) -> None:
-        """Somebody dies at once, between two calls."""
+        """A worker dies at once, between two calls."""
         if living := self.living():
             life = self.rng.choice(living)
             self.tell(f"{life.name} is killed")
             life.die()
 
     def stop(self) -> None:
-        """Somebody is asked to stop."""
+        """A worker is asked to stop."""
         if living := self.living():
             life = self.rng.choice(living)
             self.tell(f"{life.name} is stopped")
             life.worker.stop()
 
     def freeze(self) -> None:
-        """Somebody is not scheduled for a while, and does not notice."""
+        """A worker is not scheduled for a while, and does not notice."""
         if living := self.living():
             life, seconds = self.rng.choice(living), self.rng.choice((3, 10, 20, 40, 90))
             self.tell(f"{life.name} freezes for {seconds}s")
             life.freeze(seconds)
 
     def jump(self) -> None:
-        """Somebody's clock jumps, within what clocks are off."""
+        """The clock of a worker jumps, within what clocks are off."""
         if self.off_max and (living := self.living()):
             life = self.rng.choice(living)
             off = self.rng.randint(-self.off_max, self.off_max)
@@ -220,14 +220,14 @@ class Scene:
     # People
 
     def ask(self, partition: str, verb: Verb, **rest: object) -> None:
-        """Somebody asks for something, and is told that it is written down."""
+        """A person asks for something, and is answered once it is written down."""
         fact = Asked(verb=verb, **rest)  # type: ignore[arg-type]
         self.tell(f"{partition}: {verb.value} {rest or ''}")
         head = self.store.append(partition, [JournalNote(self.loop.now(), "user:ada", fact)])
         self.witness.acknowledged(None, partition, head)
 
     def hold(self, partition: str) -> None:
-        """Somebody holds everything, whatever rollout it was that alarmed them."""
+        """A person holds everything, whatever rollout it was that alarmed them."""
         self.tell(f"{partition}: everything is held")
         fact = Braked(brake="hold", name="alarm", document=HOLD)
         self.store.append(BRAKES, [JournalNote(self.loop.now(), "user:ada", fact)])

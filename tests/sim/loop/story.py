@@ -1,4 +1,4 @@
-"""A story lived through from its seed: first trouble, then quiet in which everything arrives."""
+"""A story simulated from its seed: first trouble, then quiet in which everything arrives."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ StoreMaker = Callable[[], Store]
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a story came to."""
+    """What a story resulted in."""
 
     seed: int
     steps: int
@@ -40,7 +40,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def live_through(seed: int, make_store: StoreMaker = MemoryStore) -> Told:
-    """The whole story of a seed; whatever is broken is told with its seed."""
+    """The whole story of a seed; whatever is broken is reported with its seed."""
     store = make_store()
     scenes: list[Scene] = []
 
@@ -50,7 +50,7 @@ def live_through(seed: int, make_store: StoreMaker = MemoryStore) -> Told:
         scenes.append(scene)
         try:
             return await _tell(scene)
-        finally:  # whoever is left over after a failure ends before the loop does
+        finally:  # what is left over after a failure ends before the loop does
             for life in scene.living():
                 life.die()
             await asyncio.sleep(QUIET_MAX_S)
@@ -81,7 +81,7 @@ def counted(told: Told) -> Counter[str]:
 
 
 def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Of the dead nobody hears; anything else is a bug."""
+    """A dead worker reports nothing; anything else is a bug."""
     if not isinstance(context.get("exception"), DeadError):
         loop.default_exception_handler(context)
 
@@ -109,7 +109,7 @@ async def _until(scene: Scene, moment: float) -> None:
 
 
 def _check(scene: Scene) -> None:
-    """Nothing was broken so far, and nobody's worker ended of something unforeseen."""
+    """Nothing was broken so far, and no worker ended by an unforeseen error."""
     for life in scene.lives:
         if (error := life.broken()) is not None:
             raise AssertionError(f"{life.name} broke: {error!r}") from error

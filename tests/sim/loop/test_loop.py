@@ -21,7 +21,7 @@ SEEDS_A_CHUNK = 1_000
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
-    """Order, limits, budget, keys, brakes and the journal hold; in the end everybody arrives."""
+    """Order, limits, budget, keys, brakes and the journal hold; in the end every target arrives."""
     seen: Counter[str] = Counter()
     seed = chunk * SEEDS_A_CHUNK
     while seen["steps"] < STEPS // CHUNKS:

@@ -25,7 +25,7 @@ SEEDS_MAX = 120
 
 
 def never_asks(*args: Any) -> list[str]:
-    """Whether it still leads, and whether somebody said no: who cares."""
+    """Whether it still leads, and whether a brake forbids it: that is ignored here."""
     return ["" for _ in args[-1]]
 
 
@@ -35,12 +35,12 @@ def no_budget(world: Any, *_: Any) -> FailureBudget:
 
 
 def no_order(_: Any) -> Any:
-    """Whoever went before is done, always."""
+    """What went before is done, always."""
     return verdict(RolloutReason.EarlierGroupsDone, 1)
 
 
 def endless_slots(self: Slots, _: Any) -> Any:
-    """There is room for everybody."""
+    """There is room for all."""
     self.started += 1
     return self.held
 

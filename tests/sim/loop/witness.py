@@ -1,4 +1,4 @@
-"""The witness sees what the fleet is told and what the journal says, and holds both to the rules.
+"""The witness sees what the fleet is asked and what the journal says, and holds both to the rules.
 
 It folds the journal by itself, and looks at the clusters themselves: not at what they report, and
 not at what any worker believes.
@@ -53,10 +53,10 @@ class Partition:
     seq: int = 0
     decisions: list[Decision] = field(default_factory=list)
     by_key: dict[str, Decision] = field(default_factory=dict)
-    # Since when somebody wants nothing to move; None: nobody does.
+    # Since when a person wants nothing to move; None: no one does.
     paused_at: Instant | None = None
     aborted_at: Instant | None = None
-    # What was begun since the last retry: nobody begins a revision twice.
+    # What was begun since the last retry: no target begins a revision twice.
     begun: set[tuple[str, str | None]] = field(default_factory=set)
     # Reports from before a retry do not count.
     retried_at: Instant = NEVER
@@ -79,9 +79,9 @@ class Witness:
         self.acks: list[tuple[str, Head]] = []
         self.carried: list[tuple[Instant, str, RolloutTask]] = []
         self.broken: list[str] = []
-        # Since when somebody holds everything; None: nobody does.
+        # Since when a person holds everything; None: no one does.
         self.held_at: Instant | None = None
-        # How late the answer of a store may be: that long a worker acts on what it was told.
+        # How late the answer of a store may be: that long a worker acts on what it has read.
         self.answers_within = Duration(0)
 
     def claim(self, holds: bool, what: str) -> None:
@@ -112,7 +112,7 @@ class Witness:
             self._check_budget(here, life.seen.get(partition), here.decisions[-1])
 
     def called(self, life: Life, partition: str, task: RolloutTask) -> None:
-        """A life is about to have a task carried out: it must have asked, and nobody said no."""
+        """A life is about to have a task carried out: it asked, and nothing forbade it."""
         self.catch_up(partition)
         here = self.partitions[partition]
         who = f"{life.name}: {task.key}"
@@ -208,7 +208,7 @@ class Witness:
         return self.loop.now() < one.since + world.strategy.soak - self.off_max
 
     def _check_order(self, here: Partition, decision: Decision) -> None:
-        """Nothing is decided to start while somebody of an earlier group is truly not done."""
+        """Nothing is decided to start while a target of an earlier group is truly not done."""
         world, plan = decision.world, decision.plan
         if plan.course.mode is not CourseMode.FORWARD or plan.course.retry is not Retry.NOTHING:
             return
@@ -239,14 +239,14 @@ class Witness:
         )
 
     def _check_ceiling(self, here: Partition, decision: Decision, task: RolloutTask) -> None:
-        """In flight and soaking, as the fleet sees it, with whoever begins now."""
+        """In flight and soaking, as the fleet sees it, with what begins now."""
         limit = decision.world.strategy.max_concurrency
         clusters = self.fleet.fleets[here.name].clusters
         if limit is None or decision.plan.course.mode is CourseMode.SETTLED:
             return
         held = decision.plan.states[_position(decision.world, task.target)] in HOLDS_A_SLOT
         if self.is_changing(clusters[task.target], decision.world) or held:
-            return  # it is, or is said to be, in the middle of a change: nobody is added
+            return  # it is, or is said to be, in the middle of a change: none is added
         soaks = task.change.kind is ChangeKind.APPLY
         for ceiling, names in self._scopes(here, decision, task):
             if task.target not in names:
@@ -303,7 +303,7 @@ class Witness:
             yield max(limit.of(size) for size in sizes), names
 
     def _check_budget(self, here: Partition, seen: Observation | None, decision: Decision) -> None:
-        """Over the failures that its own reading shows, nobody starts anything."""
+        """Over the failures that its own reading shows, nothing starts."""
         world, plan = decision.world, decision.plan
         limit = world.strategy.max_failures
         if seen is None or limit is None or plan.course.mode is not CourseMode.FORWARD:

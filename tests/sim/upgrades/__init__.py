@@ -1,4 +1,4 @@
-"""Organisations tended for months of virtual time, under every fault, and watched from outside.
+"""Organisations managed for months of virtual time, under every fault, and watched from outside.
 
 A story is made from a seed: organisations with sectors, mutexes, limits, soak days and schedules in
 simulated OpenShift Cluster Managers; versions that come out, upgrades that fail or are delayed;

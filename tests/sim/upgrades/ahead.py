@@ -13,7 +13,7 @@ TOLD = DAY
 
 
 def comes_after_its_sectors(ground: Ground, asked: Asked, at: int) -> str:
-    """Everybody who goes first has the version: sectors before it, and whom it inherits from."""
+    """All that go first have the version: sectors before it, and organisations it inherits from."""
     labels, org = ground.labels(asked.cluster, at)
     sector = labels.get("sector", "")
     if asked.pool or not sector:
@@ -39,7 +39,7 @@ def comes_after_its_sectors(ground: Ground, asked: Asked, at: int) -> str:
 def _running(
     ground: Ground, cluster: Cluster, sector: str, workload: str, at: int
 ) -> list[Cluster]:
-    """The clusters of a sector with a workload, or with nobody knows which."""
+    """The clusters of a sector with a workload, or with an unknown one."""
     found = []
     for each in ground.others(cluster, at):
         labels = each.labels.at(at)
@@ -50,7 +50,7 @@ def _running(
 
 
 def _inherits_enough(ground: Ground, asked: Asked, at: int) -> str:
-    """Whoever one inherits from runs the version, as far as that has been told for a while."""
+    """The organisation it inherits from runs the version, as far as reported for a while."""
     mine = set(items(asked.cluster.labels.at(at), "workloads"))
     there = [
         e for org in ground.sources(asked.cluster.org, at)[0] for e in ground.record.members(org)
@@ -74,7 +74,7 @@ def has_soaked(ground: Ground, asked: Asked, at: int) -> str:
     """Clusters with its workloads ran the version for as long as it wants."""
     labels, _ = ground.labels(asked.cluster, at)
     days = labels.get("soak-days", "")
-    needed = int(days) if days.isdigit() else 0  # what is no number is told elsewhere
+    needed = int(days) if days.isdigit() else 0  # what is no number is reported elsewhere
     if asked.pool or not needed or ground.is_expedited(asked):
         return ""
     orgs = [asked.cluster.org]

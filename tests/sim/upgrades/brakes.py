@@ -31,7 +31,7 @@ class Brake:
     lifted_at: Instant | None = None
 
     def is_on(self, at: int, within: int) -> bool:
-        """Whether it is on, and was set so long ago that everybody must know."""
+        """Whether it is on, and was set so long ago that everyone must know."""
         return self.set_at <= at - within and (self.lifted_at is None or self.lifted_at > at)
 
     def covers(self, cluster: Cluster, at: int) -> bool:
@@ -72,7 +72,7 @@ class Board:
     every: list[Brake] = field(default_factory=list)
 
     def set(self, brake: Brake) -> None:
-        """Somebody sets it."""
+        """A person sets it."""
         self.every.append(brake)
         fact = Braked(
             brake=brake.kind, name=brake.name, document=brake.document(), reason="a story"
@@ -80,7 +80,7 @@ class Board:
         self.store.append(BRAKES, [JournalNote(brake.set_at, "user:ada", fact)])
 
     def lift(self, brake: Brake, at: Instant) -> None:
-        """Somebody lifts it."""
+        """A person lifts it."""
         brake.lifted_at = at
         fact = Lifted(brake=brake.kind, name=brake.name)
         self.store.append(BRAKES, [JournalNote(at, "user:ada", fact)])

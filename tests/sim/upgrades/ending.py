@@ -1,4 +1,4 @@
-"""The end of a story: nobody is left who could be upgraded, and the journal tells the same."""
+"""The end of a story: no cluster is left that could be upgraded, and the journal tells the same."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import SECOND, Instant
 
-# Whoever may start, does within this; a schedule that fires once a week needs a week.
+# What may start, does within this; a schedule that fires once a week needs a week.
 SOON, WEEKLY = 2 * DAY, 9 * DAY
 _UNIT = 1000
 
@@ -25,7 +25,7 @@ def _patience(cluster: Cluster) -> int:
 
 
 def could_be(scene: Scene) -> Iterator[str]:
-    """Upgrades that nothing speaks against, for longer than anybody needs to ask for them."""
+    """Upgrades that nothing speaks against, for longer than anyone needs to ask for them."""
     now = scene.now()
     for cluster in scene.ground.record.clusters.values():
         if not cluster.labels.now:
@@ -46,7 +46,7 @@ def _asked(scene: Scene, cluster: Cluster, version: str, by: int, pool: str = ""
 
 
 def soaks(scene: Scene) -> bool:
-    """Whether somebody waits for soak that is still to come."""
+    """Whether a target waits for soak that is still to come."""
     now = scene.now()
     for cluster in scene.ground.record.clusters.values():
         for version in cluster.offers.now if cluster.labels.now else ():
@@ -78,7 +78,7 @@ def check_end(scene: Scene) -> None:
 
 
 def _check_cluster(scene: Scene, cluster: Cluster) -> None:
-    """What it may agree to is agreed to, its channel is the newest, its owner is told."""
+    """What it may agree to is agreed to, its channel is the newest, its owner is notified."""
     ground, now = scene.ground, scene.now()
     labels, org = ground.labels(cluster, now)
     if (
@@ -108,7 +108,7 @@ def _check_cluster(scene: Scene, cluster: Cluster) -> None:
 
 
 def _is_closed(ground: Ground, cluster: Cluster, now: int) -> bool:
-    """Whether nobody of its sector may start, so that its mutexes are had by nobody, too."""
+    """Whether none of its sector may start, so that its mutexes are free, too."""
     labels, org = ground.labels(cluster, now)
     return owners.most(org, labels.get("sector", ""), 1) == 0
 

@@ -59,7 +59,7 @@ class Fleet:
         ids = [f"o{at}" for at in range(rng.choice((1, 2, 2, 3)))]
         self.envs = {each: rng.choice(envs) for each in ids}
         self.terms = {each: self._terms() for each in ids}
-        # Those in which nobody waits for others: what fails there fails many at once.
+        # Those in which nothing waits for others: what fails there fails many at once.
         self.hasty = {each for each in ids if rng.random() < 0.25}
         self.versions = self._versions()
         self._sectors = {each: self._orders() for each in ids}
@@ -71,7 +71,7 @@ class Fleet:
         return {env: self._world(env) for env in sorted(set(self.envs.values()))}
 
     def registrations(self) -> dict[str, tuple[Registration, ...]]:
-        """Whoever is served, by environment."""
+        """What is served, by environment."""
         found: dict[str, list[Registration]] = {}
         for org, env in self.envs.items():
             terms = self.terms[org]
@@ -112,7 +112,7 @@ class Fleet:
         }
 
     def _outcomes(self, env: str) -> list[dict[str, Any]]:
-        """Now and then an upgrade of many fails, until somebody sees to that."""
+        """Now and then an upgrade of many fails, until a person sees to that."""
         orgs = [org for org, where in self.envs.items() if where == env]
         orgs = [org for org in orgs if org in self.hasty] or orgs
         if self._rng.random() < 0.5:
@@ -133,7 +133,7 @@ class Fleet:
             "4.17.2": self._days * 0.8,
         }
         found: list[dict[str, Any]] = [{"version": "4.16.2"}, {"version": "4.16.3"}]
-        # By mistake it is on a channel for everybody.
+        # By mistake it is on a channel for all.
         candidate = {"channels": ["candidate-4.17", "stable-4.17"], "version": "4.17.0-rc.1"}
         found.append({**candidate, "released_at": self._moment(self._days * 0.2)})
         for version, day in later.items():

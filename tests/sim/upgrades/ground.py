@@ -33,7 +33,7 @@ class Terms:
 
     enforced: bool = False
     quarantine_after: int = 0
-    # Whether owners are told before an upgrade starts.
+    # Whether owners are notified before an upgrade starts.
     notice: bool = False
 
 
@@ -85,7 +85,7 @@ class Ground:
         return [each for each in every if each is not cluster and each.labels.at(at)]
 
     def is_expedited(self, asked: Asked) -> bool:
-        """Whether somebody is in a hurry; also a moment after that ended."""
+        """Whether a person is in a hurry; also a moment after that ended."""
         return any(
             each.kind == "expedite"
             and each.concerns(asked.version)

@@ -74,7 +74,7 @@ class MortalClusters(SimulatedClusters):
         self._life = life
         self._weather = luck or Weather()
         super().__init__(state, clock, self._weather)
-        # Told of every request before it is made; None: nobody is.
+        # Called before every request; None: nothing is.
         self._asked = asked
 
     async def _ask(

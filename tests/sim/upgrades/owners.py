@@ -1,4 +1,4 @@
-"""What owners write in labels, understood by somebody who never saw how we read them.
+"""What owners write in labels, understood by a person who never saw how we read them.
 
 Slow and plain: a schedule is tried minute by minute, a pattern is Python's own, a limit is counted.
 Only what the stories draw has to be understood.
@@ -84,7 +84,7 @@ def circling(org: Labels, sector: str) -> bool:
 
 
 def most(org: Labels, sector: str, size: int) -> int | None:
-    """How many of a sector may be upgraded at once: 0 where nobody can tell; None: any number."""
+    """How many of a sector may be upgraded at once: 0 where it is not known; None: any number."""
     text = org.get(_MOST + sector, "").strip()
     if not text:
         return None
@@ -115,7 +115,7 @@ def mistakes(labels: Labels, org: Labels) -> list[str]:
 
 
 def org_mistakes(org: Labels) -> list[str]:
-    """What is wrong with the labels of an organisation, as far as it can be told from them."""
+    """What is wrong with the labels of an organisation, as far as the labels show."""
     found = ["sector-deps" for name in sectors(org) if circling(org, name)]
     for name, value in org.items():
         if name.startswith(_MOST) and not re.fullmatch(r"\d+%?", value.strip()):

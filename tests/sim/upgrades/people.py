@@ -36,7 +36,7 @@ class People:
     record: Record
     states: dict[str, OcmState]
     board: Board
-    # Told what they do.
+    # What they are asked to do.
     tell: Callable[[str], None]
 
     def now(self) -> Instant:
@@ -78,7 +78,7 @@ class People:
         self._label(cluster.env, f"{SUBSCRIPTIONS}/{key}-sub", name, value)
 
     def label_org(self, org: str, name: str, value: str) -> None:
-        """Somebody of an organisation changes a label."""
+        """An owner of an organisation changes a label."""
         self._label(self.record.env_of(org), f"{ORGANIZATIONS}/{org}", name, value)
 
     def _label(self, env: str, owner: str, name: str, value: str) -> None:
@@ -115,7 +115,7 @@ class People:
         self.label(self.some_cluster(), name, value)
 
     def mend(self) -> None:
-        """Owners mend what is wrong."""
+        """Owners fix what is wrong."""
         for cluster in self.record.clusters.values():
             for name, bad in fleets.BAD:
                 if cluster.labels.now.get(name) == bad:
@@ -127,7 +127,7 @@ class People:
                     self.label_org(org, name, "")
 
     def slip_together(self) -> None:
-        """Somebody of an organisation makes a mistake."""
+        """An owner of an organisation makes a mistake."""
         name, value = self.rng.choice(fleets.BAD_OF_ORGS)
         self.label_org(self.rng.choice(sorted(self.record.orgs)), name, value)
 
@@ -177,7 +177,7 @@ class People:
                     self.tell(f"{cluster.name}: deletes {policy.id}: {status}")
 
     def settle(self) -> None:
-        """Everything that is only in the way comes to an end."""
+        """Everything that is only in the way ends."""
         self.set_outcomes(())
         self.tidy()
         if self.rng.random() < 0.6:
@@ -193,7 +193,7 @@ class People:
                 self.board.lift(brake, self.now())
 
     def brake(self) -> None:
-        """Somebody holds, freezes, blocks, pins, or is in a hurry."""
+        """A person holds, freezes, blocks, pins, or is in a hurry."""
         rng, now = self.rng, self.now()
         kind = rng.choice(("hold", *("freeze",) * 3, "block", "pin", "expedite"))
         cluster = self.some_cluster()
@@ -234,7 +234,7 @@ class People:
         return Instant(now + HOUR)
 
     def lift(self) -> None:
-        """Somebody lifts one of them."""
+        """A person lifts one of them."""
         if on := [each for each in self.board.every if each.lifted_at is None]:
             brake = self.rng.choice(on)
             self.tell(f"{brake.name} is lifted")

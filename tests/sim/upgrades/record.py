@@ -1,4 +1,4 @@
-"""What OpenShift Cluster Managers showed, moment by moment: kept by somebody who only looks.
+"""What OpenShift Cluster Managers showed, moment by moment: kept by a person who only looks.
 
 Versions, labels, states and upgrade policies of every cluster as they were, with the moments at
 which they changed. Nothing here is asked of a worker, or of the rules it goes by.
@@ -135,7 +135,7 @@ class Record:
     def __init__(self) -> None:
         self.clusters: dict[str, Cluster] = {}
         self.orgs: dict[str, History[Labels]] = {}
-        # Whether what is written now is written by somebody who is not us.
+        # Whether what is written now is written by another client.
         self.by_others = False
         self._states: dict[str, OcmState] = {}
 

@@ -1,7 +1,7 @@
 """What must be true of everything that is asked for, said once more and from outside.
 
 Each rule is a function of what the record shows: what is wrong with asking for an upgrade, or
-nothing. Together they are all there is to wait for: where none says anything, somebody who could be
+nothing. Together they are all there is to wait for: where none says anything, a cluster that may be
 upgraded is not, and must be before long.
 """
 
@@ -14,7 +14,7 @@ from tests.sim.upgrades.owners import items, key, minor
 from tests.sim.upgrades.record import Cluster
 from tidegate.model.time import SECOND, Instant
 
-# What people set is heeded at once; an answer of the journal may take so long.
+# What people set is respected at once; an answer of the journal may take so long.
 HEEDED = 45 * SECOND
 LEAD_MIN, LEAD_MAX = 5 * MINUTE, 120 * MINUTE
 
@@ -80,8 +80,8 @@ def holds(cluster: Cluster, asked: Asked, at: int) -> bool:
 
 
 def _has_its_mutexes(ground: Ground, asked: Asked, at: int) -> str:
-    """Nobody else has them; in a sector with a limit, fewer there than that, and nobody cares who
-    has them elsewhere.
+    """No other has them; in a sector with a limit, fewer there than that, whatever
+    is held elsewhere.
     """
     labels, org = ground.labels(asked.cluster, at)
     sector, others = labels.get("sector", ""), ground.others(asked.cluster, at)
@@ -141,7 +141,7 @@ def _is_well(ground: Ground, asked: Asked, at: int) -> str:
 
 
 def _is_trusted(ground: Ground, asked: Asked, at: int) -> str:
-    """Not so many upgrades to the version failed that nobody else goes to it."""
+    """Not so many upgrades to the version failed that no other goes to it."""
     many = ground.terms[asked.cluster.org].quarantine_after
     if not many or asked.pool:
         return ""
@@ -180,7 +180,7 @@ def _is_agreed_to(ground: Ground, asked: Asked, _: int) -> str:
 
 
 def is_held(ground: Ground, cluster: Cluster, now: int, at: int, kind: str = "hold") -> str:
-    """Whether somebody holds whatever is done to a cluster; or keeps it where it is (pin)."""
+    """Whether a person holds whatever is done to a cluster; or keeps it where it is (pin)."""
     for each in ground.board.on(kind, now, HEEDED + ground.off):
         if each.covers(cluster, at):
             return f"{each.name} is on"

@@ -83,7 +83,7 @@ class Scene:
             self.witness.watch(env, self.states[env])
         # When the last of those who could be in the way has done something.
         self.settled_at = START
-        # From when on somebody surely looked all the time.
+        # From when on it was surely watched all the time.
         self.watched_from = START
         record = self.ground.record
         self.people = People(rng, self.loop, record, self.states, self.board, self.tell)
@@ -99,7 +99,7 @@ class Scene:
         return Faults(self.seed, VirtualClock(self.loop), permille, until)
 
     def now(self) -> Instant:
-        """What time it is for everybody whose clock is right."""
+        """The time on every clock that is right."""
         return self.loop.now()
 
     def tell(self, what: str) -> None:
@@ -166,26 +166,26 @@ class Scene:
         return [life for life in self.lives if not life.is_over]
 
     def restart(self) -> None:
-        """Whoever is missing is started again."""
+        """What is missing is started again."""
         for _ in range(self.workers - len(self.living())):
             self.start_worker()
 
     def kill(self) -> None:
-        """Somebody dies at once, between two calls."""
+        """A worker dies at once, between two calls."""
         if living := self.living():
             life = self.rng.choice(living)
             self.tell(f"{life.name} is killed")
             life.die()
 
     def stop(self) -> None:
-        """Somebody is asked to stop."""
+        """A worker is asked to stop."""
         if living := self.living():
             life = self.rng.choice(living)
             self.tell(f"{life.name} is stopped")
             life.worker.stop()
 
     def freeze(self) -> None:
-        """Somebody is not scheduled for a while, and does not notice."""
+        """A worker is not scheduled for a while, and does not notice."""
         if living := self.living():
             life = self.rng.choice(living)
             minutes = self.rng.choice((1, 5, 20, 50, 200))
@@ -193,7 +193,7 @@ class Scene:
             life.freeze(minutes * 60)
 
     def jump(self) -> None:
-        """Somebody's clock jumps, within what clocks are off."""
+        """The clock of a worker jumps, within what clocks are off."""
         if self.off_max and (living := self.living()):
             life = self.rng.choice(living)
             off = self.rng.randint(-self.off_max, self.off_max)

@@ -1,4 +1,4 @@
-"""A story lived through from its seed: weeks of trouble, then quiet in which everybody arrives."""
+"""A story simulated from its seed: weeks of trouble, then quiet in which every target arrives."""
 
 import asyncio
 from collections import Counter
@@ -24,7 +24,7 @@ StoreMaker = Callable[[], Store]
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a story came to."""
+    """What a story resulted in."""
 
     seed: int
     days: float
@@ -36,7 +36,7 @@ class Told(msgspec.Struct, frozen=True):
 def live_through(
     seed: int, days: float = 21, make_store: StoreMaker = MemoryStore, *, calm: bool = False
 ) -> Told:
-    """The whole story of a seed; whatever is broken is told with its seed."""
+    """The whole story of a seed; whatever is broken is reported with its seed."""
     store = make_store()
     scenes: list[Scene] = []
 
@@ -46,7 +46,7 @@ def live_through(
         scenes.append(scene)
         try:
             return await _tell(scene)
-        finally:  # whoever is left over after a failure ends before the loop does
+        finally:  # what is left over after a failure ends before the loop does
             for life in scene.living():
                 life.die()
             await asyncio.sleep(86400)
@@ -62,7 +62,7 @@ def live_through(
 
 
 def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Of the dead nobody hears; anything else is a bug."""
+    """A dead worker reports nothing; anything else is a bug."""
     if not isinstance(context.get("exception"), DeadError):
         loop.default_exception_handler(context)
 
@@ -90,7 +90,7 @@ async def _until(scene: Scene, moment: float) -> None:
 
 
 def _check(scene: Scene) -> None:
-    """Nothing was broken so far, and nobody's worker ended of something unforeseen."""
+    """Nothing was broken so far, and no worker ended by an unforeseen error."""
     for life in scene.lives:
         if (error := life.broken()) is not None:
             raise AssertionError(f"{life.name} broke: {error!r}") from error
@@ -109,7 +109,7 @@ async def _calm_down(scene: Scene) -> None:
             life.die()
     if not scene.calm:
         scene.start_worker(mortal=False, every_s=QUIET_EVERY_S)
-        # Whoever is dead leads until its lease is over.
+        # A dead worker leads until its lease is over.
         scene.watched_from = Instant(scene.now() + 2 * LEASE_TERM)
 
 

@@ -23,7 +23,7 @@ WANTED = ("upgrade", "channel", "agreement", "told", "deaths")
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_upgrades_keep_their_promises_whatever_goes_wrong(chunk: int) -> None:
-    """Mutexes, sectors, limits, soak, brakes, windows, owners; in the end everybody arrives."""
+    """Mutexes, sectors, limits, soak, brakes, windows, owners; in the end every target arrives."""
     seen: Counter[str] = Counter()
     for seed in range(chunk, CHUNKS * STORIES_A_CHUNK, CHUNKS):
         seen += live_through(seed, DAYS).seen

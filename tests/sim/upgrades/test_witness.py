@@ -37,7 +37,7 @@ NO_BRAKES = Brakes()
 
 
 def nothing(*_: Any) -> tuple[()]:
-    """No verdict, no option, nobody to tell."""
+    """No verdict, no option, no one to tell."""
     return ()
 
 
@@ -64,7 +64,7 @@ def any_version(_: Any, __: Any, version: str) -> Any:
 
 
 def never_asks(*args: Any) -> list[str]:
-    """Whether it still leads, and whether somebody said no: who cares."""
+    """Whether it still leads, and whether a brake forbids it: that is ignored here."""
     return ["" for _ in args[-1]]
 
 

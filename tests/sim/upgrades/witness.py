@@ -1,4 +1,4 @@
-"""The witness: hears of every write before anybody else does, and holds it to the rules.
+"""The witness: hears of every write before anyone else does, and holds it to the rules.
 
 It sees what OpenShift Cluster Managers are asked and what they show, and what people set; of
 workers it knows only who calls, and when the journal last let them.
@@ -24,7 +24,7 @@ _POLICY = re.compile(
 )
 _CLUSTER = re.compile(rf"{ALL_CLUSTERS}/([^/]+)")
 _AGREEMENT = re.compile(rf"{ALL_CLUSTERS}/([^/]+)/gate_agreements")
-# What nobody who owns a cluster could mend.
+# What no owner of a cluster could fix.
 _OURS = re.compile(r"simulated|HTTP \d|cannot be read:|answer|429|timed out|Traceback|outage")
 # Between the journal's word and the request lies only what the journal takes to answer.
 ASKED_WITHIN = 45 * SECOND
@@ -44,7 +44,7 @@ class Witness:
         self.acks: list[tuple[str, Head]] = []
         # When something other than a service log was last asked for.
         self.asked_at = self.start
-        # When each thing was last told to whom.
+        # When each thing was last sent, and to which owner.
         self.told: dict[tuple[str, str, str], Instant] = {}
 
     # Of workers
@@ -63,7 +63,7 @@ class Witness:
         self.errors += isinstance(outcome, Exception)
 
     def called(self, life: Life, method: str, path: str) -> None:
-        """A life is about to make a request: whoever writes asked whether it still leads."""
+        """A life is about to make a request: before a write it asked whether it still leads."""
         cluster = _CLUSTER.match(path)
         if method == "GET" or cluster is None:
             return
@@ -197,7 +197,7 @@ class Witness:
         return self.ground.terms[cluster.org].notice and any(there)
 
     def _is_to_mend(self, cluster: Cluster, at: int) -> bool:
-        """Whether there is something that the owner of a cluster can mend."""
+        """Whether there is something that the owner of a cluster can fix."""
         labels, org = self.ground.labels(cluster, at)
         minors = {minor(each) for each in cluster.offers.at(at)} - {minor(cluster.version.at(at))}
         missing = any(
