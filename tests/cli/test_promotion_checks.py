@@ -99,4 +99,5 @@ def test_what_runs_is_a_fact_of_its_promotion(play: Play, source: Source, tmp_pa
     ]
     assert ["user:" in line for line in checks] == [False, True]
     assert "#1 is merged by Ada" in shown
+    assert "#1 is merged by Ada" in done(play, "show", NAME)
     assert "all equal" in done(play, "replay", NAME)

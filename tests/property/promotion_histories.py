@@ -25,6 +25,7 @@ from tidegate.kinds.promotions.core.model import (
     WrittenVersion,
 )
 from tidegate.kinds.promotions.core.world import (
+    CheckedIn,
     ImageState,
     OfferState,
     PromotionWorld,
@@ -84,8 +85,16 @@ STEPS = st.one_of(
     st.tuples(st.just("newer"), st.just(None)),
     st.tuples(st.just("decide"), st.just("offer")),
     st.tuples(st.just("decide"), st.sampled_from(("offer", "fail", "refuse", "drop", "nothing"))),
-    st.tuples(st.just("request"), st.tuples(st.sampled_from(MOVING), st.sampled_from(OfferState))),
-    st.tuples(st.just("check"), st.tuples(st.sampled_from(MOVING), st.booleans())),
+    st.tuples(
+        st.just("request"),
+        st.tuples(
+            st.sampled_from(MOVING), st.sampled_from(OfferState), st.sampled_from(("", "jdoe"))
+        ),
+    ),
+    st.tuples(
+        st.just("check"),
+        st.tuples(st.sampled_from(MOVING), st.booleans(), st.sampled_from(CheckedIn)),
+    ),
     st.tuples(st.just("asked"), st.sampled_from((Verb.PAUSE, Verb.RESUME, Verb.ABORT, Verb.RETRY))),
     st.tuples(st.just("refused"), st.tuples(st.sampled_from(MOVING), st.booleans())),
     st.tuples(st.just("image"), st.sampled_from(ImageState)),
@@ -198,15 +207,18 @@ class History:
                 )
             )
 
-    def _request(self, what: tuple[str, OfferState]) -> None:
-        name, state = what
+    def _request(self, what: tuple[str, OfferState, str]) -> None:
+        name, state, by = what
         offer = self.state.offers.get(name)
         if offer is not None:
-            self.add(MergeRequestSeen(branch=offer.branch, number=offer.number, state=state))
+            number = offer.number
+            self.add(MergeRequestSeen(branch=offer.branch, number=number, state=state, by=by))
 
-    def _check(self, what: tuple[str, bool]) -> None:
-        name, matches = what
-        check = RunningCheck(environment=name, version=self.world.version, matches=matches)
+    def _check(self, what: tuple[str, bool, CheckedIn]) -> None:
+        name, matches, where = what
+        check = RunningCheck(
+            environment=name, version=self.world.version, matches=matches, seen_in=where
+        )
         self.add(Verified(checks=(check,)))
 
     def _asked(self, verb: Verb) -> None:

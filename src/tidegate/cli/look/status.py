@@ -221,7 +221,7 @@ def show(name: str, merged: Merged, output: str) -> None:
     if view.groups:
         lines += [*layout(GROUP_HEAD, group_rows(view), width), ""]
     lines += [*layout(TARGET_HEAD, target_rows(view), width), ""]
-    rows = [(str(e.seq), e.at, e.by, e.what, e.target or "-") for e in details.history]
-    lines += layout(("SEQ", "AT", "BY", "WHAT", "TARGET"), rows, width)
+    rows = [(str(e.seq), e.at, e.by, e.what, e.target or "-", e.line) for e in details.history]
+    lines += layout(("SEQ", "AT", "BY", "FACT", "TARGET", "WHAT"), rows, width)
     for line in lines:
         say(line, colour)
