@@ -28,7 +28,7 @@ freezes:
 - name: weekend
   scope: {selector: {matchLabels: {environment: app-interface-production}}}
   owner: ops
-  reason: nobody is in
+  reason: office closed
   from: 2026-01-02T18:00
   to: 2026-01-05T08:00
   rrule: FREQ=WEEKLY
