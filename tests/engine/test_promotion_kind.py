@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.engine.stage import VirtualClock
 from tests.engine.test_promotion_rounds import NAME
@@ -21,9 +22,12 @@ from tidegate.forge.port import MergeRequest, RequestState
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode, tag_of
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb
+from tidegate.kinds.promotions.app.ports import TrialFiles
 from tidegate.kinds.promotions.core.journal.state import PromotionState
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.kind import PromotionKind
 from tidegate.kinds.promotions.rules import PromotionRules
+from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.client.memory import MemoryStore
 
@@ -131,6 +135,53 @@ def test_a_version_is_offered_merged_and_done_as_the_journal_has_it(worker: Work
     assert len(worker.requests()) == 1
     replayed = list(PromotionRules().replay(worker.store.read(NAME), lambda _keys, _at: {}))
     assert replayed
+    assert all(each.difference is None for each in replayed)
+
+
+class Clusters:
+    """What the shards of every environment run, as a test says."""
+
+    def __init__(self) -> None:
+        self.differing: tuple[str, ...] = ()
+        self.error: OutsideError | None = None
+        self.asked: list[str] = []
+
+    async def __call__(self, commit: str, trials: TrialFiles) -> Mapping[str, EnvironmentRuns]:
+        self.asked += trials
+        if self.error is not None:
+            raise self.error
+        return {
+            name: EnvironmentRuns(environment=name, shards=2, differing=self.differing)
+            for name in trials
+        }
+
+
+def test_what_is_merged_is_done_once_it_is_seen_to_run(worker: Worker) -> None:
+    """Clusters that do not answer, then shards that differ, then what is promised: each a fact."""
+    clusters = Clusters()
+    worker.site.ports = replace(worker.site.ports, running=clusters)
+    worker.restart()
+    worker.round()
+    worker.round()
+    assert clusters.asked == [], "nothing has the version: there is nothing to compare"
+    asyncio.run(worker.site.forge.merge(worker.requests()[0].number))
+    clusters.error = OutsideError("one: no answer")
+    worker.round()
+    worker.round()
+    assert set(worker.states().values()) == {"Updating"}
+    assert "mergeRequestSeen" in worker.tags(), "what else was read is recorded"
+    clusters.error, clusters.differing = None, ("tf/a: 1 pod not replaced yet",)
+    worker.round()
+    assert set(worker.states().values()) == {"Updating"}
+    clusters.differing = ()
+    worker.round()
+    assert set(worker.states().values()) == {"Done"}
+    # What was seen to run is not taken back by a cluster that does not answer.
+    clusters.error = OutsideError("one: no answer")
+    worker.round()
+    assert set(worker.states().values()) == {"Done"}
+    assert worker.tags().count("verified") == 3
+    replayed = list(PromotionRules().replay(worker.store.read(NAME), lambda _keys, _at: {}))
     assert all(each.difference is None for each in replayed)
 
 

@@ -23,10 +23,11 @@ from tidegate.kinds.promotions.core.journal.facts import (
     Offered,
     PromotionRead,
     PromotionRefused,
+    Verified,
 )
 from tidegate.kinds.promotions.core.journal.record import decided_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
-from tidegate.kinds.promotions.core.world import ImageState, OfferState
+from tidegate.kinds.promotions.core.world import CheckedIn, ImageState, OfferState
 from tidegate.model.problem import Problem
 from tidegate.model.reason import Outcome
 from tidegate.model.time import SECOND, Instant
@@ -136,8 +137,12 @@ def test_a_promotion_goes_from_a_reading_to_what_is_merged(round_: Round, source
     assert "OfferOpen" in round_.shut()
 
     asyncio.run(round_.forge.merge(made.number))
-    reread, seen = round_.observe()
+    reread, verified, seen = round_.observe()
     assert isinstance(reread, PromotionRead)
+    assert isinstance(verified, Verified)
+    # No cluster is read here: what is seen is that the files have it.
+    assert {each.environment for each in verified.checks} == set(made.environments)
+    assert {(each.matches, each.seen_in) for each in verified.checks} == {(True, CheckedIn.BUNDLE)}
     assert isinstance(seen, MergeRequestSeen)
     assert (seen.state, seen.environments) == (OfferState.MERGED, made.environments)
     assert round_.shut() <= {"Done", "FollowsBranch"}

@@ -1,6 +1,7 @@
 """What a look at an environment is worth: shards on clusters, its files alone, or no answer."""
 
 import pytest
+from msgspec.structs import replace
 
 from tidegate.kinds.promotions.core.journal.facts import Verified
 from tidegate.kinds.promotions.core.journal.record import verified_fact
@@ -17,6 +18,7 @@ SEEN = EnvironmentRuns(environment="e", shards=2)
 FILES = EnvironmentRuns(environment="e")
 WRONG = EnvironmentRuns(environment="e", shards=2, differing=("x: it crashes",))
 SILENT = EnvironmentRuns(environment="e", shards=2, unread=("y: one cannot be read",))
+LOST = EnvironmentRuns(environment="e", shards=None, unread=("no registry",))
 BOTH = EnvironmentRuns(
     environment="e", shards=2, differing=("x: it crashes",), unread=("y: one cannot be read",)
 )
@@ -38,6 +40,8 @@ EARLIER = RunningCheck(environment="e", version=OLD, matches=True)
         # A cluster that does not answer is no success.
         (None, SILENT, UNKNOWN),
         (EARLIER, SILENT, UNKNOWN),
+        (EARLIER, LOST, replace(UNKNOWN, differing=("no registry",))),
+        (RUNS, LOST, None),
         (EARLIER, FILES, WRITTEN),
         # What was seen of a version is not taken back by a look that sees less.
         (RUNS, SILENT, None),

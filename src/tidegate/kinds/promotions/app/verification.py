@@ -15,7 +15,7 @@ from tidegate.kinds.promotions.core.journal.state import PromotionReading, Promo
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.files.files import Files
 from tidegate.kinds.promotions.files.versions import WrittenVersions, find_versions, rewritten
-from tidegate.model.errors import UserError
+from tidegate.model.errors import OutsideError, UserError
 
 # Versions for the trial: no commit is called so, and YAML reads both as text.
 _TRIALS = ("f" * 40, "e" * 40)
@@ -30,7 +30,14 @@ async def environment_runs(
     )
     if ports.running is None:
         return tuple(EnvironmentRuns(environment=name) for name in trials)
-    return tuple((await ports.running(checkout.base, trials)).values())
+    try:
+        return tuple((await ports.running(checkout.base, trials)).values())
+    except OutsideError as error:
+        # What else was read still counts: only these environments wait.
+        unread = (str(error),)
+        return tuple(
+            EnvironmentRuns(environment=name, shards=None, unread=unread) for name in trials
+        )
 
 
 def trial_files(

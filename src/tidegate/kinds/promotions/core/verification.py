@@ -18,8 +18,8 @@ class EnvironmentRuns(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen of an environment whose files have the version."""
 
     environment: str
-    # How many shards depend on its files; 0: none, or no cluster is read.
-    shards: int = 0
+    # How many shards depend on its files; 0: none, or no cluster is read; None: not known.
+    shards: int | None = 0
     # Shards that run something else, and shards that could not be read, a few words each.
     differing: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
@@ -57,5 +57,5 @@ def _check(version: str, seen: EnvironmentRuns) -> RunningCheck:
         version=version,
         matches=not wrong,
         differing=named,
-        seen_in=CheckedIn.CLUSTERS if seen.shards else CheckedIn.BUNDLE,
+        seen_in=CheckedIn.BUNDLE if seen.shards == 0 else CheckedIn.CLUSTERS,
     )
