@@ -11,7 +11,7 @@ from tidegate.cli.moment import ahead
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.reader import Reader
-from tidegate.documents.selector_doc import parse_selector
+from tidegate.documents.scope_doc import parse_selector
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeRecord

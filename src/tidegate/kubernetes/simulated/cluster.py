@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from tidegate.documents.reader import Reader
-from tidegate.documents.selector_doc import parse_selector, read_selector
+from tidegate.documents.scope_doc import parse_selector, read_selector
 from tidegate.kubernetes.port import (
     MANAGER,
     Applied,

@@ -12,7 +12,7 @@ dryRun: {shard: ter-int-dev}
 """
 
 from tidegate.documents.reader import Reader
-from tidegate.documents.selector_doc import read_selector
+from tidegate.documents.scope_doc import read_selector
 from tidegate.kinds.integrations.core.waves.rules import (
     FAILING_RUNS_DEFAULT,
     REST,

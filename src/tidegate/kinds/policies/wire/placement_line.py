@@ -15,7 +15,7 @@ import msgspec
 
 from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
-from tidegate.documents.selector_doc import read_selector
+from tidegate.documents.scope_doc import read_selector
 from tidegate.kinds.policies.core.placement import (
     DeclaredGroup,
     Placement,

@@ -6,7 +6,7 @@ onFailure: rollback
 """
 
 from tidegate.documents.reader import Reader
-from tidegate.documents.selector_doc import read_selector
+from tidegate.documents.scope_doc import read_selector
 from tidegate.kinds.rollouts.core.strategy import (
     GroupRef,
     OnFailure,

@@ -7,7 +7,7 @@ from tidegate.cli.main import FAILURE
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.documents.reader import Reader
-from tidegate.documents.selector_doc import parse_selector, read_selector
+from tidegate.documents.scope_doc import parse_selector, read_selector
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, mode_option, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
