@@ -51,7 +51,7 @@ def test_a_hold_says_what_it_reaches_and_then_holds(folder: Path) -> None:
     assert done.stdout == "hold inc is on\n"
     assert "hold inc: incident 42" in tidegate(folder, "why", "b").stdout
     table = tidegate(folder, "status").stdout
-    assert table.splitlines()[1].split() == ["simulated", "1", "1", "3", "0", "0", "3"]
+    assert table.splitlines()[1].split() == ["simulated", "1", "1", "3", "0", "0", "3", "0"]
     held = json.loads(tidegate(folder, "get", "holds", "-o", "json").stdout)["items"]
     assert [(item["name"], item["reason"], item["inForce"]) for item in held] == [
         ("inc", "incident 42", True)
