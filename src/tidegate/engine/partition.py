@@ -19,6 +19,13 @@ PROJECT_EVERY = 200
 S = TypeVar("S")
 
 
+def verify_chain(store: Store, partition: str) -> None:
+    """BrokenChainError if what is to be acted on may never have happened."""
+    broken = store.verify(partition)
+    if broken is not None:
+        raise BrokenChainError(partition, broken)
+
+
 class PartitionState(Generic[S]):
     """The state of a partition, and the way to write to it."""
 

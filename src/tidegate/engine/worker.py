@@ -23,7 +23,7 @@ from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.others import OtherStates
-from tidegate.engine.partition import PartitionState
+from tidegate.engine.partition import PartitionState, verify_chain
 from tidegate.engine.round import Desk, Round, RoundResult
 from tidegate.engine.vitals import Led, TroubleError, Vitals
 from tidegate.gates.brakes import Brakes
@@ -271,7 +271,7 @@ class Worker:
                         await self._pause(partition, self._clock.now() + round(again_s * SECOND))
                         continue
                     if not verified:
-                        await asyncio.to_thread(self._verify, partition)
+                        await asyncio.to_thread(verify_chain, self._store, partition)
                         verified = True
                     if part is None:
                         part = await asyncio.to_thread(
@@ -300,11 +300,6 @@ class Worker:
             self._lead(partition, False)
             if lease is not None:
                 await asyncio.shield(self._release(lease))
-
-    def _verify(self, partition: str) -> None:
-        """BrokenChainError if what is to be acted on may never have happened."""
-        if (broken := self._store.verify(partition)) is not None:
-            raise BrokenChainError(partition, broken)
 
     async def _release(self, lease: Lease) -> None:
         """Give a lease back; where that fails, it expires."""
