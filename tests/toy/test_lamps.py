@@ -9,8 +9,8 @@ import pytest
 from tests.toy.lamps import LampRules, Lamps
 from tidegate.app import rollouts as app
 from tidegate.app.asks import OperatorRequest, prepare, record
+from tidegate.app.brakes.reach import reach_of
 from tidegate.app.journals import Journals
-from tidegate.app.reach import reach_of
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
@@ -118,7 +118,7 @@ def test_a_hold_covers_it(store: MemoryStore) -> None:
     lit(store, lamps, minutes=0.01, act=())
     hold = Hold(name="dark", scope=EVERYTHING, owner="ada", why="night")
     (reach,), names = reach_of(journals(store), "holds", Brakes(holds=(hold,)))
-    assert (reach.waiting, names) == (["a"], {"a", "b"})
+    assert (reach.waiting, names) == (("a",), {"a", "b"})
     scope = {"everything": True}
     document = {"name": "dark", "scope": scope, "owner": "ada", "reason": "night"}
     fact = Braked(brake="hold", name="dark", document=document)

@@ -9,6 +9,8 @@ The kind is the name of the class. Names of fields are public. A field may be ad
 or changes its meaning only with a new version. Moments are texts as RFC 3339 has them.
 """
 
+from typing import Any
+
 import msgspec
 
 API_VERSION = "tidegate.dev/v1"
@@ -24,3 +26,8 @@ class Document(
     """What a program gets; every subclass is listed in docs/reference/documents.md."""
 
     api_version: str = API_VERSION
+
+
+def fields_of(part: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a part as they are, for a document that has the same."""
+    return {name: getattr(part, name) for name in part.__struct_fields__}

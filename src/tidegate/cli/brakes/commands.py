@@ -4,37 +4,32 @@ Each shows what it covers before it is recorded. The worker that leads a rollout
 second, and reads it again right before every change.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tidegate.app.reach import PartitionReach
-from tidegate.cli.brakes.recorder import (
+from tidegate.app.brakes.change import exempt as exempt_targets
+from tidegate.app.brakes.request import FreezeException, FreezeTimes
+from tidegate.app.brakes.scope import BrakeScope
+from tidegate.cli.brakes.options import (
     add,
-    common,
-    find_brakes,
+    end_of,
     lift,
-    read_one,
+    request_of,
     said_options,
-    scope_document,
+    scope_of,
     scope_options,
 )
-from tidegate.cli.live import opened, signed, whoami
+from tidegate.cli.live import actor, journals, opened, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
-from tidegate.gates.block import is_like
-from tidegate.journal.brake_state import PARTITION
-from tidegate.journal.facts import Braked
-from tidegate.model.counted import counted
 from tidegate.model.target import bare
-from tidegate.model.time import format_instant, format_second
+from tidegate.model.time import format_instant
 from tidegate.wiring import clock
 
-# How many of the times to come `freeze add` shows.
-SPANS_SHOWN = 3
+_EXPIRES = "--expires"
 
 
 @click.command(
@@ -65,31 +60,10 @@ def hold() -> None:
 @scope_options
 @said_options
 @database_option
-def add_hold(name: str, reason: str, owner: str | None, expires: str | None, **rest: Any) -> None:
+def add_hold(name: str, expires: str | None, **rest: Any) -> None:
     """Start nothing in its scope from now on."""
-    now = clock().now()
-    document = common(name, scope_of(rest), reason, owner, expires, now)
-    with opened(rest["database"], writes=True) as store:
-        add(store, "hold", document, now, replace=rest["replace"], yes=rest["yes"], tell=_held)
-
-
-def _held(reached: list[PartitionReach]) -> Iterator[str]:
-    # Where nothing waits and nothing moves, there is nothing to say.
-    for each in (each for each in reached if each.waiting or each.moving):
-        yield f"{each.partition}: nothing new will start; {_finish(len(each.moving))}"
-    waiting, moving = sum(len(r.waiting) for r in reached), sum(len(r.moving) for r in reached)
-    if reached:
-        where = counted(len(reached), "rollout")
-        yield f"Holds {counted(waiting, 'waiting target')} in {where}; {_finish(moving)}"
-
-
-def _finish(moving: int) -> str:
-    return f"{counted(moving, 'target')} in progress will finish"
-
-
-def scope_of(rest: dict[str, Any]) -> dict[str, Any]:
-    """The scope of a brake, from its options."""
-    return scope_document(rest["everything"], rest["selector"], rest["targets"], rest["kinds"])
+    request = request_of("hold", name, scope_of(rest), rest, expires_at=end_of(_EXPIRES, expires))
+    add(rest["database"], request, yes=rest["yes"])
 
 
 @click.command(
@@ -135,42 +109,19 @@ def freeze() -> None:
 @scope_options
 @said_options
 @database_option
-def add_freeze(name: str, reason: str, owner: str | None, expires: str | None, **rest: Any) -> None:
+def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
     """Start nothing in its scope at these times; rollbacks and reverts may."""
-    now = clock().now()
-    document = common(name, scope_of(rest), reason, owner, expires, now)
-    fields = {"from": "begin", "to": "end", "rrule": "rrule", "timeZone": "time_zone"}
-    document |= {field: rest[key] for field, key in fields.items() if rest[key] is not None}
-    if rest["ics"] is not None:
-        document["ics"] = rest["ics"].read_text(encoding="utf-8")
-    if rest["finish_before"]:
-        document["finishBefore"] = True
-    for line in _times(document):
-        click.echo(line, err=True)
-    with opened(rest["database"], writes=True) as store:
-        add(store, "freeze", document, now, replace=rest["replace"], yes=rest["yes"], tell=_frozen)
-
-
-def _times(document: dict[str, Any]) -> Iterator[str]:
-    now = clock().now()
-    spans = [each for each in read_one("freeze", document, now).freezes[0].spans if each.end > now]
-    for span in spans[:SPANS_SHOWN]:
-        word = "now" if span.start <= now else format_second(span.start)
-        yield f"frozen from {word} to {format_second(span.end)}"
-    if len(spans) > SPANS_SHOWN:
-        yield f"and {len(spans) - SPANS_SHOWN} times more within a year"
-    if not spans:
-        yield "all its times are past: it has no effect"
-
-
-def _frozen(reached: list[PartitionReach]) -> Iterator[str]:
-    for each in reached:
-        waiting, moving = len(each.waiting), len(each.moving)
-        if waiting or moving:
-            yield f"{each.partition}: {waiting} waiting, {moving} in progress"
-    if reached:
-        total, where = sum(each.targets for each in reached), counted(len(reached), "rollout")
-        yield f"covers {counted(total, 'target')} in {where}"
+    times = FreezeTimes(
+        begin=rest["begin"],
+        end=rest["end"],
+        rrule=rest["rrule"],
+        time_zone=rest["time_zone"],
+        ics=None if rest["ics"] is None else rest["ics"].read_text(encoding="utf-8"),
+        finish_before=rest["finish_before"],
+    )
+    ends = end_of(_EXPIRES, expires)
+    request = request_of("freeze", name, scope_of(rest), rest, expires_at=ends, times=times)
+    add(rest["database"], request, yes=rest["yes"])
 
 
 @click.command(
@@ -188,23 +139,16 @@ def exempt(
     name: str, until: str, revision: str | None, reason: str, owner: str | None, **rest: Any
 ) -> None:
     """Exempt targets from a freeze, for a time."""
-    now = clock().now()
-    exception: dict[str, Any] = {
-        "scope": scope_of(rest),
-        "owner": owner or whoami(),
-        "reason": reason,
-        "expires": format_instant(ahead("--until", until, now)),
-    }
-    if revision is not None:
-        exception["revision"] = revision
+    exception = FreezeException(
+        scope=scope_of(rest),
+        owner=owner or whoami(),
+        reason=reason,
+        expires=format_instant(ahead("--until", until, clock().now())),
+        revision=revision,
+    )
     with opened(rest["database"], writes=True) as store:
-        (known,) = find_brakes(store, "freeze", (name,))
-        before = list(known.document.get("exceptions", []))
-        document = {**known.document, "exceptions": [*before, exception]}
-        read_one("freeze", document, now)
-        fact = Braked(brake="freeze", name=name, document=document, reason=reason)
-        store.append(PARTITION, [signed(fact, now)])
-    click.echo(f"freeze {name} has an exception until {exception['expires']}")
+        report = exempt_targets(journals(store), name, exception, actor())
+    click.echo(f"freeze {report.freeze} has an exception until {report.exception.expires}")
 
 
 @click.command(
@@ -229,38 +173,14 @@ def block() -> None:
 @scope_options
 @said_options
 @database_option
-def add_block(
-    revision: str,
-    name: str | None,
-    reason: str,
-    owner: str | None,
-    expires: str | None,
-    **rest: Any,
-) -> None:
+def add_block(revision: str, name: str | None, expires: str | None, **rest: Any) -> None:
     """Keep a revision from starting, anywhere or in a scope; * and ? match any text."""
-    now = clock().now()
     named = any(rest[key] for key in ("everything", "selector", "targets", "kinds"))
-    scope = scope_of(rest) if named else {"everything": True}
-    document = common(name or revision, scope, reason, owner, expires, now)
-    document["revision"] = revision
-
-    def tell(reached: list[PartitionReach]) -> Iterator[str]:
-        for each in reached:
-            goes_out = each.revision
-            if goes_out is not None and is_like(goes_out, revision):
-                waiting, touched = len(each.waiting), each.targets - len(each.waiting)
-                yield (
-                    f"{each.partition}: stops {goes_out}: "
-                    f"{waiting} waiting will not get it, {touched} have it or are getting it"
-                )
-            back = sorted(name for name, to in each.ahead.items() if is_like(to, revision))
-            if back:
-                what = counted(len(back), "upgrade")
-                yield f"{each.partition}: takes back {what} not started: {', '.join(back)}"
-        yield f"{revision} will not start in {counted(len(reached), 'rollout')}"
-
-    with opened(rest["database"], writes=True) as store:
-        add(store, "block", document, now, replace=rest["replace"], yes=rest["yes"], tell=tell)
+    scope = scope_of(rest) if named else BrakeScope(everything=True)
+    ends = end_of(_EXPIRES, expires)
+    called = name or revision
+    request = request_of("block", called, scope, rest, expires_at=ends, revision=revision)
+    add(rest["database"], request, yes=rest["yes"])
 
 
 def remover(kind: str, text: str, example: str) -> click.Command:
@@ -273,7 +193,7 @@ def remover(kind: str, text: str, example: str) -> click.Command:
     def remove(names: tuple[str, ...], reason: str, database: str) -> None:
         plain = tuple(map(bare, names))
         with opened(database, writes=True) as store:
-            lift(store, kind, plain, reason, clock().now())
+            lift(store, kind, plain, reason)
 
     return remove
 

@@ -132,7 +132,7 @@ def _getter(what: str, text: str) -> click.Command:
                 else:
                     from tidegate.cli.brakes.list_text import list_brakes
 
-                    list_brakes(store, what, name, output, no_headers)
+                    list_brakes(journals(store), what, name, output, not no_headers)
 
     return getting
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from tidegate.engine.brakes.book import BrakeBook
+from tidegate.app.brakes.request import CheckedBrake
+from tidegate.app.journals import Journals
 from tidegate.explain.sentence import sentence
 from tidegate.gates.block import is_like
-from tidegate.gates.brakes import Brakes
 from tidegate.gates.expedite import Expedite
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
@@ -18,7 +18,6 @@ from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.document import Document, Part
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
-from tidegate.store.port import Store
 
 _EXPEDITED = frozenset((VersionReason.SoakExpedited, UpgradeReason.WindowExpedited))
 
@@ -39,20 +38,20 @@ class ExpediteEffect(Document, frozen=True, kw_only=True):
     items: tuple[ExpeditedOrganisation, ...]
 
 
-def _worlds(store: Store, now: Instant) -> Iterator[tuple[str, UpgradeWorld]]:
+def _worlds(journals: Journals) -> Iterator[tuple[str, UpgradeWorld]]:
     """Every organisation as of its last recorded survey."""
-    journal = UpgradeJournal(store, BrakeBook(store))
+    journal, now = UpgradeJournal(journals.store, journals.book), journals.now
     for partition in journal.partitions():
         world = journal.world(partition, now)
         if world is not None:
             yield partition, world
 
 
-def expedite_effect(store: Store, brakes: Brakes, now: Instant) -> ExpediteEffect:
-    """What the expedites among these brakes change."""
+def expedite_effect(journals: Journals, checked: CheckedBrake) -> ExpediteEffect:
+    """What an expedite changes."""
     found = (
-        _expedited(partition, world, brakes.expedites, now)
-        for partition, world in _worlds(store, now)
+        _expedited(partition, world, checked.brakes.expedites, journals.now)
+        for partition, world in _worlds(journals)
     )
     return ExpediteEffect(items=tuple(each for each in found if each.starting or each.waiting))
 

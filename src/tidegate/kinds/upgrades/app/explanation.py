@@ -17,7 +17,6 @@ from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
 from tidegate.kinds.upgrades.app.verdict import (
     GateVerdict,
     GateVerdicts,
-    fields_of,
     instant_text,
 )
 from tidegate.kinds.upgrades.core.explain.option_words import (
@@ -29,7 +28,7 @@ from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.explain.words import phase_word, why_cell
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.step import UpgradeStep
-from tidegate.model.document import Part
+from tidegate.model.document import Part, fields_of
 from tidegate.model.plan import Option
 from tidegate.model.time import Instant, format_instant
 from tidegate.model.verdict import all_pass

@@ -18,7 +18,6 @@ from tidegate.kinds.upgrades.app.read.world import (
 )
 from tidegate.kinds.upgrades.app.verdict import (
     GateVerdict,
-    fields_of,
     gate_verdict,
     instant_text,
 )
@@ -27,7 +26,7 @@ from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades, Up
 from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
-from tidegate.model.document import Part
+from tidegate.model.document import Part, fields_of
 
 
 class ForecastStep(Part, frozen=True, kw_only=True):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from tidegate.explain.sentence import facts, opens, sentence
@@ -63,8 +62,3 @@ class GateVerdicts:
 def instant_text(at: Instant | None) -> str | None:
     """A moment as documents have it; None: there is none."""
     return None if at is None else format_instant(at)
-
-
-def fields_of(part: msgspec.Struct) -> dict[str, Any]:
-    """The fields of a part as they are, for a document that has the same."""
-    return {name: getattr(part, name) for name in part.__struct_fields__}

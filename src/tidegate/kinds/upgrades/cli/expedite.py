@@ -8,15 +8,17 @@ from typing import Any
 
 import click
 
-from tidegate.cli.brakes.commands import remover, scope_of
-from tidegate.cli.brakes.recorder import common, known_as, read_one, scope_options, set_down
-from tidegate.cli.live import confirmed, opened
+from tidegate.app.brakes.change import set_brake
+from tidegate.app.brakes.request import check_brake
+from tidegate.cli.brakes.commands import remover
+from tidegate.cli.brakes.options import end_of, request_of, scope_of, scope_options
+from tidegate.cli.brakes.reach_text import set_line
+from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.kinds.upgrades.app.expedite import ExpediteEffect, expedite_effect
 from tidegate.kinds.upgrades.app.read.view import NAMES_MAX
 from tidegate.model.counted import counted
-from tidegate.wiring import clock
 
 _STANDS = "mutexes, sectors, holds, freezes, blocks and agreements stand"
 
@@ -59,22 +61,20 @@ def expedite() -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @scope_options
 @database_option
-def add_expedite(
-    version: str, name: str | None, until: str, reason: str, owner: str | None, **rest: Any
-) -> None:
+def add_expedite(version: str, name: str | None, until: str, **rest: Any) -> None:
     """Let a version skip soak and windows in its scope; * and ? match any text.
 
     Clusters are selected by name, or by their labels without prefix, plus org and env.
     """
-    now = clock().now()
-    document = common(name or version, scope_of(rest), reason, owner, until, now, option="--until")
-    document["version"] = version
-    brakes = read_one("expedite", document, now)
+    ends, called = end_of("--until", until), name or version
+    scope = scope_of(rest)
+    request = request_of("expedite", called, scope, rest, expires_at=ends, version=version)
     with opened(rest["database"], writes=True) as store:
-        known = known_as(store, "expedite", document, now, replace=rest["replace"])
-        where = _show_effect(expedite_effect(store, brakes, now))
+        known = journals(store)
+        checked = check_brake(known, request)
+        where = _show_effect(expedite_effect(known, checked))
         confirmed(f"{version} skips soak and windows{where}; {_STANDS}", 1, rest["yes"], free=0)
-        set_down(store, "expedite", document, now, anew=known is not None)
+        click.echo(set_line(set_brake(known, checked, actor())))
 
 
 def _show_effect(effect: ExpediteEffect) -> str:

@@ -1,10 +1,12 @@
 """The pins of a bundle and of the journal: what stays where it is, until when and why."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
+from tidegate.app.brakes.brake_list import BrakeItem, brake_items
+from tidegate.app.brakes.scope import covers
+from tidegate.app.journals import Journals
 from tidegate.edit.edit import read_original
 from tidegate.git.port import Commit, Repository
 from tidegate.git.tree_port import Tree
@@ -16,7 +18,7 @@ from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.aims import At, PinTarget, aims_of
 from tidegate.kinds.integrations.core.review.notes import PinNote, read_note
 from tidegate.kinds.integrations.core.sharding.inventory import Past, behind
-from tidegate.model.document import Document, Part
+from tidegate.model.document import Document, Part, fields_of
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.target import bare
@@ -51,8 +53,11 @@ class BundlePin(Part, frozen=True, kw_only=True):
     note: str | None
 
 
-# A pin of the journal, with the fields that all brakes have.
-JournalPin = dict[str, Any]
+class JournalPin(BrakeItem, frozen=True, kw_only=True):
+    """A pin that was set by hand, with the fields that all brakes have."""
+
+    source: str = "journal"
+    covers: str
 
 
 class PinList(Document, frozen=True, kw_only=True):
@@ -72,6 +77,14 @@ class PinFilter(msgspec.Struct, frozen=True, kw_only=True):
     expired: bool = False
 
 
+def journal_pins(journals: Journals) -> tuple[JournalPin, ...]:
+    """Pins that were set by hand."""
+    return tuple(
+        JournalPin(**fields_of(each), covers=covers(each.scope))
+        for each in brake_items(journals, "pin")
+    )
+
+
 def list_pins(
     wanted: PinFilter, of_bundle: Iterable[BundlePin], of_journal: Iterable[JournalPin]
 ) -> PinList:
@@ -79,29 +92,21 @@ def list_pins(
     found: list[BundlePin | JournalPin] = [*of_bundle, *of_journal]
     if wanted.name is not None:
         name = bare(wanted.name)
-        known = [str(_field(each, "name")) for each in found]
-        found = [each for each in found if _field(each, "name") == name]
+        known = [each.name for each in found]
+        found = [each for each in found if each.name == name]
         if not found:
             raise NotFoundError("pin", name, nearest_or_all(name, known))
     return PinList(items=tuple(each for each in found if _takes(wanted, each)))
 
 
 def _takes(wanted: PinFilter, pin: BundlePin | JournalPin) -> bool:
-    integration, environment = _field(pin, "integration"), _field(pin, "environment")
+    integration = pin.integration if isinstance(pin, BundlePin) else None
+    environment = pin.environment if isinstance(pin, BundlePin) else None
     return (
         (not wanted.integrations or integration in wanted.integrations)
         and (not wanted.environments or environment in wanted.environments)
-        and (not wanted.expired or not in_force(pin))
+        and not (wanted.expired and pin.in_force)
     )
-
-
-def in_force(pin: BundlePin | JournalPin) -> bool:
-    """Whether a pin has not expired."""
-    return bool(pin.in_force if isinstance(pin, BundlePin) else pin["inForce"])
-
-
-def _field(pin: BundlePin | JournalPin, name: str) -> object:
-    return getattr(pin, name) if isinstance(pin, BundlePin) else pin.get(name)
 
 
 def pinned_aims(view: EstateView) -> list[PinTarget]:

@@ -22,7 +22,6 @@ from tidegate.cli.shape import Command
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
-    from tidegate.app.reach import PartitionReach
     from tidegate.kinds.integrations.app.pins.plan import PinPlan
     from tidegate.kinds.integrations.app.pins.planner import PinGround
     from tidegate.kinds.integrations.cli.estate import EstateQuery
@@ -240,10 +239,10 @@ def plan_lines(plan: "PinPlan") -> Iterator[str]:
 
 def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     """The brake: targets stay where they are."""
-    from tidegate.cli.brakes.recorder import add, common, scope_document
-    from tidegate.cli.live import opened
+    from tidegate.app.brakes.scope import BrakeScope
+    from tidegate.cli.brakes.options import add, end_of, request_of
     from tidegate.kinds.integrations.core.review.notes import expiry_of
-    from tidegate.model.counted import counted
+    from tidegate.model.target import bare
     from tidegate.model.time import format_instant
     from tidegate.wiring import clock
 
@@ -251,16 +250,10 @@ def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     if expires and _DATE.fullmatch(expires):
         expires = format_instant(expiry_of(_until(expires, now)))
     _guide(names, merged)
-    scope = scope_document(False, None, names, asked["kinds"])
-    called = asked["name"] or scope["targets"][0]
-    document = common(called, scope, asked["reason"], asked["owner"], expires, now)
-
-    def tell(reached: "list[PartitionReach]") -> Iterator[str]:
-        for each in reached:
-            yield f"{each.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
-
-    with opened(merged.settings().database, writes=True) as store:
-        add(store, "pin", document, now, replace=asked["replace"], yes=asked["yes"], tell=tell)
+    scope = BrakeScope(targets=tuple(map(bare, names)), kinds=asked["kinds"])
+    called, ends = asked["name"] or scope.targets[0], end_of("--expires", expires)
+    request = request_of("pin", called, scope, asked, expires_at=ends)
+    add(merged.settings().database, request, yes=asked["yes"])
 
 
 def _guide(names: tuple[str, ...], merged: Merged) -> None:
@@ -329,18 +322,18 @@ def unpin(
 
 
 def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
-    from tidegate.cli.brakes.recorder import lift
+    from tidegate.cli.brakes.options import lift
     from tidegate.cli.live import opened
+    from tidegate.model.errors import NotFoundError
     from tidegate.model.target import bare
-    from tidegate.wiring import clock
 
     plain = tuple(map(bare, names))
     with opened(merged.settings().database, writes=True) as store:
         try:
-            lift(store, "pin", plain, reason, clock().now())
-        except click.UsageError as error:
+            lift(store, "pin", plain, reason)
+        except NotFoundError as error:
             hint = next(filter(None, (_pinned_in_bundle(name, merged) for name in plain)), "")
-            raise click.UsageError(f"{error.message}{hint}") from None
+            raise click.UsageError(f"{error.text()}{hint}") from None
 
 
 def _pinned_in_bundle(name: str, merged: Merged) -> str:

@@ -65,7 +65,7 @@ def _found(wanted: "PinFilter", merged: Merged, *, asks_git: bool) -> "PinList":
 
     bundle = bundle_if_any(merged) if wanted.source != "journal" else None
     written = _of_bundle(bundle, asks_git=asks_git) if bundle is not None else ()
-    journal = [] if wanted.source == "bundle" else _of_journal(merged, needed=bundle is None)
+    journal = () if wanted.source == "bundle" else _of_journal(merged, needed=bundle is None)
     return list_pins(wanted, written, journal)
 
 
@@ -82,21 +82,19 @@ def bundle_if_any(merged: Merged) -> "EstateQuery | None":
     return found if INTEGRATIONS.of(found.bundle).integrations else None
 
 
-def _of_journal(merged: Merged, *, needed: bool) -> "list[JournalPin]":
+def _of_journal(merged: Merged, *, needed: bool) -> "tuple[JournalPin, ...]":
     """Pins that were set by hand; none where there is no journal and a bundle was read."""
-    from tidegate.cli.brakes.list_text import covers, listed
-    from tidegate.cli.live import opened
+    from tidegate.cli.live import journals, opened
+    from tidegate.kinds.integrations.app.pins.pin_list import journal_pins
     from tidegate.model.errors import TidegateError
-    from tidegate.wiring import clock
 
     try:
         with opened(merged.settings().database) as store:
-            items = listed(store, "pins", clock().now())
+            return journal_pins(journals(store))
     except TidegateError:
         if needed:
             raise
-        return []
-    return [{**item, "source": "journal", "covers": covers(item.get("scope"))} for item in items]
+        return ()
 
 
 def _of_bundle(asked: "EstateQuery", *, asks_git: bool) -> "tuple[BundlePin, ...]":
@@ -129,39 +127,38 @@ def _writers(asked: "EstateQuery") -> "dict[At, Commit]":
 
 
 def _print(found: "PinList", output: str, no_headers: bool) -> None:
-    import msgspec
-
     from tidegate.explain.table import layout
 
     if output in ("json", "yaml"):
         emit(found, output)
         return
-    items: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in found.items]
     if output == "name":
-        for item in items:
-            click.echo(f"pin/{item['name']}")
-    elif not items:
+        for item in found.items:
+            click.echo(f"pin/{item.name}")
+    elif not found.items:
         click.echo("no pins", err=True)
     else:
         wide = output == "wide"
-        rows = [tuple(_cells(item, wide=wide)) for item in items]
+        rows = [tuple(_cells(item, wide=wide)) for item in found.items]
         head = (*HEAD[:-1], *WIDE, HEAD[-1]) if wide else HEAD
         for line in layout(head, rows, terminal_width(), headed=not no_headers):
             click.echo(line)
 
 
-def _cells(item: dict[str, Any], *, wide: bool) -> Iterator[str]:
-    expires = str(item["expires"] or "never")
-    yield item["name"]
-    yield item["covers"]
-    yield item.get("image") or "-"
-    yield item.get("default") or "-"
-    yield expires if item["inForce"] else "expired"
-    yield item["reason"] or "-"
-    yield item["source"]
+def _cells(item: "BundlePin | JournalPin", *, wide: bool) -> Iterator[str]:
+    from tidegate.kinds.integrations.app.pins.pin_list import BundlePin
+
+    written = item if isinstance(item, BundlePin) else None
+    yield item.name
+    yield item.covers
+    yield (written.image if written is not None else "") or "-"
+    yield (written.default if written is not None else "") or "-"
+    yield (item.expires or "never") if item.in_force else "expired"
+    yield item.reason or "-"
+    yield item.source
     if wide:
-        yield str(item.get("behind") or "-")
-        yield item["since"] or "-"
-        yield (item["by"] or "-").removeprefix("user:")
-        yield item["owner"] or "-"
-    yield item.get("note") or ""
+        yield str((written.behind if written is not None else 0) or "-")
+        yield item.since or "-"
+        yield (item.by or "-").removeprefix("user:")
+        yield item.owner or "-"
+    yield (written.note if written is not None else "") or ""

@@ -1,0 +1,122 @@
+"""The brakes that are on, as the journal has them."""
+
+import msgspec
+from msgspec import UNSET, UnsetType, field
+
+from tidegate.app.brakes.request import FreezeException
+from tidegate.app.brakes.scope import BrakeScope
+from tidegate.app.journals import Journals
+from tidegate.gates.scope import Brake, in_force
+from tidegate.journal.brake_state import FIELDS, BrakeState
+from tidegate.model.document import Document, Part, fields_of
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.time import Instant, format_second
+
+
+class BrakeForm(Part, frozen=True, kw_only=True):
+    """What a brake was set with, beside its name, owner and reason."""
+
+    # Unset: it cannot be read, and covers everything.
+    scope: BrakeScope | UnsetType = UNSET
+    # Of a block, of an expedite.
+    revision: str | UnsetType = UNSET
+    version: str | UnsetType = UNSET
+    # Of a freeze.
+    begin: str | UnsetType = field(name="from", default=UNSET)
+    end: str | UnsetType = field(name="to", default=UNSET)
+    rrule: str | UnsetType = UNSET
+    time_zone: str | UnsetType = UNSET
+    ics: str | UnsetType = UNSET
+    finish_before: bool | UnsetType = UNSET
+    exceptions: tuple[FreezeException, ...] | UnsetType = UNSET
+
+
+class BrakeItem(BrakeForm, frozen=True, kw_only=True):
+    """One brake: what it covers, its owner, and why."""
+
+    name: str
+    owner: str
+    reason: str
+    expires: str | None
+    in_force: bool
+    since: str | None
+    by: str | None
+    # Of a freeze: when it is on, or on next.
+    next: str | None
+
+
+class BrakeList(Document, frozen=True):
+    """Brakes of one kind, by name."""
+
+    items: tuple[BrakeItem, ...]
+
+
+class HoldList(BrakeList, frozen=True):
+    """Holds, until they are lifted."""
+
+
+class FreezeList(BrakeList, frozen=True):
+    """Times at which nothing starts."""
+
+
+class BlockList(BrakeList, frozen=True):
+    """Revisions that do not start."""
+
+
+class ExpediteList(BrakeList, frozen=True):
+    """Versions that skip soak and windows."""
+
+
+LISTS: dict[str, type[BrakeList]] = {
+    "hold": HoldList,
+    "freeze": FreezeList,
+    "block": BlockList,
+    "expedite": ExpediteList,
+}
+
+
+def brake_list(journals: Journals, brake: str, name: str | None = None) -> BrakeList:
+    """The brakes of one kind, or the one of a name; NotFoundError names the nearest."""
+    items = brake_items(journals, brake)
+    if name is not None:
+        known = [each.name for each in items]
+        items = tuple(each for each in items if each.name == name)
+        if not items:
+            raise NotFoundError(brake, name, nearest_or_all(name, known))
+    return LISTS[brake](items=items)
+
+
+def brake_items(journals: Journals, brake: str) -> tuple[BrakeItem, ...]:
+    """Every brake of one kind, by name."""
+    brakes, state = journals.book.read(journals.now), journals.book.state()
+    found = {
+        each.name: _item(each, state, brake, journals.now)
+        for each in getattr(brakes, FIELDS[brake])
+    }
+    return tuple(found[name] for name in sorted(found))
+
+
+def _item(brake: Brake, state: BrakeState, kind: str, now: Instant) -> BrakeItem:
+    known = state.on.get((kind, brake.name))
+    document = known.document if known is not None else {}
+    written = msgspec.convert(document, BrakeForm)
+    return BrakeItem(
+        name=brake.name,
+        owner=brake.owner,
+        reason=brake.why,
+        expires=format_second(brake.expires_at) if brake.expires_at is not None else None,
+        in_force=in_force(brake, now),
+        since=format_second(known.at) if known is not None else None,
+        by=known.by if known is not None else None,
+        next=_next(brake, now),
+        **fields_of(written),
+    )
+
+
+def _next(brake: Brake, now: Instant) -> str | None:
+    """When a freeze is on, or on next."""
+    for span in getattr(brake, "spans", ()):
+        if span.end > now:
+            return f"{format_second(span.start)} – {format_second(span.end)}"
+    return None

@@ -1,0 +1,115 @@
+"""Brakes set and lifted: one fact each, with actor and reason; workers apply it within a second."""
+
+from tidegate.app.brakes.reach import FreezeSpan, spans_ahead
+from tidegate.app.brakes.request import (
+    CheckedBrake,
+    FreezeException,
+    find_brake,
+    plain,
+    read_brake,
+)
+from tidegate.app.journals import Journals
+from tidegate.journal.brake_state import PARTITION
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.facts import Braked, Lifted
+from tidegate.model.document import Document, Part
+from tidegate.model.time import format_instant
+
+
+class BrakeReport(Document, frozen=True):
+    """A brake that was set."""
+
+    brake: str
+    name: str
+    owner: str
+    reason: str
+    # Whether one of the same name was on before.
+    replaced: bool
+    expires: str | None
+    # Whether it covers this moment; a freeze may begin later.
+    in_force: bool
+    # Of a freeze: the time that is, or comes, next; null: all are past.
+    next: FreezeSpan | None = None
+
+
+class LiftedBrake(Part, frozen=True):
+    """A brake that was on until now."""
+
+    name: str
+    since: str
+    by: str
+
+
+class LiftReport(Document, frozen=True):
+    """Brakes that were lifted."""
+
+    brake: str
+    at: str
+    reason: str
+    items: tuple[LiftedBrake, ...]
+
+
+class ExemptionReport(Document, frozen=True):
+    """Targets that were exempted from a freeze."""
+
+    freeze: str
+    exception: FreezeException
+
+
+def set_brake(journals: Journals, checked: CheckedBrake, actor: str) -> BrakeReport:
+    """Record a brake."""
+    request, now = checked.request, journals.now
+    fact = Braked(
+        brake=request.brake,
+        name=request.name,
+        document=checked.document,
+        reason=request.reason,
+    )
+    journals.store.append(PARTITION, [JournalNote(now, actor, fact)])
+    spans = spans_ahead(checked.brakes, now)
+    first = spans[0] if spans else None
+    return BrakeReport(
+        brake=request.brake,
+        name=request.name,
+        owner=request.owner,
+        reason=request.reason,
+        replaced=checked.replaces is not None,
+        expires=checked.document.get("expires"),
+        in_force=request.times is None or (first is not None and first.start <= now),
+        next=None
+        if first is None
+        else FreezeSpan(starts_at=format_instant(first.start), ends_at=format_instant(first.end)),
+    )
+
+
+def lift_brakes(
+    journals: Journals, brake: str, names: tuple[str, ...], reason: str, actor: str
+) -> LiftReport:
+    """Lift brakes, all or none; NotFoundError names the nearest to one that is not there."""
+    found = [find_brake(journals, brake, name) for name in names]
+    notes = [
+        JournalNote(journals.now, actor, Lifted(brake=brake, name=name, reason=reason))
+        for name in names
+    ]
+    journals.store.append(PARTITION, notes)
+    return LiftReport(
+        brake=brake,
+        at=format_instant(journals.now),
+        reason=reason,
+        items=tuple(
+            LiftedBrake(name=each.name, since=format_instant(each.at), by=each.by) for each in found
+        ),
+    )
+
+
+def exempt(
+    journals: Journals, freeze: str, exception: FreezeException, actor: str
+) -> ExemptionReport:
+    """Exempt targets from a freeze, for a time."""
+    known = find_brake(journals, "freeze", freeze)
+    before = list(known.document.get("exceptions", []))
+    document = {**known.document, "exceptions": [*before, plain(exception)]}
+    read_brake("freeze", document, journals.now)
+    fact = Braked(brake="freeze", name=freeze, document=document, reason=exception.reason)
+    journals.store.append(PARTITION, [JournalNote(journals.now, actor, fact)])
+    return ExemptionReport(freeze=freeze, exception=exception)

@@ -1,0 +1,107 @@
+"""What a brake covers and that it was set or lifted, as lines for people."""
+
+from collections.abc import Iterator
+
+from tidegate.app.brakes.change import BrakeReport, LiftReport
+from tidegate.app.brakes.reach import BrakeReach, FreezeSpan, PartitionReach
+from tidegate.app.brakes.request import BrakeRequest
+from tidegate.model.counted import counted
+from tidegate.model.time import Instant, format_age, format_second, parse_instant
+
+# How many of the times to come `freeze add` shows.
+SPANS_SHOWN = 3
+
+
+def reach_lines(reach: BrakeReach, request: BrakeRequest, now: Instant) -> Iterator[str]:
+    """What is said before a brake is set; the last line is the one that is asked about."""
+    if request.brake == "freeze":
+        yield from _times(reach.times, now)
+    for each in reach.unknown:
+        yield f'Warning: no target "{each.name}" in any rollout; {each.hint}'
+    tell = {"hold": _held, "freeze": _frozen, "pin": _pinned}
+    lines = tell[request.brake](reach) if request.brake in tell else _blocked(reach, request)
+    said = list(lines)
+    yield from said
+    if not said and not reach.unknown:
+        yield "covers no target of any rollout known here"
+
+
+def _times(spans: tuple[FreezeSpan, ...], now: Instant) -> Iterator[str]:
+    for span in spans[:SPANS_SHOWN]:
+        start = parse_instant(span.starts_at)
+        word = "now" if start <= now else format_second(start)
+        yield f"frozen from {word} to {_second(span.ends_at)}"
+    if len(spans) > SPANS_SHOWN:
+        yield f"and {len(spans) - SPANS_SHOWN} times more within a year"
+    if not spans:
+        yield "all its times are past: it has no effect"
+
+
+def _held(reach: BrakeReach) -> Iterator[str]:
+    # Where nothing waits and nothing moves, there is nothing to say.
+    for each in _busy(reach):
+        yield f"{each.partition}: nothing new will start; {_finish(len(each.moving))}"
+    if reach.rollouts:
+        waiting = sum(len(each.waiting) for each in reach.rollouts)
+        moving = sum(len(each.moving) for each in reach.rollouts)
+        where = counted(len(reach.rollouts), "rollout")
+        yield f"Holds {counted(waiting, 'waiting target')} in {where}; {_finish(moving)}"
+
+
+def _busy(reach: BrakeReach) -> list[PartitionReach]:
+    return [each for each in reach.rollouts if each.waiting or each.moving]
+
+
+def _finish(moving: int) -> str:
+    return f"{counted(moving, 'target')} in progress will finish"
+
+
+def _frozen(reach: BrakeReach) -> Iterator[str]:
+    for each in _busy(reach):
+        yield f"{each.partition}: {len(each.waiting)} waiting, {len(each.moving)} in progress"
+    if reach.rollouts:
+        where = counted(len(reach.rollouts), "rollout")
+        yield f"covers {counted(reach.targets, 'target')} in {where}"
+
+
+def _pinned(reach: BrakeReach) -> Iterator[str]:
+    for each in reach.rollouts:
+        yield f"{each.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
+
+
+def _blocked(reach: BrakeReach, request: BrakeRequest) -> Iterator[str]:
+    for each in reach.rollouts:
+        if each.blocked:
+            waiting, touched = len(each.waiting), each.targets - len(each.waiting)
+            yield (
+                f"{each.partition}: stops {each.revision}: "
+                f"{waiting} waiting will not get it, {touched} have it or are getting it"
+            )
+        if each.withdrawn:
+            what = counted(len(each.withdrawn), "upgrade")
+            yield f"{each.partition}: takes back {what} not started: {', '.join(each.withdrawn)}"
+    yield f"{request.revision} will not start in {counted(len(reach.rollouts), 'rollout')}"
+
+
+def set_line(report: BrakeReport) -> str:
+    """That a brake is on, or when it will be."""
+    if report.in_force:
+        until = f" until {report.expires}" if report.expires is not None else ""
+        return f"{report.brake} {report.name} is {'replaced' if report.replaced else 'on'}{until}"
+    next_ = report.next
+    begins = "all its times are past"
+    if next_ is not None:
+        begins = f"{_second(next_.starts_at)} – {_second(next_.ends_at)}"
+    return f"Freeze {report.name} {'re' if report.replaced else ''}scheduled: {begins}"
+
+
+def lift_lines(report: LiftReport) -> Iterator[str]:
+    """That brakes are lifted, and how long each was on."""
+    at = parse_instant(report.at)
+    for each in report.items:
+        age = format_age(at - parse_instant(each.since))
+        yield f"{report.brake} {each.name} is lifted; it was on for {age}"
+
+
+def _second(text: str) -> str:
+    return format_second(parse_instant(text))
