@@ -196,8 +196,9 @@ def test_problems_of_a_file_carry_their_line(tmp_path: Path) -> None:
 def test_why_answers_json_and_yaml() -> None:
     """The same verdicts come as data."""
     found = json.loads(tidegate("why", str(STATE), "prod-eu-1", "-o", "json").stdout)
-    assert found["status"] == "ToApply"
-    reasons = {each["gate"]: each["reason"] for each in found["verdicts"]}
+    assert (found["kind"], found["target"]["state"]) == ("TargetDetails", "Waiting")
+    (option,) = found["target"]["options"]
+    reasons = {each["gate"]: each["reason"] for each in option["verdicts"]}
     assert reasons["order"] == "EarlierGroupUnfinished"
     assert "reason: EarlierGroupUnfinished" in tidegate("why", str(STATE), "-o", "yaml").stdout
 

@@ -107,13 +107,13 @@ def test_shadowing_tells_what_only_one_of_both_rules_asks_for() -> None:
     scene = Scene(example())
     scene.live(24, scene.worker(act=()))
     found = compare(scene.store.read(PAYMENTS), StatesThen(scene.store, UpgradeRules()))
-    equal = {(each.cluster, each.what) for each in found.wanted if each.is_equal}
+    equal = {(each.target, each.what) for each in found.decisions if each.is_equal}
     assert ("pay-stage-1", "upgrade/4.16.4") in equal
-    odd = {each.cluster: each for each in found.differ}
+    odd = {each.target: each for each in found.differ}
     assert odd["pay-prod-1"].what == "channel/stable-4.17", "they switch beside a mutex"
     assert "pay-prod" in odd["pay-prod-1"].why
-    (only,) = compare(scene.store.read(MAPS), StatesThen(scene.store, UpgradeRules())).wanted
-    assert (only.cluster, only.theirs_at) == ("maps-1", None)
+    (only,) = compare(scene.store.read(MAPS), StatesThen(scene.store, UpgradeRules())).decisions
+    assert (only.target, only.theirs_at) == ("maps-1", None)
     assert "Cluster config errors" in only.why
 
 

@@ -6,11 +6,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.explained import rows
 from tests.property.brake_worlds import HOUR, NOON, Case, at, brakes, cases
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import KindOfChange
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
-from tidegate.kinds.rollouts.core.explain.table import target_rows
 from tidegate.kinds.rollouts.core.explain.tree import target_tree
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld, build_world
@@ -73,7 +73,7 @@ def test_every_verdict_can_be_reported(case: Case, now: Instant) -> None:
     world = case.world()
     plan = decide(world, now)
     answer(world, plan, now)
-    target_rows(world, plan, now)
+    assert len(rows(world, plan, now)) == len(world.targets)
     for i in range(len(world.targets) + len(world.departed)):
         assert target_tree(world, plan, i, now)
     for option in plan.options:

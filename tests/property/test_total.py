@@ -2,12 +2,13 @@
 
 from hypothesis import given
 
+from tests.explained import details
 from tests.sim.by_hand import decided
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
 from tests.sim.invariants import everybody_has_a_reason
-from tidegate.kinds.rollouts.core.explain.table import group_rows, headline, target_rows
-from tidegate.kinds.rollouts.core.explain.tree import target_tree
+from tidegate.cli.look.view_text import group_rows, target_rows, target_tree
+from tidegate.kinds.rollouts.core.explain.tree import target_tree as recorded_tree
 
 
 @given(cases())
@@ -21,8 +22,12 @@ def test_every_target_has_a_documented_reason(case: Case) -> None:
 def test_explaining_never_raises(case: Case) -> None:
     """Whatever the state, headline, tables and the tree of every target can be shown."""
     world, plan = decided(case)
-    assert headline(world, plan)
-    assert len(group_rows(world, plan)) == len(world.groups)
-    assert len(target_rows(world, plan, case.now)) >= len(world.targets)
+    found = details(world, plan, case.now)
+    assert found.headline
+    assert len(group_rows(found.groups)) == len(world.groups)
+    assert len(target_rows(found.targets, case.now)) == len(world.targets)
+    assert len(found.unplaced) == len(world.departed)
+    for each in (*found.targets, *found.unplaced):
+        assert len(target_tree(each, case.now)) > 1
     for position in range(len(world.targets) + len(world.departed)):
-        assert len(target_tree(world, plan, position, case.now)) > 1
+        assert len(recorded_tree(world, plan, position, case.now)) > 1

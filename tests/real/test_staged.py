@@ -7,9 +7,11 @@ from contextlib import aclosing, asynccontextmanager, suppress
 import pytest
 
 from tests.contract.clusters import PATIENCE_S, REAL
+from tests.explained import rows
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.staged import INTEGRATION, RULES, Declared
+from tidegate.cli.look.view_text import TARGET_HEAD
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
@@ -19,7 +21,6 @@ from tidegate.explain.table import layout
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.integrations.core.workloads.live import pod_of
-from tidegate.kinds.rollouts.core.explain.table import TARGET_HEAD, target_rows
 from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.kind import RolloutKind
@@ -96,7 +97,7 @@ class Stage:
         lines = [repr(each) for each in self.troubles[-5:]]
         for each in self.rounds[-1:]:
             if each.world is not None and each.plan is not None:
-                lines += layout(TARGET_HEAD, target_rows(each.world, each.plan, Instant(0)))
+                lines += layout(TARGET_HEAD, rows(each.world, each.plan, Instant(0)))
         return "\n".join(lines)
 
     async def images(self) -> dict[str, set[str]]:

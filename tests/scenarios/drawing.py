@@ -2,11 +2,13 @@
 
 from itertools import groupby
 
+from tests.explained import details
 from tests.scenarios.story import Doc
+from tidegate.cli.look.view_text import GROUP_HEAD, group_rows
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
-from tidegate.kinds.rollouts.core.explain.table import GROUP_HEAD, group_rows, headline, state_word
+from tidegate.kinds.rollouts.core.explain.table import headline, state_word
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire import compat_line as wire
 from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading
@@ -45,7 +47,10 @@ def problem_lines(error: UserError, prefix: str = "error ") -> list[str]:
 
 def status_lines(world: RolloutWorld, plan: RolloutPlan) -> list[str]:
     """How the rollout and its groups stand."""
-    return [headline(world, plan), *layout(GROUP_HEAD, group_rows(world, plan))]
+    return [
+        headline(world, plan),
+        *layout(GROUP_HEAD, group_rows(details(world, plan, Instant(0)).groups)),
+    ]
 
 
 def offset(moment: Instant, now: Instant) -> str:

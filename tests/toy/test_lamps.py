@@ -10,6 +10,7 @@ from tests.toy.lamps import LampRules, Lamps
 from tidegate.app import rollouts as app
 from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.app.brakes.reach import reach_of
+from tidegate.app.documents import TargetDetails
 from tidegate.app.journals import Journals
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
@@ -87,9 +88,10 @@ def test_observing_changes_nothing_and_explains_all(store: MemoryStore) -> None:
     assert (item.id, item.kind) == (HALL, "lamps")
     details = app.rollout_details(known, HALL)
     assert [each.what for each in details.history] == ["lampsSeen", "plan"]
-    one, target, _ = known.find_target("lamp/b")
-    assert target == "b"
-    (option,) = app.target_details(known, one, "b").target.options
+    found = app.why(known, "lamp/b")
+    assert isinstance(found, TargetDetails)
+    assert (found.rollout, found.target.name) == (HALL, "b")
+    (option,) = found.target.options
     assert [each.message for each in option.verdicts] == ["a is not lit yet"]
     assert option.verdicts[0].opens == "a is lit"
 

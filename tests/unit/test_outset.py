@@ -4,7 +4,6 @@ from msgspec.structs import replace
 
 from tests.engine.stage import rollout_part
 from tests.estates import estate, integration, managed, staged
-from tidegate.cli.look.pace import ASSUMED, usual_pace
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
@@ -19,6 +18,7 @@ from tidegate.kinds.integrations.core.waves.outset import (
 )
 from tidegate.kinds.integrations.core.waves.rules import DryRunRule, ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import Estate
+from tidegate.kinds.rollouts.app.pace import ASSUMED
 from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetsObserved
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -94,13 +94,8 @@ def _journal(move: Move, rollout: Rollout, *reports: Target) -> Store:
     return store
 
 
-def pace(store: Store, partition: str) -> tuple[Duration, str]:
-    """How long a change takes, as the journal has it."""
-    return usual_pace(store, partition, None)
-
-
 def _schedule(store: Store, move: Move) -> list[tuple[str, tuple[str, ...], int | None]]:
-    found = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True)
+    found = Scheduler(store, BrakeBook(store), NOW).of(move, complete=True)
     return [
         (each.name, each.shards, None if each.done_at is None else (each.done_at - NOW) // MINUTE)
         for each in found.stages
@@ -134,7 +129,7 @@ def test_a_rollout_under_way_is_finished_first() -> None:
     (under_way,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
     store = _journal(under_way, Rollout(revision="bbbbbbb", last_good="aaaaaaa"), *UNDER_WAY)
     (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
-    found = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True)
+    found = Scheduler(store, BrakeBook(store), NOW).of(move, complete=True)
     assert found.under_way == "bbbbbbb"
     # 5 m and a soak for the one in flight, 15 m for the last: then the next sets out.
     assert found.starts_at == NOW + 25 * MINUTE
@@ -156,7 +151,7 @@ def test_what_starts_of_the_one_that_goes_first_is_no_date_of_ours() -> None:
         BRAKES, [JournalNote(NOW, "test", Braked(brake="block", name="c", document=block))]
     )
     (move,) = moves_of(_estate("aaaaaaa"), _estate("ccccccc"))
-    (stage,) = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True).stages
+    (stage,) = Scheduler(store, BrakeBook(store), NOW).of(move, complete=True).stages
     assert (stage.starts_at, stage.done_at) == (None, None)
     assert "loses volumes" in stage.held_by
 
@@ -164,7 +159,7 @@ def test_what_starts_of_the_one_that_goes_first_is_no_date_of_ours() -> None:
 def test_a_pause_leaves_no_date() -> None:
     (move,) = moves_of(_estate("aaaaaaa"), _estate("bbbbbbb"))
     store = _journal(move, Rollout(revision="aaaaaaa", completed=True, paused=True))
-    found = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True)
+    found = Scheduler(store, BrakeBook(store), NOW).of(move, complete=True)
     (stage,) = found.stages
     assert (stage.starts_at, stage.held_by) == (None, "the rollout is paused")
     assert found.under_way == ""  # that one is completed
@@ -188,7 +183,7 @@ def test_one_that_is_held_leaves_its_group_without_an_end() -> None:
     store = open_store("memory:")
     braked = Braked(brake="hold", name="inc", document=hold)
     store.append(BRAKES, [JournalNote(NOW, "test", braked)])
-    (stage,) = Scheduler(store, BrakeBook(store), NOW, pace).of(move, complete=True).stages
+    (stage,) = Scheduler(store, BrakeBook(store), NOW).of(move, complete=True).stages
     assert (stage.starts_at, stage.done_at) == (NOW, None)
     assert stage.held_by == "hold inc: r (ops)"
     (clash,) = stage.clashes

@@ -1,9 +1,9 @@
 """The documents of questions that every kind answers; names of fields are API."""
 
-from tidegate.explain.verdict_part import VerdictPart, verdict_part
+from tidegate.explain.verdict_part import VerdictPart, VerdictParts
 from tidegate.explain.view import GroupRow, OptionRow, PartitionView, TargetRow
-from tidegate.model.document import Document, Part
-from tidegate.model.time import MILLISECOND, Instant, format_instant
+from tidegate.model.document import Document, Part, instant_text
+from tidegate.model.time import MILLISECOND, Instant
 
 
 class OptionDoc(Part, frozen=True, omit_defaults=True):
@@ -22,8 +22,13 @@ class TargetDoc(Part, frozen=True, omit_defaults=True):
     group: str = ""
     revision: str = ""
     next: str = ""
+    # What was reported of it last, and since when.
+    status: str = ""
     since: str | None = None
     starts: bool = False
+    # Why it waits, by the gate that says most; and until when, where time alone opens it.
+    why: str = ""
+    until: str | None = None
     options: tuple[OptionDoc, ...] = ()
 
 
@@ -67,8 +72,11 @@ class RolloutItem(Part, frozen=True):
     breached: bool
     recheck_after: float | None
     revision: str
+    # Targets by what they are doing.
     counts: dict[str, int]
     groups: tuple[GroupDoc, ...]
+    # What only some kinds have: strategy, lastGood.
+    more: dict[str, str]
 
 
 class RolloutList(Document, frozen=True):
@@ -88,18 +96,30 @@ class RolloutDetails(Document, frozen=True):
     paused: bool
     groups: tuple[GroupDoc, ...]
     targets: tuple[TargetDoc, ...]
+    # The moment it is decided for.
+    at: str
     history: tuple[HistoryEntry, ...] = ()
     stopped_by: str = ""
     origin: str = ""
+    # Targets in no group, which are removed.
+    unplaced: tuple[TargetDoc, ...] = ()
+    # What is probably a mistake in what was read.
+    warnings: tuple[str, ...] = ()
 
 
 class TargetDetails(Document, frozen=True):
     """One target of a partition, with every gate."""
 
     rollout: str
+    # The moment it is decided for.
+    at: str
     target: TargetDoc
     stopped_by: str = ""
     origin: str = ""
+    # Other partitions that the target is in.
+    also_in: tuple[str, ...] = ()
+    # What is probably a mistake in what was read.
+    warnings: tuple[str, ...] = ()
 
 
 class StatusReport(Document, frozen=True):
@@ -124,6 +144,10 @@ class TargetDates(Part, frozen=True):
 class RolloutDates(Document, frozen=True):
     """The expected dates of the targets of a partition."""
 
+    rollout: str
+    # How long a change is expected to take, and how that is known.
+    apply_time: str
+    apply_time_from: str
     items: tuple[TargetDates, ...]
 
 
@@ -140,23 +164,37 @@ def group_part(row: GroupRow) -> GroupDoc:
     return GroupDoc(name=row.name, index=row.index, status=row.status, counts=counts)
 
 
-def target_part(row: TargetRow) -> TargetDoc:
-    """One target."""
-    return TargetDoc(
-        name=row.name,
-        state=row.state,
-        group=row.group,
-        revision=row.revision,
-        next=row.next,
-        since=None if row.since is None else format_instant(row.since),
-        starts=row.starts,
-        options=tuple(_option(each) for each in row.options),
-    )
+class TargetParts:
+    """Targets as parts; what their verdicts and options share is made once."""
 
+    def __init__(self) -> None:
+        self._verdicts = VerdictParts()
+        self._options: dict[int, tuple[OptionRow, OptionDoc]] = {}
 
-def _option(row: OptionRow) -> OptionDoc:
-    verdicts = tuple(verdict_part(each) for each in row.verdicts)
-    return OptionDoc(change=row.change, starts=row.starts, verdicts=verdicts)
+    def one(self, row: TargetRow) -> TargetDoc:
+        """One target."""
+        shut = None if row.shut is None else self._verdicts.one(row.shut)
+        return TargetDoc(
+            name=row.name,
+            state=row.state,
+            group=row.group,
+            revision=row.revision,
+            next=row.next,
+            status=row.status,
+            since=instant_text(row.since),
+            starts=row.starts,
+            why="" if shut is None else shut.message,
+            until=None if shut is None else shut.until or None,
+            options=tuple(map(self._option, row.options)),
+        )
+
+    def _option(self, row: OptionRow) -> OptionDoc:
+        known = self._options.get(id(row))
+        if known is None:
+            verdicts = self._verdicts.of(row.verdicts)
+            made = OptionDoc(change=row.change, starts=row.starts, verdicts=verdicts)
+            known = self._options[id(row)] = (row, made)
+        return known[1]
 
 
 def seconds_to(moment: Instant | None, now: Instant) -> float | None:

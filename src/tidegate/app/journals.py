@@ -54,7 +54,7 @@ class Journals:
         self.store = store
         self.now = now
         self.book = BrakeBook(store)
-        self._rules_of = rules_of
+        self.rules_of = rules_of
         self._others = OtherStates(store)
 
     def names(self, kind: str = "") -> list[str]:
@@ -64,7 +64,7 @@ class Journals:
 
     def read(self, partition: str) -> Decision | None:
         """One partition; None: nothing of it is declared or observed yet."""
-        rules = self._rules_of(partition)
+        rules = self.rules_of(partition)
         state = PartitionState(self.store, partition, rules).state
         brakes = self.book.seen(partition, rules.under_way(state), self.now)
         world = rules.world(state, brakes, self.now, self._others.of(rules))
@@ -127,7 +127,7 @@ class Journals:
 
 def target_of(view: PartitionView, name: str) -> TargetRow | None:
     """The row of a target; None: there is none."""
-    return next((each for each in view.targets if each.name == name), None)
+    return next((each for each in (*view.targets, *view.unplaced) if each.name == name), None)
 
 
 def called(names: list[str], name: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+from msgspec.structs import replace
+
 from tidegate.app.documents import (
     HistoryEntry,
     RolloutDetails,
@@ -9,9 +11,9 @@ from tidegate.app.documents import (
     RolloutList,
     StatusReport,
     TargetDetails,
+    TargetParts,
     group_part,
     recheck_of,
-    target_part,
 )
 from tidegate.app.journals import Decision, Journals, target_of
 from tidegate.explain.view import PartitionView
@@ -90,41 +92,79 @@ def rollout_item(one: Decision) -> RolloutItem:
         revision=view.revision,
         counts=dict(view.states()),
         groups=tuple(group_part(each) for each in view.groups),
+        more=view.more,
     )
 
 
 def rollout_details(journals: Journals, name: str) -> RolloutDetails:
     """One partition in full: groups, targets, and what happened last."""
     one = journals.find(name)
-    return details_of(journals, one, history=HISTORY)
+    entries = list(journals.store.read(one.partition))[-HISTORY:]
+    return replace(_details(journals, one), history=tuple(map(_history, entries)))
 
 
-def details_of(journals: Journals, one: Decision, *, history: int = 0) -> RolloutDetails:
-    """The same, of a partition that was read."""
-    view = one.view
-    entries = list(journals.store.read(one.partition))[-history:] if history else []
+def why(journals: Journals, name: str, target: str | None = None) -> RolloutDetails | TargetDetails:
+    """A partition of any kind with every target, or one target with every gate of each option.
+
+    Without a target, the name is that of a partition or of a target in one.
+    """
+    others: tuple[str, ...] = ()
+    if target is None:
+        one, target, others = journals.find_target(name)
+    else:
+        one = journals.find(name)
+    if target is None:
+        return _details(journals, one)
+    hint = f"`tidegate why {one.partition}` lists all"
+    found = view_target(one.view, target, one.rules.target_noun, hint)
+    return replace(found, stopped_by=journals.stopped_by(one), also_in=others)
+
+
+def _details(journals: Journals, one: Decision) -> RolloutDetails:
+    return replace(view_details(one.view), stopped_by=journals.stopped_by(one))
+
+
+def view_details(view: PartitionView) -> RolloutDetails:
+    """A partition in full, as its rows have it."""
+    parts = TargetParts()
     return RolloutDetails(
-        id=one.partition,
+        id=view.partition,
         summary=view.summary,
         headline=view.headline,
         revision=view.revision,
         recheck_after=recheck_of(view),
         paused=view.paused,
         groups=tuple(group_part(each) for each in view.groups),
-        targets=tuple(target_part(each) for each in view.targets),
-        history=tuple(
-            HistoryEntry(
-                seq=each.seq,
-                at=format_instant(each.at),
-                by=each.actor,
-                what=each.kind,
-                target=each.target,
-                line=_line(each),
-            )
-            for each in entries
-        ),
-        stopped_by=journals.stopped_by(one),
+        targets=tuple(map(parts.one, view.targets)),
+        at=format_instant(view.now),
         origin=view.origin,
+        unplaced=tuple(map(parts.one, view.unplaced)),
+    )
+
+
+def view_target(view: PartitionView, target: str, noun: str, hint: str) -> TargetDetails:
+    """One target with every gate of each option; NotFoundError names the nearest."""
+    name = bare(target)
+    row = target_of(view, name)
+    if row is None:
+        names = [each.name for each in (*view.targets, *view.unplaced)]
+        raise NotFoundError(noun, name, nearest(name, names) or f"{hint} {len(names)}")
+    return TargetDetails(
+        rollout=view.partition,
+        at=format_instant(view.now),
+        target=TargetParts().one(row),
+        origin=view.origin,
+    )
+
+
+def _history(entry: JournalEntry) -> HistoryEntry:
+    return HistoryEntry(
+        seq=entry.seq,
+        at=format_instant(entry.at),
+        by=entry.actor,
+        what=entry.kind,
+        target=entry.target,
+        line=_line(entry),
     )
 
 
@@ -133,20 +173,3 @@ def _line(entry: JournalEntry) -> str:
         return entry.fact().line()
     except UnknownFactError as error:
         return str(error)
-
-
-def target_details(journals: Journals, one: Decision, target: str) -> TargetDetails:
-    """One target of a partition, with every gate of each option."""
-    view = one.view
-    name = bare(target)
-    row = target_of(view, name)
-    if row is None:
-        names = [each.name for each in view.targets]
-        hint = nearest(name, names) or f"`tidegate why {one.partition}` lists all {len(names)}"
-        raise NotFoundError(one.rules.target_noun, name, hint)
-    return TargetDetails(
-        rollout=one.partition,
-        target=target_part(row),
-        stopped_by=journals.stopped_by(one),
-        origin=view.origin,
-    )

@@ -2,7 +2,8 @@
 
 import click
 
-from tidegate.cli.output import FORMATS, emit, terminal_width
+from tidegate.app.configuration import setting_list, settings_file
+from tidegate.cli.output import FORMATS, emit, emit_file, terminal_width
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout
@@ -41,7 +42,10 @@ def view(merged: Merged, show_origin: bool, output: str) -> None:
     for warning in merged.warnings:
         click.echo(f"Warning: {warning}", err=True)
     if output != "table":
-        emit(_data(merged, show_origin), output)
+        if show_origin:
+            emit(setting_list(merged), output)
+        else:
+            emit_file(settings_file(merged), output)
         return
     width = terminal_width()
     # Beside a long value, its origin must still be seen.
@@ -59,26 +63,3 @@ def view(merged: Merged, show_origin: bool, output: str) -> None:
 
 def _text(value: Written) -> str:
     return (", ".join(value) if isinstance(value, tuple) else str(value)) or "-"
-
-
-def _data(merged: Merged, show_origin: bool) -> dict[str, object]:
-    """The settings as a file has them; with origins, a list."""
-    if show_origin:
-        return {
-            "settings": [
-                {"name": name, "value": shown(name, value), **_origin(merged, name)}
-                for name, value in merged.values.items()
-            ]
-        }
-    data: dict[str, object] = {}
-    for name, value in merged.values.items():
-        section, _, key = name.rpartition(".")
-        within = data.setdefault(section, {}) if section else data
-        assert isinstance(within, dict)
-        within[key] = shown(name, value)
-    return data
-
-
-def _origin(merged: Merged, name: str) -> dict[str, str]:
-    origin = merged.origins[name]
-    return {"origin": origin.place} | ({"where": origin.where} if origin.where else {})

@@ -4,7 +4,7 @@ import re
 
 import click
 
-from tidegate.model.time import SECOND, Instant, parse_duration, parse_instant
+from tidegate.model.time import SECOND, Duration, Instant, parse_duration, parse_instant
 
 # Go's durations have no days, but journals span days.
 _DAYS = re.compile(r"(\d+)d(.*)")
@@ -27,6 +27,16 @@ def ahead(option: str, text: str, now: Instant) -> Instant:
 def point(option: str, text: str, now: Instant) -> Instant:
     """A time in RFC 3339, whenever that is, or the moment that lies a duration ahead."""
     return _moment(option, text, now, 1)
+
+
+def duration(option: str, text: str | None) -> Duration | None:
+    """How long something takes: 20m, 2h30m; None: it was left out."""
+    if not text:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.UsageError(f'{option} "{text}": {error}; like 20m') from None
 
 
 def _moment(option: str, text: str, now: Instant, sign: int) -> Instant:

@@ -4,12 +4,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 import click
 import msgspec
 
+from tidegate.model.document import Document, Part
 from tidegate.model.json_text import decode_json
 
 FORMATS = ("table", "json", "yaml")
@@ -35,13 +36,31 @@ _BY_WORD = {
 }
 
 
-def emit(data: Any, output: str) -> None:
-    """Write data as JSON or YAML."""
-    encoded = msgspec.json.encode(data)
+def emit(document: Document, output: str) -> None:
+    """Write a document as JSON or YAML: exactly what the API returns."""
+    _write(msgspec.json.encode(document), output)
+
+
+def emit_item(item: Part, output: str) -> None:
+    """Write one item of a document that comes bit by bit: a line of JSON, or a YAML document."""
+    encoded = msgspec.json.encode(item)
+    if output == "json":
+        click.echo(encoded)
+        return
+    click.echo("---")
+    click.echo(as_yaml(decode_json(encoded)), nl=False)
+
+
+def emit_file(data: Mapping[str, Any], output: str) -> None:
+    """Write a file of another format, to be read again as it is: settings, soak of AUS."""
+    _write(msgspec.json.encode(data), output)
+
+
+def _write(encoded: bytes, output: str) -> None:
     if output == "json":
         click.echo(msgspec.json.format(encoded, indent=2))
-        return
-    click.echo(as_yaml(decode_json(encoded)), nl=False)
+    else:
+        click.echo(as_yaml(decode_json(encoded)), nl=False)
 
 
 def as_yaml(plain: Any) -> str:

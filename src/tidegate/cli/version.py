@@ -5,6 +5,7 @@ import platform
 import click
 
 from tidegate import __version__
+from tidegate.app.configuration import VersionReport
 from tidegate.cli.output import FORMATS, emit
 from tidegate.cli.shape import Command
 
@@ -16,4 +17,4 @@ def version(output: str) -> None:
     if output == "table":
         click.echo(f"tidegate {__version__}")
     else:
-        emit({"version": __version__, "python": platform.python_version()}, output)
+        emit(VersionReport(version=__version__, python=platform.python_version()), output)

@@ -22,7 +22,10 @@ from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Acted, Asked, Bound, TaskOutcome
 from tidegate.journal.replay import Replayed
+from tidegate.journal.shadow import Shadowed
+from tidegate.model.document import Document
 from tidegate.model.errors import OutsideError
+from tidegate.model.pace import DatePace
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace
@@ -223,6 +226,34 @@ class Rules(Generic[S, W, P]):
     def no_dates(self) -> str:
         """Why `when` has no dates for a partition of this kind, and what to use instead."""
         return f"`when` does not apply to {self.word}: nothing of it waits for a clock; use `why`"
+
+    def dates(
+        self,
+        partition: str,  # noqa: ARG002
+        state: S,  # noqa: ARG002
+        world: W,  # noqa: ARG002
+        now: Instant,  # noqa: ARG002
+        entries: Iterable[JournalEntry],  # noqa: ARG002
+        pace: DatePace,  # noqa: ARG002
+        target: str | None,  # noqa: ARG002
+    ) -> Document | None:
+        """The expected dates of a partition or of one target; None: there are none (`no_dates`)."""
+        return None
+
+    def shadow(
+        self,
+        entries: Iterable[JournalEntry],  # noqa: ARG002
+        others_then: "OthersThen",  # noqa: ARG002
+    ) -> Shadowed | None:
+        """Decisions beside those of another system; None: there is none (`no_shadow`)."""
+        return None
+
+    def no_shadow(self) -> str:
+        """Why `shadow` has nothing to compare with, and what to use instead."""
+        return (
+            f"`shadow` does not apply to {self.word}: no other system's decisions are known;"
+            " use `replay`"
+        )
 
     def replay(
         self, entries: Iterable[JournalEntry], others_then: "OthersThen"

@@ -1,7 +1,6 @@
 """A verdict as a part of a document, and the lines that show it.
 
-The fields are those of `verdict_doc`: what is rendered for people and what programs read are the
-same value.
+What is rendered for people and what programs read are the same value.
 """
 
 from collections.abc import Sequence
@@ -47,6 +46,30 @@ def verdict_part(verdict: Verdict) -> VerdictPart:
         estimate=timed and verdict.estimate,
         opens=opens(verdict),
     )
+
+
+class VerdictParts:
+    """Verdicts as parts, each made once: those of a plan are shared by its options."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Verdict, VerdictPart]] = {}
+
+    def of(self, verdicts: tuple[Verdict, ...]) -> tuple[VerdictPart, ...]:
+        """Several, in their order."""
+        return tuple(self.one(each) for each in verdicts)
+
+    def one(self, verdict: Verdict) -> VerdictPart:
+        """One of them."""
+        known = self._known.get(id(verdict))
+        if known is None:
+            known = self._known[id(verdict)] = (verdict, verdict_part(verdict))
+        return known[1]
+
+
+def first_shut_part(parts: Sequence[VerdictPart]) -> VerdictPart | None:
+    """The verdict that says most about why nothing happens: a stop before a wait."""
+    shut = [each for each in parts if each.outcome != Outcome.PASS.value]
+    return min(shut, key=lambda each: _FIRST[each.outcome], default=None)
 
 
 def part_lines(parts: Sequence[VerdictPart], now: Instant) -> list[str]:

@@ -31,6 +31,8 @@ class TargetRow(Part, frozen=True):
     # What it has, and what it gets next; empty: not known.
     revision: str = ""
     next: str = ""
+    # What was reported of it last: Progressing, Succeeded; empty: the kind has no reports.
+    status: str = ""
     since: Instant | None = None
     starts: bool = False
     # Whether it is to get something, and has not.
@@ -95,6 +97,8 @@ class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
     revision: str = ""
     headline: str = ""
     targets: tuple[TargetRow, ...] = ()
+    # Targets in no group, which are to be removed; they are not counted.
+    unplaced: tuple[TargetRow, ...] = ()
     groups: tuple[GroupRow, ...] = ()
     needs: Needs = Needs()
     recheck_at: Instant | None = None

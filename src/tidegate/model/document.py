@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from tidegate.model.time import Instant, format_instant
+
 API_VERSION = "tidegate.dev/v1"
 
 
@@ -26,6 +28,11 @@ class Document(
     """What a program gets; every subclass is listed in docs/reference/documents.md."""
 
     api_version: str = API_VERSION
+
+
+def instant_text(at: Instant | None) -> str | None:
+    """A moment as documents have it; None: there is none."""
+    return None if at is None else format_instant(at)
 
 
 def fields_of(part: msgspec.Struct) -> dict[str, Any]:

@@ -125,6 +125,11 @@ def format_instant(instant: int) -> str:
     return f"{text}.{below:09d}".rstrip("0") + "Z" if below else text + "Z"
 
 
+def in_seconds(seconds: float) -> Duration:
+    """A duration from seconds, to the millisecond."""
+    return Duration(round(seconds * 1000) * MILLISECOND)
+
+
 def format_second(instant: int) -> str:
     """An instant as people read it: to the second."""
     return format_instant(instant // SECOND * SECOND)

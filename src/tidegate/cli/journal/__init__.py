@@ -40,14 +40,3 @@ def opened(database: str, *, writes: bool = False) -> Iterator[Archive]:
         yield archive
     finally:
         archive.close()
-
-
-def known_partition(archive: Archive, name: str) -> str:
-    """The name of a partition that is there; a mistake is answered with the nearest."""
-    names = archive.partitions()
-    if name in names:
-        return name
-    from tidegate.model.problem import nearest_or_all
-
-    hint = nearest_or_all(name, names, "none yet")
-    raise click.UsageError(f'no partition "{name}"; {hint}')

@@ -1,62 +1,38 @@
-"""Entries on stdout: a table whose columns keep their places, or data."""
+"""Entries on stdout as they come: a table whose columns keep their places, or items of a list."""
 
 import sys
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, Protocol
 
 import click
-import msgspec
 
-from tidegate.cli.output import FORMATS, emit, terminal_width
-from tidegate.journal.chain import JournalEntry
-from tidegate.journal.selection import EntryFilter
-from tidegate.model.time import format_instant, format_second
+from tidegate.app.journal.entries import EntryRow
+from tidegate.cli.output import FORMATS, emit_item, terminal_width
+from tidegate.model.time import format_second, parse_instant
 
-__all__ = ("FORMATS", "Row", "Writer", "make_writer")
-
-Row = tuple[str, JournalEntry]
+__all__ = ("FORMATS", "EntryPrinter")
 
 _HEAD = ("AT", "PARTITION", "SEQ", "ACTOR", "KIND", "TARGET", "WHAT")
 # Rows that are laid out together; later ones only ever widen a column.
 _CHUNK = 500
 
 
-class Writer(Protocol):
-    """Writes entries as they come."""
+class EntryPrinter:
+    """Writes entries some at a time, in the format that was asked for."""
 
-    def write(self, rows: Iterable[Row]) -> None:
-        """Write some entries."""
-        ...
-
-    def flush(self) -> None:
-        """What was written is seen now."""
-        ...
-
-    def close(self) -> None:
-        """That was all."""
-        ...
-
-
-def make_writer(output: str, watch: bool, wanted: EntryFilter) -> Writer:
-    """The writer for a format; it shows more of the target or gate that was searched for."""
-    if output == "table":
-        return _Table(wanted)
-    return _Stream(output, wanted) if watch else _List(output, wanted)
-
-
-class _Table:
-    """A table, some rows at a time."""
-
-    def __init__(self, wanted: EntryFilter) -> None:
-        self._wanted = wanted
+    def __init__(self, output: str) -> None:
+        self._output = output
         self._sizes = [len(cell) for cell in _HEAD[:-1]]
-        self._head = [_HEAD]
+        self._head = [_HEAD] if output == "table" else []
         self._width = terminal_width()
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, rows: Iterable[EntryRow]) -> None:
         """Write rows, after the head if they are the first."""
-        cells = (_cells(*row, self._wanted) for row in rows)
+        if self._output != "table":
+            for row in rows:
+                emit_item(row, self._output)
+            return
+        cells = map(_cells, rows)
         while chunk := list(islice(cells, _CHUNK)):
             lines, self._head = [*self._head, *chunk], []
             for at, size in enumerate(self._sizes):
@@ -80,72 +56,7 @@ class _Table:
             click.echo(self._line(head))
 
 
-class _List:
-    """All entries in one document."""
-
-    def __init__(self, output: str, wanted: EntryFilter) -> None:
-        self._output, self._wanted = output, wanted
-        self._items: list[dict[str, Any]] = []
-
-    def write(self, rows: Iterable[Row]) -> None:
-        """Collect entries."""
-        self._items += [_document(*row, self._wanted) for row in rows]
-
-    def flush(self) -> None:
-        """Nothing is written before the end."""
-
-    def close(self) -> None:
-        """Write them all."""
-        emit({"kind": "EntryList", "items": self._items}, self._output)
-
-
-class _Stream:
-    """A document an entry, as it comes: a line of JSON, or a YAML document."""
-
-    def __init__(self, output: str, wanted: EntryFilter) -> None:
-        self._output, self._wanted = output, wanted
-
-    def write(self, rows: Iterable[Row]) -> None:
-        """Write entries one by one."""
-        for row in rows:
-            document = _document(*row, self._wanted)
-            if self._output == "json":
-                click.echo(msgspec.json.encode(document))
-            else:
-                click.echo("---")
-                emit(document, self._output)
-
-    def flush(self) -> None:
-        """What was written is seen now."""
-        sys.stdout.flush()
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-def _cells(partition: str, entry: JournalEntry, wanted: EntryFilter) -> tuple[str, ...]:
+def _cells(row: EntryRow) -> tuple[str, ...]:
     # People compare seconds; data has every nanosecond.
-    moment = format_second(entry.at)
-    who = (entry.actor, entry.kind, entry.target or "-")
-    return (moment, partition, str(entry.seq), *who, _what(entry, wanted))
-
-
-def _document(partition: str, entry: JournalEntry, wanted: EntryFilter) -> dict[str, Any]:
-    return {
-        "partition": partition,
-        "seq": entry.seq,
-        "at": format_instant(entry.at),
-        "actor": entry.actor,
-        "kind": entry.kind,
-        "target": entry.target,
-        "what": _what(entry, wanted),
-        "fact": msgspec.Raw(entry.body),
-        "hash": entry.hash.hex(),
-    }
-
-
-def _what(entry: JournalEntry, wanted: EntryFilter) -> str:
-    try:
-        return entry.fact().line_of(wanted.target, wanted.gate)
-    except msgspec.MsgspecError:
-        return "a fact of a form this Tidegate does not know"
+    moment = format_second(parse_instant(row.at))
+    return (moment, row.partition, str(row.seq), row.actor, row.kind, row.target or "-", row.what)

@@ -1,27 +1,21 @@
 """`tidegate journal show`: what happened, in the order of time, and what happens next."""
 
-import heapq
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
 
 import click
 
-from tidegate.cli.journal import known_partition, opened
-from tidegate.cli.journal.entries import FORMATS, Row, Writer, make_writer
+from tidegate.app.journal.entries import EntryFeed, EntryQuery, entry_list
+from tidegate.cli.journal import opened
+from tidegate.cli.journal.entries import FORMATS, EntryPrinter
 from tidegate.cli.moment import moment
+from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.selection import EntryFilter
 from tidegate.kind_table import fact_tags
-from tidegate.model.problem import nearest_or_all
-from tidegate.model.reason import Gate
-from tidegate.store.archive_port import Archive
 from tidegate.wiring import clock
 
 KINDS = tuple(sorted(fact_tags()))
-# What a fact about a brake may be about, beside what gates are called.
-BRAKES = frozenset({"hold", "freeze", "block", "pin", "budget"})
 # How soon what is written is shown; a person does not notice less.
 POLL_S = 0.25
 
@@ -66,55 +60,16 @@ def show(
     now = clock().now()
     begin = moment("--since", since, now) if since is not None else None
     end = moment("--until", until, now) if until is not None else None
-    _check_gate(gate)
     wanted = EntryFilter(kinds, actor, target, gate, begin, end)
+    query = EntryQuery(partitions=partitions, wanted=wanted, last=last)
     with opened(database) as archive:
-        names = tuple(known_partition(archive, name) for name in partitions)
-        writer = make_writer(output, watch, wanted)
-        # Looked at before anything is read: what is written meanwhile is shown later, not twice.
-        heads = archive.heads()
-        found = _until(_merged(archive, names or tuple(sorted(heads)), wanted), heads)
-        writer.write(found if last is None else deque(found, maxlen=last))
-        if watch:
-            _follow(archive, names, wanted, heads, writer)
-        writer.close()
-
-
-def _check_gate(name: str) -> None:
-    known = {gate.value for gate in Gate} | BRAKES
-    if name and name not in known:
-        hint = nearest_or_all(name, sorted(known))
-        raise click.UsageError(f'no gate "{name}"; {hint}')
-
-
-def _merged(archive: Archive, names: Iterable[str], wanted: EntryFilter) -> Iterator[Row]:
-    """The entries of several partitions, by time."""
-    streams = [_named(archive, name, wanted) for name in names]
-    return heapq.merge(*streams, key=lambda row: (row[1].at, row[0], row[1].seq))
-
-
-def _named(archive: Archive, name: str, wanted: EntryFilter, after: int = 0) -> Iterator[Row]:
-    return ((name, entry) for entry in archive.find(name, wanted, after=after))
-
-
-def _until(rows: Iterable[Row], heads: dict[str, int]) -> Iterator[Row]:
-    return (row for row in rows if row[1].seq <= heads.get(row[0], 0))
-
-
-def _follow(
-    archive: Archive,
-    names: tuple[str, ...],
-    wanted: EntryFilter,
-    known: dict[str, int],
-    writer: Writer,
-) -> None:
-    """Show new entries as they are written, until interrupted."""
-    while True:
-        writer.flush()
-        time.sleep(POLL_S)
-        heads = archive.heads()
-        for name in names or sorted(heads):
-            after = known.get(name, 0)
-            if after < heads.get(name, 0):
-                writer.write(_until(_named(archive, name, wanted, after), heads))
-        known = heads
+        if output != "table" and not watch:
+            emit(entry_list(archive, query), output)
+            return
+        feed, printer = EntryFeed(archive, query), EntryPrinter(output)
+        printer.write(feed.past())
+        while watch:
+            printer.flush()
+            time.sleep(POLL_S)
+            printer.write(feed.news())
+        printer.close()

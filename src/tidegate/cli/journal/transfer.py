@@ -1,21 +1,20 @@
 """`tidegate journal export`, `import` and `backup`: the journal elsewhere, whole and checked."""
 
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import IO
 
 import click
 
+from tidegate.app.journal.transfer import backup_journal, export_lines, import_journal
 from tidegate.cli.journal import opened
 from tidegate.cli.render.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.journal.chain import JournalEntry
-from tidegate.journal.lines import read_lines, write_lines
-from tidegate.journal.pieces import Chain, Piece, check_pieces
+from tidegate.journal.lines import read_lines
+from tidegate.journal.pieces import Piece, check_pieces
 from tidegate.wiring import is_database
 
 
@@ -32,8 +31,11 @@ def export(file: IO[bytes], database: str) -> None:
     """Write the journal as JSON lines, as it is at this moment: chains, entries and claims."""
     with opened(database) as archive:
         total = sum(chain.kept for chain in archive.chains())
-        with Progress("exported", total) as progress, closing(archive.dump()) as pieces:
-            for line in write_lines(_counted(pieces, progress)):
+        with (
+            Progress("exported", total) as progress,
+            closing(export_lines(archive, progress.tell)) as lines,
+        ):
+            for line in lines:
                 file.write(line)
 
 
@@ -55,19 +57,14 @@ def import_(file: str, dry_run: bool, database: str) -> None:
     Every chain is verified while it is read. If one fails, nothing is imported, and the exit
     code is 2.
     """
-    counts: Counter[type] = Counter()
     with ExitStack() as stack:
         progress = stack.enter_context(Progress("read"))
-        pieces = _tallied(_counted(_pieces(file, stack), progress), counts)
-        if dry_run:
-            for _ in pieces:
-                pass
-        else:
-            stack.enter_context(opened(database, writes=True)).adopt(pieces)
-    chains, entries = counts[Chain], counts[JournalEntry]
-    claims = counts.total() - chains - entries
-    did = "could import" if dry_run else "imported"
-    click.echo(f"{did} {chains} partitions, {entries} entries, {claims} claims", err=True)
+        pieces = _pieces(file, stack)
+        archive = None if dry_run else stack.enter_context(opened(database, writes=True))
+        found = import_journal(pieces, archive, progress.tell)
+    did = "could import" if found.dry_run else "imported"
+    counts = f"{found.partitions} partitions, {found.entries} entries, {found.claims} claims"
+    click.echo(f"{did} {counts}", err=True)
 
 
 def _pieces(file: str, stack: ExitStack) -> Iterable[Piece]:
@@ -78,18 +75,6 @@ def _pieces(file: str, stack: ExitStack) -> Iterable[Piece]:
         dumped = stack.enter_context(opened(file)).dump()
         return check_pieces(stack.enter_context(closing(dumped)))
     return read_lines(stack.enter_context(Path(file).open("rb")))
-
-
-def _counted(pieces: Iterable[Piece], progress: Progress) -> Iterator[Piece]:
-    for piece in pieces:
-        progress.tell(isinstance(piece, JournalEntry))
-        yield piece
-
-
-def _tallied(pieces: Iterable[Piece], counts: Counter[type]) -> Iterator[Piece]:
-    for piece in pieces:
-        counts[type(piece)] += 1
-        yield piece
 
 
 @click.command(
@@ -104,5 +89,5 @@ def _tallied(pieces: Iterable[Piece], counts: Counter[type]) -> Iterator[Piece]:
 def backup(file: Path, database: str) -> None:
     """Copy the file of a journal into a new one, while others write to it."""
     with opened(database) as archive, Progress("copied pages") as progress:
-        archive.backup(file, progress.tell)
-    click.echo(f"wrote {file}", err=True)
+        found = backup_journal(archive, file, progress.tell)
+    click.echo(f"wrote {found.file}", err=True)

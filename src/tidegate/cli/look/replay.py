@@ -1,21 +1,18 @@
 """`tidegate replay` and `shadow`: recorded decisions against today's rules, and against others'."""
 
+from collections.abc import Iterator
+
 import click
 
-from tidegate.cli.live import opened
+from tidegate.app import comparison as app
+from tidegate.cli.live import journals, opened
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
-from tidegate.engine.replay import StatesThen, replay_partition
-from tidegate.gates.scope import kind_word
-from tidegate.kind_table import rules_of
-from tidegate.kinds.rollouts.core.journal.shadow import shadow as shadowed
-from tidegate.kinds.upgrades.core.journal.replay import compare
-from tidegate.kinds.upgrades.core.service import PARTITION as UPGRADES
 from tidegate.model.counted import counted
-from tidegate.model.time import format_age, format_second
-from tidegate.store.port import Store
+from tidegate.model.time import format_age, format_second, parse_instant
 
+FORMATS = ("table", "json", "yaml")
 DIFFERENT = 1
 
 
@@ -28,35 +25,41 @@ DIFFERENT = 1
 )
 @click.argument("partition", required=False)
 @database_option
-def replay(partition: str | None, database: str) -> None:
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table")
+def replay(partition: str | None, database: str, output: str) -> None:
     """Repeat recorded decisions: equal, or the first difference with both explanations.
 
     Exits 1 if something is decided differently now.
     """
-    sizes: list[int] = []
     with opened(database) as store:
-        for name in [partition] if partition else store.partitions():
-            for one in replay_partition(store, name, rules_of(name)):
-                sizes.append(one.targets)
-                if one.difference is None:
-                    continue
-                click.echo(f"{name}: entry {one.seq}: decision changed: {one.difference.target}")
-                for head, lines in (("then", one.difference.then), ("now", one.difference.now)):
-                    for line in lines:
-                        click.echo(f"  {head:<4}  {line}")
-                raise click.exceptions.Exit(DIFFERENT)
-    click.echo(f"{_replayed(sizes)}: all equal")
+        found = app.replay(journals(store), partition)
+    if output != "table":
+        emit(found, output)
+    else:
+        for line in _replay_lines(found):
+            click.echo(line)
+    if found.difference is not None:
+        raise click.exceptions.Exit(DIFFERENT)
 
 
-def _replayed(sizes: list[int]) -> str:
+def _replay_lines(found: app.ReplayReport) -> Iterator[str]:
+    one = found.difference
+    if one is None:
+        yield f"{_replayed(found)}: all equal"
+        return
+    yield f"{one.partition}: entry {one.seq}: decision changed: {one.target}"
+    for head, lines in (("then", one.then), ("now", one.now)):
+        yield from (f"  {head:<4}  {line}" for line in lines)
+
+
+def _replayed(found: app.ReplayReport) -> str:
     """How many decisions, and how many targets each of them had: 4 decisions, 25 targets each."""
-    decisions = counted(len(sizes), "decision")
-    if not sizes:
+    decisions = counted(found.decisions, "decision")
+    if not found.decisions:
         return decisions
-    least, most = min(sizes), max(sizes)
-    targets = counted(most, "target")
-    span = targets if least == most else f"{least} to {targets}"
-    return f"{decisions}, {span}{' each' if len(sizes) > 1 else ''}"
+    least, targets = found.targets_min, counted(found.targets_max, "target")
+    span = targets if least == found.targets_max else f"{least} to {targets}"
+    return f"{decisions}, {span}{' each' if found.decisions > 1 else ''}"
 
 
 @click.command(
@@ -68,59 +71,43 @@ def _replayed(sizes: list[int]) -> str:
 )
 @click.argument("partition", required=False)
 @database_option
-@click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table")
 def shadow(partition: str | None, database: str, output: str) -> None:
     """Compare decisions with what another system did.
 
     Upgrades are decided again on every observation, by the rules of Tidegate and of AUS, the
     latter with the state it would have stored. Exits 1 if they differ.
     """
-    differ = False
     with opened(database) as store:
-        for name in [partition] if partition else store.partitions():
-            if kind_word(name) == UPGRADES:
-                differ = _show_upgrades(store, name, output) or differ
-                continue
-            found = shadowed(store.read(name))
-            differ = differ or bool(found.differ)
-            if output != "table":
-                emit({"partition": name, **_doc(found)}, output)
-                continue
-            span = (found.ended_at or 0) - (found.began_at or 0)
-            total, odd = len(found.compared), len(found.differ)
-            click.echo(
-                f"{name}: {format_age(span)}: {total} decisions, {total - odd} equal, {odd} differ"
-            )
-            for one in found.differ:
-                click.echo(f"  {one.target} at {format_second(one.at)}: {', '.join(one.shut)}")
-            for target, since in found.ours_only.items():
-                click.echo(f"  {target}: ours since {format_second(since)}, theirs not yet")
-    if differ:
+        found = app.shadow(journals(store), partition)
+    if output != "table":
+        emit(found, output)
+    else:
+        for each in found.items:
+            for line in _shadow_lines(each):
+                click.echo(line)
+    if any(each.differ for each in found.items):
         raise click.exceptions.Exit(DIFFERENT)
 
 
-def _show_upgrades(store: Store, name: str, output: str) -> bool:
-    """Both rules, side by side; whether they part ways."""
-    found = compare(store.read(name), StatesThen(store, rules_of(name)))
-    odd = found.differ
-    if output != "table":
-        emit({"partition": name, **_doc(found)}, output)
-        return bool(odd)
-    span, total = (found.ended_at or 0) - (found.began_at or 0), len(found.wanted)
-    click.echo(
-        f"{name}: {format_age(span)}, {counted(found.looks, 'look')}:"
-        f" {counted(total, 'decision')}, {total - len(odd)} equal, {len(odd)} differ"
+def _shadow_lines(one: app.ShadowedPartition) -> Iterator[str]:
+    span = 0
+    if one.began_at is not None and one.ended_at is not None:
+        span = parse_instant(one.ended_at) - parse_instant(one.began_at)
+    looks = "" if one.looks is None else f", {counted(one.looks, 'look')}"
+    decisions = counted(one.decisions, "decision")
+    yield (
+        f"{one.partition}: {format_age(span)}{looks}:"
+        f" {decisions}, {one.equal} equal, {len(one.differ)} differ"
     )
-    for each in odd:
-        ours = each.ours_at is not None
-        at = each.ours_at if each.ours_at is not None else each.theirs_at
-        who, other = ("ours", "theirs") if ours else ("theirs", "ours")
-        since = format_second(at) if at is not None else ""
-        click.echo(f"  {each.cluster} {each.what}: {who} since {since}; {other}: {each.why}")
-    return bool(odd)
+    for each in one.differ:
+        what = f" {each.what}" if each.what else ""
+        ours, theirs = ("ours", "theirs") if each.ours_at is not None else ("theirs", "ours")
+        since = _second(each.ours_at or each.theirs_at)
+        yield f"  {each.target}{what}: {ours} since {since}; {theirs}: {each.why}"
+    for each in one.ours_only:
+        yield f"  {each.target}: ours since {_second(each.ours_at)}, theirs not yet"
 
 
-def _doc(found: object) -> dict[str, object]:
-    from msgspec import to_builtins
-
-    return dict(to_builtins(found))
+def _second(at: str | None) -> str:
+    return "" if at is None else format_second(parse_instant(at))

@@ -3,16 +3,14 @@
 import click
 
 from tidegate.app import rollouts as app
-from tidegate.app.documents import RolloutList, StatusReport
-from tidegate.app.journals import Decision
+from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
 from tidegate.cli.live import journals, opened
 from tidegate.cli.look.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout
-from tidegate.explain.view import PartitionView
-from tidegate.model.time import format_age
+from tidegate.model.time import format_age, in_seconds, parse_instant
 from tidegate.settings.settings import Merged
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
@@ -126,8 +124,7 @@ def _getter(what: str, text: str) -> click.Command:
         with opened(database) as store:
             for _ in again(watch, WATCH_S):
                 if what == "rollouts":
-                    known = journals(store)
-                    found = [known.find(name)] if name else list(known.all())
+                    found = app.rollout_list(journals(store), name or "")
                     _list(found, output, no_headers, wants_colour(color))
                 else:
                     from tidegate.cli.brakes.list_text import list_brakes
@@ -145,39 +142,37 @@ get_expedites = _getter("expedites", "List the versions that skip soak and windo
 get_claims = _getter("claims", "List the holders of budgets and mutexes.")
 
 
-def _list(found: list[Decision], output: str, no_headers: bool, colour: bool) -> None:
+def _list(found: RolloutList, output: str, no_headers: bool, colour: bool) -> None:
     if output == "name":
-        for one in found:
-            click.echo(f"rollout/{one.partition}")
+        for one in found.items:
+            click.echo(f"rollout/{one.id}")
         return
     if output in ("json", "yaml"):
-        emit(RolloutList(items=tuple(app.rollout_item(each) for each in found)), output)
+        emit(found, output)
         return
-    views = [each.view for each in found]
     head: tuple[str, ...] = ("NAME", "STATUS", "REVISION", "DONE", "FAILED", "NEXT")
-    rows = [_row(view) for view in views]
+    rows = [_row(each) for each in found.items]
     if output == "wide":
         head += ("STRATEGY", "LAST GOOD")
         rows = [
-            (*row, view.more.get("strategy", ""), view.more.get("lastGood", ""))
-            for row, view in zip(rows, views, strict=True)
+            (*row, each.more.get("strategy", ""), each.more.get("lastGood", ""))
+            for row, each in zip(rows, found.items, strict=True)
         ]
     for line in layout(head, rows, terminal_width(), headed=not no_headers):
         say(line, colour)
 
 
-def _row(view: PartitionView) -> tuple[str, ...]:
-    states = view.states()
-    done = sum(states[word] for word in app.DONE)
-    failed = sum(states[word] for word in app.FAILED)
-    recheck = view.recheck_at
+def _row(one: RolloutItem) -> tuple[str, ...]:
+    done = sum(one.counts.get(word, 0) for word in app.DONE)
+    failed = sum(one.counts.get(word, 0) for word in app.FAILED)
+    recheck = one.recheck_after
     return (
-        view.partition,
-        view.summary,
-        view.revision,
-        f"{done}/{len(view.targets)}",
+        one.id,
+        one.summary,
+        one.revision,
+        f"{done}/{sum(one.counts.values())}",
         str(failed),
-        format_age(recheck - view.now) if recheck is not None else "",
+        format_age(in_seconds(recheck)) if recheck is not None else "",
     )
 
 
@@ -209,18 +204,17 @@ def show(name: str, merged: Merged, output: str) -> None:
         show_shard(EstateQuery(None, merged, {}), name, output, wants_colour(settings.color))
         return
     with opened(settings.database) as store:
-        known = journals(store)
-        one = known.find(name)
-        details = app.details_of(known, one, history=app.HISTORY)
+        details = app.rollout_details(journals(store), name)
     if output != "table":
         emit(details, output)
         return
-    width, colour, view = terminal_width(), wants_colour(settings.color), one.view
-    lines = [f"{one.partition}  {view.headline}"]
+    width, colour = terminal_width(), wants_colour(settings.color)
+    lines = [f"{details.id}  {details.headline}"]
     lines += [f"stopped by: {details.stopped_by}", ""] if details.stopped_by else [""]
-    if view.groups:
-        lines += [*layout(GROUP_HEAD, group_rows(view), width), ""]
-    lines += [*layout(TARGET_HEAD, target_rows(view), width), ""]
+    if details.groups:
+        lines += [*layout(GROUP_HEAD, group_rows(details.groups), width), ""]
+    rows = target_rows(details.targets, parse_instant(details.at))
+    lines += [*layout(TARGET_HEAD, rows, width), ""]
     rows = [(str(e.seq), e.at, e.by, e.what, e.target or "-", e.line) for e in details.history]
     lines += layout(("SEQ", "AT", "BY", "FACT", "TARGET", "WHAT"), rows, width)
     for line in lines:

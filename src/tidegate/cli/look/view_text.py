@@ -1,78 +1,84 @@
-"""A partition as tables and trees of text, from its rows: of every kind alike."""
+"""A partition as tables and trees of text, from its document: of every kind alike."""
 
-from tidegate.explain.sentence import sentence
-from tidegate.explain.table import Row, first_shut
-from tidegate.explain.tree import verdict_lines
-from tidegate.explain.view import OptionRow, PartitionView, TargetRow
-from tidegate.model.time import Instant, format_age, format_second
+from collections.abc import Sequence
+
+from tidegate.app.documents import GroupDoc, OptionDoc, TargetDoc
+from tidegate.explain.table import Row
+from tidegate.explain.verdict_part import first_shut_part, part_lines
+from tidegate.model.time import Instant, format_age, format_second, parse_instant
 
 GROUP_HEAD: Row = (
     "GROUP", "INDEX", "STATUS", "WAITING", "UPDATING", "SOAKING", "DONE", "FAILED", "IGNORED",
 )  # fmt: skip
 TARGET_HEAD: Row = ("GROUP", "TARGET", "STATE", "SINCE", "UNTIL", "WHY")
+# How an option says that it leads back, and that the target goes.
+_BACK, _REMOVE = "return ", "remove"
 
 
-def group_rows(view: PartitionView) -> list[Row]:
+def group_rows(groups: Sequence[GroupDoc]) -> list[Row]:
     """One row a group."""
     return [
         (
             each.name,
             str(each.index),
             each.status,
-            *map(
-                str,
-                (
-                    each.waiting,
-                    each.updating,
-                    each.soaking,
-                    each.done,
-                    each.failed,
-                    each.ignored,
-                ),
-            ),
+            str(each.counts.waiting),
+            str(each.counts.in_flight),
+            str(each.counts.soaking),
+            str(each.counts.done),
+            str(each.counts.failed),
+            str(each.counts.ignored),
         )
-        for each in view.groups
+        for each in groups
     ]
 
 
-def target_rows(view: PartitionView) -> list[Row]:
+def target_rows(targets: Sequence[TargetDoc], now: Instant) -> list[Row]:
     """One row a target: the gate that says most says why."""
-    return [_target(each, view.now) for each in view.targets]
+    return [_target(each, now) for each in targets]
 
 
-def _target(row: TargetRow, now: Instant) -> Row:
-    shut = row.shut
-    why = "starts now" if row.starts else sentence(shut) if shut is not None else ""
+def _target(row: TargetDoc, now: Instant) -> Row:
+    why = "starts now" if row.starts else row.why
     for option in row.options[1:]:
-        if option.change.startswith("return"):
-            gate = first_shut(option.verdicts)
-            goes = f"returns to {option.change.removeprefix('return ')} now"
-            why = f"{why}; {sentence(gate) if gate is not None else goes}"
-    since = format_age(now - row.since) if row.since is not None else ""
-    until = format_age(shut.until - now) if shut is not None and shut.until is not None else ""
+        if option.change.startswith(_BACK):
+            shut = first_shut_part(option.verdicts)
+            goes = f"returns to {option.change.removeprefix(_BACK)} now"
+            why = f"{why}; {shut.message if shut is not None else goes}"
+    since = format_age(now - parse_instant(row.since)) if row.since is not None else ""
+    until = format_age(parse_instant(row.until) - now) if row.until is not None else ""
     return (row.group, row.name, row.state, since, until, why)
 
 
-def target_tree(view: PartitionView, row: TargetRow) -> list[str]:
+def target_tree(row: TargetDoc, now: Instant) -> list[str]:
     """One target: every option, and what every gate says of it."""
     parts = [row.name, row.state]
     if row.group:
         parts.append(f"in {row.group}")
     if row.since is not None:
-        age = format_age(view.now - row.since)
-        parts.append(f"since {format_second(row.since)} ({age})")
+        since = parse_instant(row.since)
+        status = f"{row.status} " if row.status else ""
+        parts.append(f"{status}since {format_second(since)} ({format_age(now - since)})")
     if row.revision:
         other = row.next and row.next != row.revision
         parts.append(f"on {row.revision}" + (f", wants {row.next}" if other else ""))
     if row.starts:
         parts.append("starts now")
     lines = ["  ".join(parts)]
-    several = len(row.options) > 1
+    several = sum(_title(each) == "" for each in row.options) > 1
     for option in row.options:
-        lines += _option(option, view.now, named=several)
+        title = _title(option)
+        if not title and several:
+            title = f"{option.change}: {'now' if option.starts else 'waits'}"
+        lines += [*([title] if title else []), *part_lines(option.verdicts, now)]
     return lines
 
 
-def _option(option: OptionRow, now: Instant, *, named: bool) -> list[str]:
-    head = [f"{option.change}: {'now' if option.starts else 'waits'}"] if named else []
-    return [*head, *verdict_lines(option.verdicts, now)]
+def _title(option: OptionDoc) -> str:
+    """What is said of a way back and of a removal; empty: it is neither."""
+    if option.change.startswith(_BACK):
+        go = "now" if option.starts else "when every gate below is open"
+        return f"back to {option.change.removeprefix(_BACK)}: {go}"
+    if option.change == _REMOVE:
+        return "removed: now" if option.starts else "kept for now"
+    return ""

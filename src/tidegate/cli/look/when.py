@@ -5,21 +5,28 @@ from typing import Any
 import click
 
 from tidegate.app.documents import RolloutDates, TargetDates
+from tidegate.app.when import when as dates_of
 from tidegate.cli.live import journals, opened
-from tidegate.cli.look.pace import usual_pace
-from tidegate.cli.output import emit, terminal_width
+from tidegate.cli.moment import duration
+from tidegate.cli.output import emit, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import is_file, read_document
 from tidegate.explain.table import layout
-from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.simulated.forecast import TargetForecast, forecast
+from tidegate.kinds.upgrades.app.forecast import (
+    ClusterForecast,
+    ClusterForecastList,
+    forecast_fleet,
+)
 from tidegate.kinds.upgrades.app.read.document import is_world
+from tidegate.kinds.upgrades.app.read.world import FleetReading
 from tidegate.kinds.upgrades.cli.source.flags import SETTINGS, WorldQuery, source_flags
 from tidegate.kinds.upgrades.cli.source.names import fleet_of
-from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem
-from tidegate.model.time import SECOND, format_instant, format_second
+from tidegate.kinds.upgrades.cli.text.answer import finish
+from tidegate.kinds.upgrades.cli.when import print_forecast
+from tidegate.model.document import Document
+from tidegate.model.pace import DAYS_AHEAD, DatePace
+from tidegate.model.time import SECOND, format_second, parse_duration, parse_instant
 from tidegate.settings.settings import Merged
 
 
@@ -42,7 +49,7 @@ from tidegate.settings.settings import Merged
 @click.option(
     "--days",
     type=click.IntRange(1, 1000),
-    default=90,
+    default=DAYS_AHEAD,
     show_default=True,
     help="Of upgrades: how many days ahead.",
 )
@@ -68,70 +75,52 @@ def when(
     TARGET is one cluster.
     """
     asked = WorldQuery(settings=merged.settings(), **flags)
+    pace = DatePace(
+        apply_time=duration("--apply-time", apply_time),
+        pool_time=duration("--pool-time", pool_time),
+        days=days,
+    )
     if is_file(name) or target is not None:
-        _show_world(asked, name, target, output, (apply_time, pool_time, days))
-        return
-    fleet = fleet_of(asked, name)
-    if fleet is not None:
-        from tidegate.kinds.upgrades.cli.when import pace_of, show_dates
+        found: Document = forecast_fleet(_world(asked, name), target or "", pace)
+    elif (fleet := fleet_of(asked, name)) is not None:
+        found = forecast_fleet(fleet, name, pace)
+    else:
+        with opened(asked.settings.database) as store:
+            found = dates_of(journals(store), name, pace)
+    if output != "table":
+        emit(found, output)
+    elif isinstance(found, ClusterForecast | ClusterForecastList):
+        print_forecast(found, wants_colour(asked.settings.color))
+    elif isinstance(found, RolloutDates):
+        _print(found)
+    if isinstance(found, ClusterForecast | ClusterForecastList):
+        finish(found)
 
-        show_dates(asked, fleet, name, output, pace_of(apply_time, pool_time, days))
-        return
-    _show_rollout(asked.settings.database, name, apply_time, output)
 
-
-def _show_world(
-    asked: WorldQuery,
-    file: str,
-    target: str | None,
-    output: str,
-    times: tuple[str | None, str | None, int],
-) -> None:
+def _world(asked: WorldQuery, file: str) -> FleetReading:
     """A world of upgrades in a file."""
     from tidegate.kinds.upgrades.cli.source.reader import read_document_world
-    from tidegate.kinds.upgrades.cli.when import pace_of, show_dates
 
     document = read_document(file)
     if not is_world(document.data):
         raise click.UsageError(
             f"{file}: no world of upgrades, with orgs and clusters; a rollout is named, not a file"
         )
-    fleet = read_document_world(document, asked)
-    show_dates(asked, fleet, target or "", output, pace_of(*times))
+    return read_document_world(document, asked)
 
 
-def _show_rollout(database: str, name: str, apply_time: str | None, output: str) -> None:
-    with opened(database) as store:
-        known = journals(store)
-        one, target, _ = known.find_target(name)
-        if not isinstance(one.world, RolloutWorld):
-            raise UserError((Problem(one.partition, one.rules.no_dates()),))
-        usual, word = usual_pace(store, one.partition, apply_time)
-    one.state.brakes = one.world.brakes  # as they are now, not as they were recorded last
-    expected = forecast(one.state, one.now, {}, usual)
-    if target is not None:
-        expected = [each for each in expected if each.target == target]
-    if output != "table":
-        emit(RolloutDates(items=tuple(_date(each) for each in expected)), output)
-        return
-    click.echo(f"a change takes {usual // SECOND} s ({word})", err=True)
+def _print(dates: RolloutDates) -> None:
+    takes = parse_duration(dates.apply_time) // SECOND
+    click.echo(f"a change takes {takes} s ({dates.apply_time_from})", err=True)
     head = ("GROUP", "TARGET", "STARTS", "DONE", "DEPENDS ON")
-    for line in layout(head, [_row(one) for one in expected], terminal_width()):
+    for line in layout(head, [_row(each) for each in dates.items], terminal_width()):
         click.echo(line)
 
 
-def _row(one: TargetForecast) -> tuple[str, ...]:
-    starts = format_second(one.starts_at) if one.starts_at is not None else ""
-    done = format_second(one.done_at) if one.done_at is not None else "no date"
-    return (one.group, one.target, starts, done, one.held_by or ", ".join(one.depends_on))
+def _row(one: TargetDates) -> tuple[str, ...]:
+    depends = one.held_by or ", ".join(one.depends_on)
+    return (one.group, one.target, _date(one.starts_at, ""), _date(one.done_at, "no date"), depends)
 
 
-def _date(one: TargetForecast) -> TargetDates:
-    return TargetDates(
-        target=one.target,
-        group=one.group,
-        starts_at=format_instant(one.starts_at) if one.starts_at is not None else None,
-        done_at=format_instant(one.done_at) if one.done_at is not None else None,
-        depends_on=tuple(one.depends_on),
-        held_by=one.held_by or None,
-    )
+def _date(at: str | None, otherwise: str) -> str:
+    return otherwise if at is None else format_second(parse_instant(at))

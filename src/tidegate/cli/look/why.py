@@ -5,30 +5,23 @@ from typing import Any
 
 import click
 
-from tidegate.app.journals import Decision
-from tidegate.app.rollouts import details_of, target_details
+from tidegate.app.documents import RolloutDetails, TargetDetails
+from tidegate.app.rollouts import why as explain
 from tidegate.cli.live import journals, opened
-from tidegate.cli.look.view_text import group_rows as view_groups
-from tidegate.cli.look.view_text import target_rows as view_targets
-from tidegate.cli.look.view_text import target_tree as view_tree
+from tidegate.cli.look.view_text import (
+    GROUP_HEAD,
+    TARGET_HEAD,
+    group_rows,
+    target_rows,
+    target_tree,
+)
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import files_beside, is_file, located, read_document
 from tidegate.documents.strict_yaml import YamlDocument
 from tidegate.explain.table import layout
-from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
-from tidegate.kinds.rollouts.core.explain.table import (
-    GROUP_HEAD,
-    TARGET_HEAD,
-    group_rows,
-    headline,
-    target_rows,
-)
-from tidegate.kinds.rollouts.core.explain.tree import find_target as position_of
-from tidegate.kinds.rollouts.core.explain.tree import target_tree
-from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
+from tidegate.kinds.rollouts.app.explanation import explain_reading
 from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading, read_rollout
 from tidegate.kinds.upgrades.app.read.document import is_world
 from tidegate.kinds.upgrades.cli.source.flags import (
@@ -39,9 +32,7 @@ from tidegate.kinds.upgrades.cli.source.flags import (
 )
 from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.model.errors import UserError
-from tidegate.model.problem import nearest
-from tidegate.model.target import bare
-from tidegate.model.time import Instant, format_age, parse_instant
+from tidegate.model.time import Instant, format_age, in_seconds, parse_instant
 from tidegate.settings.settings import Merged
 from tidegate.wiring import clock
 
@@ -98,7 +89,7 @@ def why(
         if is_world(document.data):
             _show_world(asked, document, target, output)
         else:
-            _show_reading(_read(what, document, at), target, output, colour)
+            _show(explain_reading(_read(what, document, at), target), output, colour)
     elif what.startswith(ENVIRONMENT) and target is None:
         from tidegate.kinds.promotions.cli.plan import show_gates
 
@@ -107,79 +98,44 @@ def why(
         return
     else:
         try:
-            _show_journal(what, target, settings.database, at, output, colour)
+            with opened(settings.database) as store:
+                found = explain(journals(store, _moment(at)), what, target)
         except (click.UsageError, UserError):
             if Path(what).is_dir():  # no partition is called so, and it is no file either
                 raise click.UsageError(f"{what}: a directory; name a file or a target") from None
             raise
+        _show(found, output, colour)
 
 
-def _show_reading(reading: RolloutReading, target: str | None, output: str, colour: bool) -> None:
-    """A rollout document in a file."""
-    plan = decide(reading.world, reading.now)
-    for warning in sorted({each.text() for each in reading.warnings}):
+def _show(found: RolloutDetails | TargetDetails, output: str, colour: bool) -> None:
+    """Print a partition or a target as text, or as data."""
+    for warning in found.warnings:
         click.echo(f"Warning: {warning}", err=True)
-    if target is None and output == "table":
-        _show_all(reading, plan, colour)
-    elif target is None:
-        emit(_answer(reading, plan), output)
-    else:
-        _show_one(reading, plan, target, output, colour)
+    if isinstance(found, TargetDetails):
+        for other in found.also_in:
+            click.echo(f"also in {other}: name it first to see it there", err=True)
+    if output != "table":
+        emit(found, output)
+        return
+    for line in _lines(found):
+        say(line, colour)
+    if found.stopped_by:
+        click.echo(f"stopped by: {found.stopped_by}")
+    if found.origin:
+        click.echo(f"rules: {found.origin}")
 
 
-def _show_journal(
-    what: str, target: str | None, database: str, at: str, output: str, colour: bool
-) -> None:
-    """A partition of any kind in the journal, or the one a target is in."""
-    with opened(database) as store:
-        known = journals(store, _moment(at))
-        if target is None:
-            one, target, others = known.find_target(what)
-            for other in others:
-                click.echo(f"also in {other}: name it first to see it there", err=True)
-        else:
-            one = known.find(what)
-        if target is None:
-            details = details_of(known, one)
-            stopped, origin = details.stopped_by, details.origin
-            if output != "table":
-                emit(details, output)
-                return
-            for line in _view_lines(one):
-                say(line, colour)
-        else:
-            found = target_details(known, one, target)
-            stopped, origin = found.stopped_by, found.origin
-            if output != "table":
-                emit(found, output)
-                return
-            for line in _target_lines(one, found.target.name):
-                say(line, colour)
-    if stopped:
-        click.echo(f"stopped by: {stopped}")
-    if origin:
-        click.echo(f"rules: {origin}")
-
-
-def _view_lines(one: Decision) -> list[str]:
-    view, width = one.view, terminal_width()
-    lines = [view.headline, ""]
-    if view.groups:
-        lines += [*layout(GROUP_HEAD, view_groups(view), width), ""]
-    lines += layout(TARGET_HEAD, view_targets(view), width)
-    if view.recheck_at is not None:
-        lines += ["", f"look again in {format_age(view.recheck_at - view.now)}"]
+def _lines(found: RolloutDetails | TargetDetails) -> list[str]:
+    now, width = parse_instant(found.at), terminal_width()
+    if isinstance(found, TargetDetails):
+        return target_tree(found.target, now)
+    lines = [found.headline, ""]
+    if found.groups:
+        lines += [*layout(GROUP_HEAD, group_rows(found.groups), width), ""]
+    lines += layout(TARGET_HEAD, target_rows(found.targets, now), width)
+    if found.recheck_after is not None:
+        lines += ["", f"look again in {format_age(in_seconds(found.recheck_after))}"]
     return lines
-
-
-def _target_lines(one: Decision, name: str) -> list[str]:
-    """The tree of one target; a rollout has one of its own, with the way back."""
-    if isinstance(one.world, RolloutWorld):
-        position = position_of(one.world, name)
-        assert position is not None
-        return target_tree(one.world, one.plan, position, one.now)
-    view = one.view
-    return view_tree(view, next(each for each in view.targets if each.name == name))
 
 
 def _show_world(asked: WorldQuery, document: YamlDocument, target: str | None, output: str) -> None:
@@ -217,37 +173,3 @@ def _read(file: str, document: YamlDocument, at: str) -> RolloutReading:
         return read_rollout(data, now=moment or clock().now(), files=files_beside(file))
     except UserError as error:
         raise located(document, error) from None
-
-
-def _answer(reading: RolloutReading, plan: RolloutPlan) -> dict[str, object]:
-    return answer_rollout(reading.id, reading.world, plan, reading.now, reading.warnings)
-
-
-def _show_all(reading: RolloutReading, plan: RolloutPlan, colour: bool) -> None:
-    world, width = reading.world, terminal_width()
-    lines = [headline(world, plan), ""]
-    lines += [*layout(GROUP_HEAD, group_rows(world, plan), width), ""]
-    lines += layout(TARGET_HEAD, target_rows(world, plan, reading.now), width)
-    if plan.recheck_at is not None:
-        lines += ["", f"look again in {format_age(plan.recheck_at - reading.now)}"]
-    for line in lines:
-        say(line, colour)
-
-
-def _show_one(
-    reading: RolloutReading, plan: RolloutPlan, target: str, output: str, colour: bool
-) -> None:
-    world = reading.world
-    name = bare(target)
-    position = position_of(world, name)
-    if position is None:
-        names = [each.name for each in world.targets + world.departed]
-        hint = nearest(name, names) or f"`tidegate why` without it lists all {len(names)}"
-        raise click.UsageError(f'no target "{name}" in this state; {hint}')
-    if output == "table":
-        for line in target_tree(world, plan, position, reading.now):
-            say(line, colour)
-        return
-    answer = _answer(reading, plan)
-    rows = [*answer["targets"], *answer.get("unplaced", [])]  # type: ignore[misc]
-    emit(rows[position], output)

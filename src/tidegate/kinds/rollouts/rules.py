@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import msgspec
 
+from tidegate.app.documents import RolloutDates
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, UnderWay
 from tidegate.engine.kind import Task as AnyTask
 from tidegate.explain.notice import DueNotices
@@ -15,6 +16,8 @@ from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Bound
 from tidegate.journal.replay import Replayed
+from tidegate.journal.shadow import Shadowed
+from tidegate.kinds.rollouts.app.dates import rollout_dates
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.counts import count
 from tidegate.kinds.rollouts.core.explain.notices import due
@@ -26,11 +29,13 @@ from tidegate.kinds.rollouts.core.journal.facts import (
     RolloutTask,
     TargetsObserved,
 )
+from tidegate.kinds.rollouts.core.journal.shadow import shadow
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.journal.stop import stopped_by
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.json_text import json_decoder
+from tidegate.model.pace import DatePace
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace
@@ -195,6 +200,23 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
     def stopped_by(self, entries: Iterable[JournalEntry], plan: RolloutPlan) -> str:
         """The failures or the person that ended it."""
         return stopped_by(entries) if plan.summary is Summary.ABORTED else ""
+
+    def dates(
+        self,
+        partition: str,
+        known: RolloutState,
+        world: RolloutWorld,
+        now: Instant,
+        entries: Iterable[JournalEntry],
+        pace: DatePace,
+        target: str | None,
+    ) -> RolloutDates:
+        """The rules, run ahead."""
+        return rollout_dates(partition, known, world, now, entries, pace, target)
+
+    def shadow(self, entries: Iterable[JournalEntry], _others_then: OthersThen) -> Shadowed:
+        """Every target that the other system started, beside our gates at the moment."""
+        return shadow(entries)
 
     def replay(
         self, entries: Iterable[JournalEntry], _others_then: OthersThen

@@ -13,6 +13,7 @@ from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Asked, Bound, Verb
 from tidegate.journal.replay import Replayed
+from tidegate.journal.shadow import Shadowed
 from tidegate.kinds.upgrades.core.explain.notices import organisation_notices
 from tidegate.kinds.upgrades.core.explain.view import organisation_view
 from tidegate.kinds.upgrades.core.history import SoakHistory
@@ -27,6 +28,8 @@ from tidegate.kinds.upgrades.core.rules.brake_gates import HOLDS
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
+from tidegate.model.document import Document
+from tidegate.model.pace import DatePace
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace
@@ -180,6 +183,29 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
     def asked(self, fact: Asked, _view: PartitionView) -> str:
         """An upgrade that has started cannot be stopped."""
         return _ABORT if fact.verb is Verb.ABORT else ""
+
+    def dates(
+        self,
+        partition: str,
+        known: UpgradeState,
+        world: OrganisationWorld,
+        _now: Instant,
+        _entries: Iterable[JournalEntry],
+        pace: DatePace,
+        target: str | None,
+    ) -> Document:
+        """The rules, run ahead on the last recorded survey."""
+        # The application reads journals by these rules.
+        from tidegate.kinds.upgrades.app.forecast import forecast_fleet
+        from tidegate.kinds.upgrades.app.read.journal import recorded_reading
+        from tidegate.kinds.upgrades.app.read.world import FleetReading
+
+        reading = recorded_reading(partition, world.world, known, partition)
+        return forecast_fleet(FleetReading((reading,)), target or partition, pace)
+
+    def shadow(self, entries: Iterable[JournalEntry], others_then: OthersThen) -> Shadowed:
+        """Every observation decided by our rules and by those of AUS."""
+        return replay.compare(entries, others_then)
 
     def replay(
         self, entries: Iterable[JournalEntry], others_then: OthersThen

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.explain.verdict_doc import verdict_doc
+from tidegate.explain.verdict_part import verdict_part
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.summary import GroupReport
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -169,14 +169,14 @@ def _status(target: Target, state: State) -> str:
 
 
 def _verdicts(verdicts: tuple[Verdict, ...]) -> msgspec.Raw:
-    return msgspec.Raw(_encode([verdict_doc(verdict) for verdict in verdicts]))
+    return msgspec.Raw(_encode([verdict_part(verdict) for verdict in verdicts]))
 
 
 def _way(option: Option) -> msgspec.Raw:
     way = {
         "revision": option.change.revision,
         "go": all_pass(option.verdicts),
-        "verdicts": [verdict_doc(verdict) for verdict in option.verdicts],
+        "verdicts": [verdict_part(verdict) for verdict in option.verdicts],
     }
     return msgspec.Raw(_encode(way))
 
@@ -187,7 +187,7 @@ def _unplaced(world: RolloutWorld, plan: RolloutPlan) -> list[dict[str, Any]]:
     return [
         {
             "cluster": world.departed[option.target - first].name,
-            "verdicts": [verdict_doc(verdict) for verdict in option.verdicts],
+            "verdicts": [verdict_part(verdict) for verdict in option.verdicts],
         }
         for option in plan.options
         if option.change.kind is ChangeKind.REMOVE

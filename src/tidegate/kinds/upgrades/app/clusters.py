@@ -1,5 +1,6 @@
 """`get clusters`: version, next version, soak left, and why, of every cluster that is managed."""
 
+from tidegate.explain.verdict_part import VerdictPart, verdict_part
 from tidegate.kinds.upgrades.app.read.view import (
     UpgradeView,
     clusters_called,
@@ -8,11 +9,10 @@ from tidegate.kinds.upgrades.app.read.view import (
     views_of,
 )
 from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
-from tidegate.kinds.upgrades.app.verdict import GateVerdict, gate_verdict, instant_text
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.explain.words import phase_word, why_cell
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
-from tidegate.model.document import Part
+from tidegate.model.document import Part, instant_text
 from tidegate.model.selector import EVERYTHING, Selector
 
 
@@ -46,7 +46,7 @@ class ClusterRow(Part, frozen=True, kw_only=True):
     # In a word or two: waiting, under way, up to date, …
     phase: str
     # The gate that says most; null: none is shut.
-    why: GateVerdict | None
+    why: VerdictPart | None
     # The same on one line, or what happens now.
     summary: str
     problems: tuple[str, ...]
@@ -112,7 +112,7 @@ def cluster_row(view: UpgradeView, summary: ClusterSummary) -> ClusterRow:
         window_at=instant_text(summary.fires_at),
         starts=summary.starts,
         phase=phase_word(summary),
-        why=None if summary.shut is None else gate_verdict(summary.shut),
+        why=None if summary.shut is None else verdict_part(summary.shut),
         summary=why_cell(summary),
         problems=tuple(each.text() for each in summary.member.label_errors),
         state=cluster.state,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
+from tidegate.explain.verdict_part import VerdictPart, VerdictParts
 from tidegate.kinds.upgrades.app.clusters import PoolBehind, pools_behind
 from tidegate.kinds.upgrades.app.read.view import (
     ORGANISATION,
@@ -14,11 +15,6 @@ from tidegate.kinds.upgrades.app.read.view import (
     views_of,
 )
 from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
-from tidegate.kinds.upgrades.app.verdict import (
-    GateVerdict,
-    GateVerdicts,
-    instant_text,
-)
 from tidegate.kinds.upgrades.core.explain.option_words import (
     next_words,
     option_state,
@@ -28,7 +24,7 @@ from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.explain.words import phase_word, why_cell
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.step import UpgradeStep
-from tidegate.model.document import Part, fields_of
+from tidegate.model.document import Part, fields_of, instant_text
 from tidegate.model.plan import Option
 from tidegate.model.time import Instant, format_instant
 from tidegate.model.verdict import all_pass
@@ -46,7 +42,7 @@ class UpgradeOption(Part, frozen=True, kw_only=True):
     # What it is, and what becomes of it, in words; unset: it does nothing.
     title: str | UnsetType = UNSET
     state: str | UnsetType = UNSET
-    verdicts: tuple[GateVerdict, ...]
+    verdicts: tuple[VerdictPart, ...]
 
 
 class ExplainedCluster(Part, frozen=True, kw_only=True):
@@ -125,7 +121,7 @@ def explain_cluster(fleet: FleetReading, name: str, mode: str | None = None) -> 
         errors=fleet.errors(),
         notes=(*fleet.notes(), *rules_notes(fleet, mode)),
         now=format_instant(view.reading.now),
-        **fields_of(_explained(view, summary, GateVerdicts())),
+        **fields_of(_explained(view, summary, VerdictParts())),
     )
 
 
@@ -163,7 +159,7 @@ def _first(rechecks: Sequence[tuple[Instant, Instant | None]]) -> Instant | None
 def _organisation(
     view: UpgradeView, fleet: OrganisationFleet, mine: list[ClusterSummary]
 ) -> ExplainedOrganisation:
-    verdicts = GateVerdicts()
+    verdicts = VerdictParts()
     return ExplainedOrganisation(
         org=fleet.org.id,
         name=fleet.org.name,
@@ -174,7 +170,7 @@ def _organisation(
 
 
 def _explained(
-    view: UpgradeView, summary: ClusterSummary, verdicts: GateVerdicts
+    view: UpgradeView, summary: ClusterSummary, verdicts: VerdictParts
 ) -> ExplainedCluster:
     cluster, org = summary.member.cluster, summary.fleet.org
     return ExplainedCluster(
@@ -198,7 +194,7 @@ def _explained(
     )
 
 
-def _option(option: Option, verdicts: GateVerdicts) -> UpgradeOption:
+def _option(option: Option, verdicts: VerdictParts) -> UpgradeOption:
     step, go = option.change, all_pass(option.verdicts)
     said = verdicts.of(option.verdicts)
     if not isinstance(step, UpgradeStep):

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+import msgspec
 from msgspec import field
 
+from tidegate.explain.verdict_part import VerdictPart, verdict_part
 from tidegate.kinds.upgrades.app.read.view import (
     ORGANISATION,
     find_cluster,
@@ -16,17 +18,16 @@ from tidegate.kinds.upgrades.app.read.world import (
     WorldReading,
     legacy_notes,
 )
-from tidegate.kinds.upgrades.app.verdict import (
-    GateVerdict,
-    gate_verdict,
-    instant_text,
-)
 from tidegate.kinds.upgrades.core.explain.dates import brief, in_date_order
 from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades, UpgradeLeg
 from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
-from tidegate.model.document import Part, fields_of
+from tidegate.model.document import Part, fields_of, instant_text
+from tidegate.model.pace import DatePace
+from tidegate.model.time import SECOND, Duration, format_duration
+
+_DAY = 24 * 60 * 60 * SECOND
 
 
 class ForecastStep(Part, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class ForecastStep(Part, frozen=True, kw_only=True):
     estimate: bool
     by_owner: bool
     # The gates it waits at, in the order they open; and the same in a few words each.
-    depends_on: tuple[GateVerdict, ...]
+    depends_on: tuple[VerdictPart, ...]
     waits_for: tuple[str, ...]
 
 
@@ -54,7 +55,18 @@ class NoDate(Part, frozen=True, kw_only=True):
     version: str | None
     # Whether time alone opens it, later than the horizon.
     beyond: bool
-    why: GateVerdict
+    why: VerdictPart
+
+
+class ForecastPace(Part, frozen=True, kw_only=True):
+    """How long upgrades are assumed to take."""
+
+    cluster: str
+    control_plane: str
+    pool: str
+    days: int
+    # How that is known: assumed, or as given.
+    known_from: str
 
 
 class ForecastRow(Part, frozen=True, kw_only=True):
@@ -76,6 +88,7 @@ class ForecastRow(Part, frozen=True, kw_only=True):
 class ClusterForecast(FleetDocument, frozen=True, kw_only=True):
     """What is expected of one cluster."""
 
+    pace: ForecastPace
     cluster: str
     uuid: str
     org: str
@@ -91,34 +104,62 @@ class ClusterForecast(FleetDocument, frozen=True, kw_only=True):
 class ClusterForecastList(FleetDocument, frozen=True, kw_only=True):
     """What is expected of clusters: by organisation, those that begin first first."""
 
+    pace: ForecastPace
     items: tuple[ForecastRow, ...]
 
 
-def forecast_cluster(fleet: FleetReading, name: str, pace: UpgradePace) -> ClusterForecast:
-    """One cluster by name, external id or id; UserError if there is not exactly one."""
+def forecast_fleet(
+    fleet: FleetReading, name: str, pace: DatePace
+) -> ClusterForecast | ClusterForecastList:
+    """One cluster (by name, external id or id), an organisation (upgrades/ENV/ORG), or all.
+
+    UserError if there is not exactly one of the name.
+    """
+    if name and not name.startswith(ORGANISATION):
+        return _one_cluster(fleet, name, pace)
+    assumed, readings, key = upgrade_pace(pace), fleet.readings, None
+    if name:
+        view, found, _ = find_organisation(views_of(fleet), name)
+        readings, key = (view.reading,), found.key
+    rows = tuple(row for reading in readings for row in _rows(ahead(reading, assumed), key))
+    notes = (*legacy_notes(fleet), *fleet.notes())
+    return ClusterForecastList(
+        errors=fleet.errors(), notes=notes, pace=_pace_part(pace), items=rows
+    )
+
+
+def _one_cluster(fleet: FleetReading, name: str, pace: DatePace) -> ClusterForecast:
     view, summary = find_cluster(views_of(fleet), name)
-    found = ahead(view.reading, pace).expected[summary.member.cluster.uuid]
+    found = ahead(view.reading, upgrade_pace(pace)).expected[summary.member.cluster.uuid]
     return ClusterForecast(
         errors=fleet.errors(),
         notes=(*legacy_notes(fleet), *fleet.notes()),
+        pace=_pace_part(pace),
         **fields_of(_row(summary.fleet, found)),
     )
 
 
-def forecast_clusters(fleet: FleetReading, name: str, pace: UpgradePace) -> ClusterForecastList:
-    """Every cluster of one organisation (upgrades/ENV/ORG), or of all of them."""
-    readings, key = fleet.readings, None
-    if name:
-        view, found, _ = find_organisation(views_of(fleet), name)
-        readings, key = (view.reading,), found.key
-    rows = tuple(row for reading in readings for row in _rows(ahead(reading, pace), key))
-    notes = (*legacy_notes(fleet), *fleet.notes())
-    return ClusterForecastList(errors=fleet.errors(), notes=notes, items=rows)
+def upgrade_pace(pace: DatePace) -> UpgradePace:
+    """How long upgrades are assumed to take, with what the person who asks knows better."""
+    usual = UpgradePace()
+    return msgspec.structs.replace(
+        usual,
+        classic=pace.apply_time or usual.classic,
+        control_plane=pace.apply_time or usual.control_plane,
+        pool=pace.pool_time or usual.pool,
+        horizon=Duration(pace.days * _DAY),
+    )
 
 
-def is_one_cluster(name: str) -> bool:
-    """Whether a name is that of a cluster, and not of an organisation or of nothing."""
-    return bool(name) and not name.startswith(ORGANISATION)
+def _pace_part(pace: DatePace) -> ForecastPace:
+    assumed = upgrade_pace(pace)
+    return ForecastPace(
+        cluster=format_duration(assumed.classic),
+        control_plane=format_duration(assumed.control_plane),
+        pool=format_duration(assumed.pool),
+        days=pace.days,
+        known_from="as given" if pace.apply_time is not None else "assumed",
+    )
 
 
 def ahead(reading: WorldReading, pace: UpgradePace) -> FleetForecast:
@@ -148,7 +189,7 @@ def _row(fleet: OrganisationFleet, expected: ExpectedUpgrades) -> ForecastRow:
         no_date=None
         if held is None
         else NoDate(
-            version=expected.wanted or None, beyond=expected.beyond, why=gate_verdict(held)
+            version=expected.wanted or None, beyond=expected.beyond, why=verdict_part(held)
         ),
     )
 
@@ -164,6 +205,6 @@ def _step(leg: UpgradeLeg) -> ForecastStep:
         done_at=instant_text(leg.ends_at),
         estimate=leg.estimate,
         by_owner=leg.by_owner,
-        depends_on=tuple(gate_verdict(each) for each in leg.opened),
+        depends_on=tuple(verdict_part(each) for each in leg.opened),
         waits_for=tuple(brief(each) for each in leg.opened),
     )

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from tidegate.explain.verdict_part import VerdictPart, verdict_part
+from tidegate.kinds.upgrades.app.forecast import upgrade_pace
 from tidegate.kinds.upgrades.app.lint import LabelFinding, label_finding
 from tidegate.kinds.upgrades.app.read.view import UpgradeView, find_cluster, views_of
 from tidegate.kinds.upgrades.app.read.world import (
@@ -10,7 +12,6 @@ from tidegate.kinds.upgrades.app.read.world import (
     WorldReading,
     legacy_notes,
 )
-from tidegate.kinds.upgrades.app.verdict import GateVerdict, gate_verdict, instant_text
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.foresight.what_if import (
     ClusterGoal,
@@ -27,8 +28,9 @@ from tidegate.kinds.upgrades.core.labels.label_edit import (
     cluster_holders,
     org_holder,
 )
-from tidegate.model.document import Part
+from tidegate.model.document import Part, instant_text
 from tidegate.model.errors import UserError
+from tidegate.model.pace import DatePace
 from tidegate.model.problem import Problem, nearest_or_all
 
 REMEDY = "write CLUSTER/LABEL=VALUE or org/ID/LABEL=VALUE"
@@ -52,7 +54,7 @@ class ClusterAim(Part, frozen=True, kw_only=True):
     reaches: str
     starts_at: str | None
     done_at: str | None
-    why: GateVerdict | None
+    why: VerdictPart | None
 
 
 class ShiftedCluster(Part, frozen=True, kw_only=True):
@@ -86,14 +88,14 @@ class WhatIfReport(FleetDocument, frozen=True, kw_only=True):
         return not (self.clusters or self.findings.appear or self.findings.vanish)
 
 
-def compare_labels(fleet: FleetReading, sets: Sequence[str], pace: UpgradePace) -> WhatIfReport:
+def compare_labels(fleet: FleetReading, sets: Sequence[str], pace: DatePace) -> WhatIfReport:
     """What becomes of clusters if labels were others (CLUSTER/LABEL=VALUE); nothing is written."""
     some = views_of(fleet)
     edits: dict[int, Edits] = {id(each.reading): {} for each in some}
     for text in sets:
         reading, holder, edit = _edit(some, text)
         edits[id(reading)].setdefault(holder, {})[edit.label] = edit
-    found = [_compared(each.reading, edits[id(each.reading)], pace) for each in some]
+    found = [_compared(each.reading, edits[id(each.reading)], upgrade_pace(pace)) for each in some]
     return WhatIfReport(
         errors=fleet.errors(),
         notes=(*legacy_notes(fleet), *fleet.notes()),
@@ -183,5 +185,5 @@ def _aim(aim: ClusterGoal | None) -> ClusterAim | None:
         reaches=aim.reaches,
         starts_at=instant_text(aim.starts_at),
         done_at=instant_text(aim.done_at),
-        why=None if aim.shut is None else gate_verdict(aim.shut),
+        why=None if aim.shut is None else verdict_part(aim.shut),
     )

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from tidegate.cli.live import confirmed, opened, whoami
-from tidegate.cli.output import emit
+from tidegate.cli.output import emit_file
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.kinds.upgrades.app.soak import (
@@ -67,7 +67,7 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
     with opened(database) as store:
         found = export_soak(store, orgs, clock().now())
     if folder is None:
-        emit(found.documents, "json")
+        emit_file(found.documents, "json")
         return
     for each in found.items:
         key = each.key

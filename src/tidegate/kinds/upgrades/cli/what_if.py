@@ -2,6 +2,7 @@
 
 import click
 
+from tidegate.cli.moment import duration
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.kinds.upgrades.app.what_if import compare_labels
@@ -9,7 +10,7 @@ from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.text.what_if import what_if_lines
-from tidegate.kinds.upgrades.cli.when import pace_of
+from tidegate.model.pace import DatePace
 
 
 @click.command(
@@ -47,7 +48,10 @@ def what_if_command(
     in only one of the two. Nothing is written. CLUSTER is a name, an external id or an id; labels
     are written without their prefix; `org/ID/LABEL=VALUE` is a label of an organisation.
     """
-    pace, _ = pace_of(apply_time, pool_time)
+    pace = DatePace(
+        apply_time=duration("--apply-time", apply_time),
+        pool_time=duration("--pool-time", pool_time),
+    )
     found = compare_labels(read_fleet(query), sets, pace)
     if output != "table":
         emit(found, output)

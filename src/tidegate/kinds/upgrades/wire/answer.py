@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.explain.verdict_doc import verdict_doc
+from tidegate.explain.verdict_part import verdict_part
 from tidegate.kinds.upgrades.core.requests import Write, post_service_log, request_of
 from tidegate.kinds.upgrades.core.rules.numbers import numbers
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -88,5 +88,5 @@ def _option(option: Option, known: dict[int, msgspec.Raw]) -> dict[str, Any]:
 def _verdict(one: Verdict, known: dict[int, msgspec.Raw]) -> msgspec.Raw:
     raw = known.get(id(one))
     if raw is None:
-        raw = known[id(one)] = msgspec.Raw(_encode(verdict_doc(one)))
+        raw = known[id(one)] = msgspec.Raw(_encode(verdict_part(one)))
     return raw

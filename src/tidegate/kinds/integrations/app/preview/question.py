@@ -3,19 +3,26 @@
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.kinds.integrations.app.comparison import RevisionComparison
 from tidegate.kinds.integrations.app.preview.prospect import Prospect, prospect_of
-from tidegate.kinds.integrations.app.preview.schedule import Pace, Scheduler
+from tidegate.kinds.integrations.app.preview.schedule import Scheduler
 from tidegate.kinds.integrations.core.waves.outset import moves_of
-from tidegate.model.time import SECOND, Instant
+from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Store
 
 
 def preview(
-    comparison: RevisionComparison, store: Store, book: BrakeBook, at: Instant, pace: Pace
+    comparison: RevisionComparison,
+    store: Store,
+    book: BrakeBook,
+    at: Instant,
+    apply_time: Duration | None = None,
 ) -> Prospect:
-    """What the change does if it is merged at a moment; UserError if nothing is declared."""
+    """What the change does if it is merged at a moment; UserError if nothing is declared.
+
+    `apply_time`: how long a change takes; None: as long as the journal shows.
+    """
     comparison.check_folder()
     moment = Instant(at // SECOND * SECOND)
     moves = moves_of(comparison.base.estate, comparison.head.estate)
-    scheduler = Scheduler(store, book, moment, pace)
+    scheduler = Scheduler(store, book, moment, apply_time)
     schedules = scheduler.of_all(moves, complete=comparison.head.estate.complete)
     return prospect_of(comparison, moves, schedules, moment)

@@ -4,7 +4,7 @@ Each rollout by itself: what two of them share is not given out between them her
 are taken to pass, since that is what "if all goes well" means; every other brake counts.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -13,15 +13,13 @@ from tidegate.engine.partition import PartitionState
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.integrations.core.waves.outset import Move, outset_of
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of
+from tidegate.kinds.rollouts.app.pace import usual_pace
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.rules import RolloutRules, effective
 from tidegate.kinds.rollouts.simulated.forecast import Collision, TargetForecast, forecast, likeness
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import Store
-
-# How long a change usually takes in a partition, and how that is known.
-Pace = Callable[[Store, str], tuple[Duration, str]]
 
 
 class BrakeMet(msgspec.Struct, frozen=True):
@@ -76,9 +74,12 @@ class RolloutSchedule(msgspec.Struct, frozen=True, kw_only=True):
 class Scheduler:
     """Runs rollouts ahead, from one moment, under the brakes there are."""
 
-    def __init__(self, store: Store, book: BrakeBook, at: Instant, pace: Pace) -> None:
+    def __init__(
+        self, store: Store, book: BrakeBook, at: Instant, apply_time: Duration | None = None
+    ) -> None:
         self._store, self._book = store, book
-        self._at, self._pace = at, pace
+        # How long a change takes; None: as long as the journal shows.
+        self._at, self._apply_time = at, apply_time
         self._known = frozenset(store.partitions())
 
     def of_all(self, moves: Iterable[Move], *, complete: bool = True) -> list[RolloutSchedule]:
@@ -95,7 +96,7 @@ class Scheduler:
         brakes = effective(self._book.binding(partition, rules.under_way(state), every))
         health = brakes.health if brakes is not None else ()
         state.brakes = _without_health(brakes)
-        usual, word = self._pace(self._store, partition)
+        usual, word = usual_pace(self._store.read(partition), self._apply_time)
         expected = forecast(state, self._at, {}, usual)
         return RolloutSchedule(
             move=move,

@@ -57,8 +57,7 @@ def preview(
 
 def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Prospect":
     from tidegate.cli.by_hand import any_store
-    from tidegate.cli.look.pace import usual_pace
-    from tidegate.cli.moment import point
+    from tidegate.cli.moment import duration, point
     from tidegate.cli.worker.options import brake_book
     from tidegate.kinds.integrations.app.preview.question import preview
     from tidegate.wiring import clock
@@ -68,13 +67,7 @@ def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "
     comparison = compared.comparison
     with any_store(settings.database) as store:
         book = brake_book(settings, store, None)
-        return preview(
-            comparison,
-            store,
-            book,
-            moment,
-            lambda journal, partition: usual_pace(journal, partition, apply_time),
-        )
+        return preview(comparison, store, book, moment, duration("--apply-time", apply_time))
 
 
 def _show(found: "Prospect", output: str) -> None:

@@ -27,6 +27,7 @@ def rollout_view(
         revision=plan.course.revision or "",
         headline=headline(world, plan),
         targets=tuple(_targets(world, plan)),
+        unplaced=tuple(_unplaced(world, plan)),
         groups=tuple(_group(world, report) for report in plan.groups),
         needs=needs(partition, plan),
         recheck_at=plan.recheck_at,
@@ -75,6 +76,7 @@ def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetRow]:
                     group=group.label,
                     revision=target.revision or "",
                     next=plan.course.revision or "",
+                    status=target.status.name,
                     since=target.since,
                     starts=i in started,
                     waits=plan.states[i] in _WAITING,
@@ -83,6 +85,21 @@ def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetRow]:
                 )
             )
     return rows
+
+
+def _unplaced(world: RolloutWorld, plan: RolloutPlan) -> list[TargetRow]:
+    """Targets in no group, and whether they may be removed."""
+    first = len(world.targets)
+    return [
+        TargetRow(
+            name=world.departed[option.target - first].name,
+            state="in no group",
+            shut=first_shut(option.verdicts),
+            options=(_option(option),),
+        )
+        for option in plan.options
+        if option.change.kind is ChangeKind.REMOVE
+    ]
 
 
 def _option(option: Option) -> OptionRow:

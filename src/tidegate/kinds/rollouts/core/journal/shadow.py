@@ -7,9 +7,8 @@ target we would have started and the other system did not is listed at the end.
 
 from collections.abc import Iterable
 
-import msgspec
-
 from tidegate.journal.chain import JournalEntry
+from tidegate.journal.shadow import ShadowDecision, Shadowed
 from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetsObserved
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold
 from tidegate.model.target import Status, Target
@@ -18,34 +17,10 @@ from tidegate.model.time import Instant
 _STARTED = frozenset((Status.Progressing, Status.Succeeded, Status.Failed, Status.TimeOut))
 
 
-class ShadowComparison(msgspec.Struct, frozen=True):
-    """One decision of the existing system, beside ours."""
-
-    target: str
-    at: Instant
-    # The gates that were shut for us; empty: we would have done the same.
-    shut: tuple[str, ...] = ()
-
-
-class Shadow(msgspec.Struct, frozen=True):
-    """What a period of shadowing shows."""
-
-    compared: tuple[ShadowComparison, ...]
-    # Targets we would have started and the other system did not, and since when.
-    ours_only: dict[str, Instant]
-    began_at: Instant | None = None
-    ended_at: Instant | None = None
-
-    @property
-    def differ(self) -> tuple[ShadowComparison, ...]:
-        """The decisions in which the two part ways."""
-        return tuple(each for each in self.compared if each.shut)
-
-
-def shadow(entries: Iterable[JournalEntry]) -> Shadow:
+def shadow(entries: Iterable[JournalEntry]) -> Shadowed:
     """Compare a partition's observations with what was decided before each of them."""
     state = RolloutState()
-    compared: list[ShadowComparison] = []
+    compared: list[ShadowDecision] = []
     would: dict[str, Instant] = {}
     began: Instant | None = None
     ended: Instant | None = None
@@ -57,13 +32,23 @@ def shadow(entries: Iterable[JournalEntry]) -> Shadow:
             for report in fact.reports:
                 if _is_start(state, report):
                     would.pop(report.name, None)
-                    compared.append(
-                        ShadowComparison(report.name, entry.at, _shut(state, report.name))
-                    )
+                    compared.append(_compared(state, report.name, entry.at))
         elif isinstance(fact, Decided):
             would = {task.target: would.get(task.target, entry.at) for task in fact.tasks}
         state = fold(state, entry.at, fact, entry.actor)
-    return Shadow(tuple(compared), would, began, ended)
+    return Shadowed(
+        decisions=tuple(compared),
+        ours_only=tuple(ShadowDecision(target=name, ours_at=at) for name, at in would.items()),
+        began_at=began,
+        ended_at=ended,
+    )
+
+
+def _compared(state: RolloutState, name: str, at: Instant) -> ShadowDecision:
+    """A start of the other system: equal if all our gates were open."""
+    shut = _shut(state, name)
+    ours_at = None if shut else at
+    return ShadowDecision(target=name, ours_at=ours_at, theirs_at=at, why=", ".join(shut))
 
 
 def _is_start(state: RolloutState, report: Target) -> bool:

@@ -89,7 +89,7 @@ def read_recorded(
 ) -> FleetReading:
     """Every organisation as of its last recorded survey; no API is called."""
     found = [
-        _reading(partition, world, journal.state(partition), where)
+        recorded_reading(partition, world, journal.state(partition), where)
         for partition in _wanted(journal, orgs)
         if (world := journal.world(partition, now)) is not None
     ]
@@ -109,7 +109,10 @@ def _wanted(journal: UpgradeJournal, orgs: Sequence[str]) -> list[str]:
     return [each for each in known if not orgs or names[each] & set(orgs)]
 
 
-def _reading(partition: str, world: UpgradeWorld, state: UpgradeState, where: str) -> WorldReading:
+def recorded_reading(
+    partition: str, world: UpgradeWorld, state: UpgradeState, where: str
+) -> WorldReading:
+    """An organisation as of its last recorded survey."""
     org = world.orgs[0]
     read_at = world.read_at if world.read_at is not None else world.now
     age = format_age(max(0, world.now - read_at))

@@ -3,21 +3,19 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from msgspec import UNSET
-
 from tidegate.explain.table import Row, layout
 from tidegate.kinds.upgrades.app.forecast import (
     ClusterForecast,
     ClusterForecastList,
+    ForecastPace,
     ForecastRow,
     ForecastStep,
 )
 from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, date_text
-from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.counted import counted
-from tidegate.model.time import format_duration, parse_instant
+from tidegate.model.time import parse_instant
 
 DATE_HEAD: Row = ("CLUSTER", "STEP", "STARTS", "DONE", "DEPENDS ON")
 # A step names this many gates, those that open last; more do not fit on a line.
@@ -46,7 +44,7 @@ def one_forecast_lines(document: ClusterForecast, width: int | None) -> Iterator
         return
     what = f"{NO_DATE} for {held.version}" if held.version else NO_DATE
     yield f"{what}: {_held_text(document)}"
-    if held.why.opens is not UNSET:
+    if held.why.opens:
         yield f"  opens: {held.why.opens}"
     yield f"  `tidegate why cluster/{document.cluster}` has every gate"
 
@@ -105,11 +103,9 @@ def _depends(step: ForecastStep) -> str:
     return ", then ".join(dict.fromkeys(last)) or "nothing more"
 
 
-def pace_line(pace: UpgradePace, source: str) -> str:
+def pace_line(pace: ForecastPace) -> str:
     """How long upgrades are assumed to take."""
-    said = (
-        ("an upgrade takes", pace.classic),
-        ("of a hosted control plane", pace.control_plane),
-        ("of a node pool", pace.pool),
+    return (
+        f"an upgrade takes {pace.cluster}, of a hosted control plane {pace.control_plane},"
+        f" of a node pool {pace.pool} ({pace.known_from})"
     )
-    return ", ".join(f"{what} {format_duration(each)}" for what, each in said) + f" ({source})"

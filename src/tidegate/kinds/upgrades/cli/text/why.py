@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from tidegate.explain.sentence import MARKS
 from tidegate.explain.table import layout
+from tidegate.explain.verdict_part import VerdictPart, part_lines
 from tidegate.kinds.upgrades.app.explanation import (
     ClusterExplanation,
     ExplainedCluster,
@@ -13,7 +13,6 @@ from tidegate.kinds.upgrades.app.explanation import (
     OrganisationExplanationList,
     UpgradeOption,
 )
-from tidegate.kinds.upgrades.app.verdict import GateVerdict
 from tidegate.kinds.upgrades.cli.text.clusters import (
     CLUSTER_HEAD,
     age_between,
@@ -22,12 +21,9 @@ from tidegate.kinds.upgrades.cli.text.clusters import (
 )
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
-from tidegate.model.reason import Outcome
-from tidegate.model.time import format_second, parse_instant
+from tidegate.model.time import parse_instant
 
 EVERY_VERSION = "whatever the version"
-_FIRST = {Outcome.STOP.value: 0, Outcome.WAIT.value: 1, Outcome.PASS.value: 2}
-_MARKS = {outcome.value: mark for outcome, mark in MARKS.items()}
 
 
 def cluster_tree(one: ClusterExplanation | ExplainedCluster, now: str) -> list[str]:
@@ -41,7 +37,7 @@ def cluster_tree(one: ClusterExplanation | ExplainedCluster, now: str) -> list[s
     if shared:
         lines += [EVERY_VERSION, *_verdict_lines(shared, now)]
     for option in one.options:
-        said: Sequence[GateVerdict] = option.verdicts
+        said: Sequence[VerdictPart] = option.verdicts
         if option in upgrades:
             said = [each for each in said if each not in shared]
         if option.title is not UNSET:
@@ -58,7 +54,7 @@ def _headline(one: ClusterExplanation | ExplainedCluster, now: str) -> str:
     return "  ".join((one.called, f"on {one.version}{age}{pools}", one.headline, journal))
 
 
-def _shared(options: Sequence[UpgradeOption]) -> list[GateVerdict]:
+def _shared(options: Sequence[UpgradeOption]) -> list[VerdictPart]:
     """What is said of every one of them; nothing where there is only one."""
     if len(options) < 2:
         return []
@@ -66,27 +62,9 @@ def _shared(options: Sequence[UpgradeOption]) -> list[GateVerdict]:
     return [each for each in first.verdicts if all(each in one.verdicts for one in rest)]
 
 
-def _verdict_lines(verdicts: Sequence[GateVerdict], now: str) -> list[str]:
+def _verdict_lines(verdicts: Sequence[VerdictPart], now: str) -> list[str]:
     """What every gate says, those that are shut first."""
-    ordered = sorted(verdicts, key=lambda each: _FIRST[each.outcome])
-    size = max((len(each.gate) for each in ordered), default=0)
-    return [
-        line
-        for at, each in enumerate(ordered, start=1)
-        for line in _gate(each, now, size, last=at == len(ordered))
-    ]
-
-
-def _gate(verdict: GateVerdict, now: str, size: int, last: bool) -> Iterator[str]:
-    stem, rest = ("└─", "  ") if last else ("├─", "│ ")
-    yield f"{stem} {_MARKS[verdict.outcome]} {verdict.gate.ljust(size)}  {verdict.message}"
-    indent = f"{rest}   {' ' * size}  "
-    if isinstance(verdict.until, str):
-        about = "about " if verdict.estimate is True else ""
-        second = format_second(parse_instant(verdict.until))
-        yield f"{indent}until {about}{second} (in {age_between(now, verdict.until)})"
-    if verdict.opens is not UNSET:
-        yield f"{indent}opens: {verdict.opens}"
+    return part_lines(verdicts, parse_instant(now))
 
 
 def organisation_lines(document: OrganisationExplanationList, width: int | None) -> Iterator[str]:

@@ -12,6 +12,7 @@ from tidegate.explain.sentence import sentence
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.facts import Folded
 from tidegate.journal.replay import DecisionDifference, Replayed
+from tidegate.journal.shadow import ShadowDecision, Shadowed
 from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned, Standpoint, Surveyed
 from tidegate.kinds.upgrades.core.journal.made import (
@@ -140,22 +141,18 @@ class Wanted(msgspec.Struct):
         """Whether both came to ask for it."""
         return self.ours_at is not None and self.theirs_at is not None
 
-
-class Compared(msgspec.Struct, frozen=True):
-    """Ours beside theirs, over the time a journal tells of."""
-
-    wanted: tuple[Wanted, ...]
-    looks: int
-    began_at: Instant | None = None
-    ended_at: Instant | None = None
-
-    @property
-    def differ(self) -> tuple[Wanted, ...]:
-        """What only one of both asked for."""
-        return tuple(each for each in self.wanted if not each.is_equal)
+    def decision(self) -> ShadowDecision:
+        """The same as it is reported."""
+        return ShadowDecision(
+            target=self.cluster,
+            what=self.what,
+            ours_at=self.ours_at,
+            theirs_at=self.theirs_at,
+            why=self.why,
+        )
 
 
-def compare(entries: Iterable[JournalEntry], others: Others) -> Compared:
+def compare(entries: Iterable[JournalEntry], others: Others) -> Shadowed:
     """Decide every look by both rules, theirs with what they would have kept since the first.
 
     What is asked for goes on being asked for until it is there; what both ask for, one of them
@@ -185,7 +182,13 @@ def compare(entries: Iterable[JournalEntry], others: Others) -> Compared:
         org = world.orgs[0]
         kept = found.kept.get(f"{org.env}/{org.id}", kept)
         _note(wanted, closed, entry.at, (plan, agreeing), found.plan)
-    return Compared((*closed, *wanted.values()), looks, began, ended)
+    decisions = (*closed, *wanted.values())
+    return Shadowed(
+        decisions=tuple(each.decision() for each in decisions),
+        looks=looks,
+        began_at=began,
+        ended_at=ended,
+    )
 
 
 def _note(

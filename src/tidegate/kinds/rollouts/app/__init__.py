@@ -1,0 +1,1 @@
+"""Questions and acts of rollouts: typed functions that return documents."""

@@ -1,0 +1,19 @@
+"""How long changes are expected to take, where the person who asks for dates knows better."""
+
+import msgspec
+
+from tidegate.model.time import Duration
+
+# Dates further ahead say little: by then there are other versions.
+DAYS_AHEAD = 90
+
+
+class DatePace(msgspec.Struct, frozen=True, kw_only=True):
+    """What is assumed for dates; None: what is usual."""
+
+    # One change of a target.
+    apply_time: Duration | None = None
+    # One node pool of a cluster.
+    pool_time: Duration | None = None
+    # How far ahead.
+    days: int = DAYS_AHEAD
