@@ -284,6 +284,8 @@ def test_programs_are_shown_everything(check: Check, folder: Folder) -> None:
         "environment": "production",
         "image": "quay.io/app-sre/qontract-reconcile:bbbbbbb",
         "before": "quay.io/app-sre/qontract-reconcile:aaaaaaa",
+        "revision": "bbbbbbb",
+        "revisionBefore": "aaaaaaa",
         "arguments": "--account-name one",
         "why": ["image aaaaaaa → bbbbbbb"],
         "result": "ok",

@@ -4,13 +4,14 @@ import re
 
 from tests.estates import estate, integration, managed, staged
 from tidegate.bundle.finding import BundleFinding
-from tidegate.kinds.integrations.app.preview.prospect import (
-    EnvironmentEffect,
-    KeptShard,
-    PreviewWarning,
-    Prospect,
-    images_of,
+from tidegate.kinds.integrations.app.preview.document import preview_document
+from tidegate.kinds.integrations.app.preview.parts import (
+    PreviewEnvironment,
+    PreviewNote,
+    PreviewPin,
 )
+from tidegate.kinds.integrations.app.preview.prospect import Prospect, images_of
+from tidegate.kinds.integrations.app.preview.report import Preview
 from tidegate.kinds.integrations.app.preview.words import date
 from tidegate.kinds.integrations.cli.preview.markdown import SIZE_MAX, markdown
 from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate
@@ -20,7 +21,7 @@ from tidegate.model.time import Instant, parse_instant
 EVIL = "x`|\\\n/merge @all <b> [a](b) </details>"
 
 
-def _preview(name: str, count: int) -> Prospect:
+def _preview(name: str, count: int) -> Preview:
     """A change of which everything has a name that a person chose."""
     effects = tuple(
         Effect(
@@ -41,7 +42,7 @@ def _preview(name: str, count: int) -> Prospect:
     finding = BundleFinding(
         file=name, line=1, column=1, severity="error", rule="value", path=name, message=name
     )
-    here = EnvironmentEffect(
+    here = PreviewEnvironment(
         name=name,
         shards_before=count,
         shards_after=count,
@@ -54,7 +55,7 @@ def _preview(name: str, count: int) -> Prospect:
     )
     base = estate(integration("tf", managed("aaaaaaa", rollout=None)))
     head = estate(integration("tf", managed(name, rollout=staged())))
-    return Prospect(
+    known = Prospect(
         words=name,
         base="",
         head=None,
@@ -65,11 +66,12 @@ def _preview(name: str, count: int) -> Prospect:
         environments=(here,) * count,
         moves=moves_of(base, head),
         schedules=(),
-        pinned=(KeptShard(name, name, name, name),) * count,
-        warnings=(PreviewWarning("removal", name),) * count,
+        pinned=(PreviewPin(name, name, name, name),) * count,
+        warnings=(PreviewNote("removal", name),) * count,
         findings=(finding,) * count,
         fixed=1,
     )
+    return preview_document(known)
 
 
 def test_nothing_ends_a_table_mentions_accounts_or_commands_a_forge() -> None:

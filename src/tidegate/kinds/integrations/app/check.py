@@ -1,6 +1,7 @@
 """What a change does to integrations: the shards it affects, and the result of trying each."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -17,6 +18,7 @@ from tidegate.kinds.integrations.core.review.affected import (
     tag_in,
     without_data,
 )
+from tidegate.kinds.integrations.core.review.fault import CheckFault
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
@@ -45,8 +47,11 @@ class CheckedRun(Part, frozen=True, kw_only=True):
     integration: str
     shard: str
     environment: str
+    # The images by their whole names, and as people call them; null: there was no such shard.
     image: str
     before: str | None
+    revision: str
+    revision_before: str | None
     arguments: str | tuple[str, ...]
     why: tuple[str, ...]
     result: str | UnsetType = UNSET
@@ -76,7 +81,22 @@ class CheckReport(Document, frozen=True, kw_only=True, tag="Check"):
     mixed: tuple[str, ...]
     runs: tuple[CheckedRun, ...]
     skipped: tuple[SkippedRun, ...]
+    # What is not known or could not be compared; it stops nothing.
+    warnings: tuple[str, ...]
+    # The result in a sentence.
+    summary: str
+    # By whose fault: 0 fine, 1 the change, 70 the setup, 75 to be tried again.
     exit_code: int
+
+
+# As sysexits.h has them: a fault of ours, and one that may be gone next time.
+CHANGE_FAULT, OUR_FAULT, TRY_AGAIN = 1, 70, 75
+NOTHING_AFFECTED = "no integration is affected"
+_BLAME = {
+    CHANGE_FAULT: "it is the change",
+    OUR_FAULT: "it is not the change: the runner could not run it",
+    TRY_AGAIN: "it may not be the change: try again",
+}
 
 
 def affected_in(
@@ -115,12 +135,12 @@ def _view(side: Side, env_file: str) -> CheckedSide:
 def check_report(
     comparison: RevisionComparison,
     affected: Affected,
-    results: Sequence[CheckResult] | None,
-    code: int,
+    results: Sequence[CheckResult] | None = None,
     log: LogPath | None = None,
 ) -> CheckReport:
-    """A check as programs read it; without results, what would be run."""
+    """A check as people and programs read it; without results, what would be run."""
     by_case = {id(each.case): each for each in results or ()}
+    code, words = _outcome(comparison, results)
     return CheckReport(
         base=comparison.base.commit,
         head=comparison.head.commit,
@@ -128,8 +148,51 @@ def check_report(
         mixed=comparison.mixed,
         runs=tuple(_run(case, by_case.get(id(case)), log) for case in affected.cases),
         skipped=tuple(SkippedRun(**msgspec.structs.asdict(each)) for each in affected.skipped),
+        warnings=tuple(_warnings(comparison)),
+        summary=words,
         exit_code=code,
     )
+
+
+def is_refused(comparison: RevisionComparison) -> bool:
+    """Whether nothing is run until the change itself is fixed."""
+    return bool(comparison.new_errors or comparison.mixed)
+
+
+def _outcome(
+    comparison: RevisionComparison, results: Sequence[CheckResult] | None
+) -> tuple[int, str]:
+    """The exit code, and the result in a sentence."""
+    if comparison.new_errors:
+        return CHANGE_FAULT, "new errors in the bundle"
+    if comparison.mixed:
+        return CHANGE_FAULT, "schemas and images move at once"
+    if results is None:
+        return 0, NOTHING_AFFECTED
+    code = exit_code(results)
+    counts = Counter(each.judgement.fault for each in results)
+    stated = ", ".join(f"{counts[each]:,} {each.value}" for each in CheckFault if counts[each])
+    blame = f"; {_BLAME[code]}" if code else ""
+    return code, f"{len(results):,} tried: {stated}{blame}"
+
+
+def exit_code(results: Sequence[CheckResult]) -> int:
+    """By whose fault: the author of the change first, then the setup, then none."""
+    faults = {each.judgement.fault for each in results}
+    if CheckFault.CHANGE in faults:
+        return CHANGE_FAULT
+    if CheckFault.OURS in faults:
+        return OUR_FAULT
+    return TRY_AGAIN if faults & {CheckFault.FLAKE, CheckFault.OUTSIDE} else 0
+
+
+def _warnings(comparison: RevisionComparison) -> Iterator[str]:
+    yield from (each.text() for each in comparison.head.troubles)
+    if comparison.mixed_trouble:
+        yield comparison.mixed_trouble
+    if comparison.effects.unknown:
+        what = "workloads are not known to be there any more: the bundle has errors"
+        yield f"{comparison.effects.unknown} {what}"
 
 
 def _run(case: Case, result: CheckResult | None, log: LogPath | None) -> CheckedRun:
@@ -139,6 +202,8 @@ def _run(case: Case, result: CheckResult | None, log: LogPath | None) -> Checked
         environment=case.environment,
         image=case.head.image,
         before=case.base.image if case.base is not None else None,
+        revision=case.head.revision,
+        revision_before=case.base.revision if case.base is not None else None,
         arguments=case.head.arguments,
         why=tuple(case.why),
     )

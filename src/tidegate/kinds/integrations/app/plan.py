@@ -1,9 +1,10 @@
 """What would be done on the clusters: read, planned, and checked by dry runs on their servers."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from tidegate.explain.sentence import sentence
 from tidegate.gates.brakes import Brakes
@@ -19,6 +20,8 @@ from tidegate.kinds.integrations.core.workloads.change import (
     PlannedChange,
 )
 from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
+from tidegate.kinds.integrations.core.workloads.difference import ObjectDifference
+from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.kubernetes.port import Object
 from tidegate.model.document import Document, Part
 from tidegate.model.time import Instant
@@ -70,14 +73,6 @@ class ObjectVerdict(Part, frozen=True, kw_only=True):
     text: str
 
 
-class FieldDifference(Part, frozen=True, kw_only=True):
-    """A field as it is and as it is to be; null: it is not there."""
-
-    field: str
-    before: Any
-    after: Any
-
-
 class ObjectChange(Part, frozen=True, kw_only=True):
     """What becomes of one object, and why."""
 
@@ -92,15 +87,33 @@ class ObjectChange(Part, frozen=True, kw_only=True):
     restarts: bool
     # Which image it keeps although another is wanted, and why; empty: it has the wanted one.
     held: str
-    differences: tuple[FieldDifference, ...]
+    # It was made from this very manifest and changed since: what is put back was ours.
+    drifted: bool
+    differences: tuple[ObjectDifference, ...]
     verdicts: tuple[ObjectVerdict, ...]
+    # Of what is created, in `diff`: all that it will be.
+    manifest: Manifest | UnsetType = UNSET
+
+    @property
+    def where(self) -> str:
+        """`deployment/name`."""
+        return f"{self.kind.lower()}/{self.name}"
+
+    @property
+    def verb(self) -> ObjectAction:
+        """What becomes of it."""
+        return ObjectAction(self.action)
 
 
 class ObjectPlan(Document, frozen=True, kw_only=True):
     """What `plan` and `diff` answer."""
 
     changes: tuple[ObjectChange, ...]
+    # How many objects there are, by what becomes of them: those that `diff` leaves out, too.
+    counts: dict[str, int]
     restarts: int
+    # Whether everything could be read, and the bundle has no errors.
+    ok: bool
     # What is wrong with the bundle, a line each.
     problems: tuple[str, ...]
     failures: tuple[str, ...]
@@ -160,16 +173,19 @@ def plan_document(plan: ChangePlan, *, differing: bool = False) -> ObjectPlan:
         each for each in plan.changes if not differing or each.verb is not ObjectAction.UNCHANGED
     )
     return ObjectPlan(
-        changes=tuple(map(change_part, chosen)),
+        changes=tuple(_change(each, whole=differing) for each in chosen),
+        counts=dict(Counter(each.verb.value for each in plan.changes)),
         restarts=plan.restarts,
+        ok=plan.view.sound and not plan.failures,
         problems=plan.view.problems,
         failures=plan.failures,
         notes=plan.notes,
     )
 
 
-def change_part(change: PlannedChange) -> ObjectChange:
-    """One change as programs read it."""
+def _change(change: PlannedChange, *, whole: bool) -> ObjectChange:
+    """One change; what is created in full, if wanted."""
+    manifest = change.manifest if whole and change.verb is ObjectAction.CREATE else None
     return ObjectChange(
         action=change.verb.value,
         cluster=change.cluster,
@@ -181,11 +197,10 @@ def change_part(change: PlannedChange) -> ObjectChange:
         reason=change.reason,
         restarts=change.restarts,
         held=change.held,
-        differences=tuple(
-            FieldDifference(field=one.field, before=one.before, after=one.after)
-            for one in change.differences
-        ),
+        drifted=change.drifted,
+        differences=change.differences,
         verdicts=verdict_parts(change.verdicts),
+        manifest=UNSET if manifest is None else manifest,
     )
 
 

@@ -11,6 +11,13 @@ import msgspec
 
 from tidegate.bundle.finding import BundleFinding
 from tidegate.kinds.integrations.app.comparison import RevisionComparison
+from tidegate.kinds.integrations.app.preview.parts import (
+    PreviewEnvironment,
+    PreviewImages,
+    PreviewNote,
+    PreviewPin,
+    counted_images,
+)
 from tidegate.kinds.integrations.app.preview.schedule import RolloutSchedule
 from tidegate.kinds.integrations.core.review.effect import Effect, Effects, Fate
 from tidegate.kinds.integrations.core.waves.outset import Move, reshapes_between
@@ -20,46 +27,6 @@ from tidegate.model.time import Instant
 
 # So many rollouts are named in one warning.
 NAMED = 3
-
-
-class ImageMove(msgspec.Struct, frozen=True):
-    """How many workloads get which image in place of which."""
-
-    before: str
-    after: str
-    workloads: int
-
-
-class EnvironmentEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of one environment."""
-
-    name: str
-    # Shards that are to run there, before and after, and how many of them it concerns.
-    shards_before: int
-    # None: not known, because of errors.
-    shards_after: int | None
-    shards_touched: int
-    created: int
-    changed: int
-    deleted: int
-    restarts: int
-    images: tuple[ImageMove, ...]
-
-
-class KeptShard(msgspec.Struct, frozen=True):
-    """A shard that keeps its image because the image is written for this shard."""
-
-    place: str
-    shard: str
-    image: str
-    where: str
-
-
-class PreviewWarning(msgspec.Struct, frozen=True):
-    """Something to look at before it is merged: what kind, and what."""
-
-    kind: str
-    text: str
 
 
 class Prospect(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +42,11 @@ class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     # The moment it is merged.
     at: Instant
     effects: Effects
-    environments: tuple[EnvironmentEffect, ...]
+    environments: tuple[PreviewEnvironment, ...]
     moves: tuple[Move, ...]
     schedules: tuple[RolloutSchedule, ...]
-    pinned: tuple[KeptShard, ...]
-    warnings: tuple[PreviewWarning, ...]
+    pinned: tuple[PreviewPin, ...]
+    warnings: tuple[PreviewNote, ...]
     findings: tuple[BundleFinding, ...]
     fixed: int
 
@@ -87,11 +54,6 @@ class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     def errors(self) -> int:
         """How many findings make a part of the bundle unusable."""
         return sum(each.severity == "error" for each in self.findings)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether it changes nothing that runs."""
-        return not self.effects.effects and not self.effects.unknown
 
 
 def prospect_of(
@@ -121,12 +83,12 @@ def prospect_of(
     )
 
 
-def _environments(base: Estate, head: Estate, effects: Effects) -> Iterator[EnvironmentEffect]:
+def _environments(base: Estate, head: Estate, effects: Effects) -> Iterator[PreviewEnvironment]:
     before, after = _shards(base), _shards(head)
     for name, some in effects.environments.items():
         units = {(each.place, each.unit) for each in some if each.unit}
         fates = Counter(each.fate for each in some)
-        yield EnvironmentEffect(
+        yield PreviewEnvironment(
             name=name,
             shards_before=before[name],
             shards_after=after[name] if head.complete else None,
@@ -146,54 +108,52 @@ def _shards(estate: Estate) -> Counter[str]:
     return found
 
 
-def images_of(effects: Iterable[Effect]) -> tuple[ImageMove, ...]:
+def images_of(effects: Iterable[Effect]) -> tuple[PreviewImages, ...]:
     """Which images take the place of which, those of most workloads first."""
-    counts = Counter((each.before, each.after) for each in effects if each.moves_image)
-    order = sorted(counts, key=lambda pair: (-counts[pair], pair))
-    return tuple(ImageMove(*pair, counts[pair]) for pair in order)
+    return counted_images((each.before, each.after) for each in effects if each.moves_image)
 
 
-def _pinned(moves: Iterable[Move]) -> Iterator[KeptShard]:
+def _pinned(moves: Iterable[Move]) -> Iterator[PreviewPin]:
     for move in moves:
         for unit in move.kept:
             image = move.place.wanted(unit)
-            yield KeptShard(move.place.name, unit.name, image, unit.pinned_by)
+            yield PreviewPin(move.place.name, unit.name, image, unit.pinned_by)
 
 
-def _warnings(comparison: RevisionComparison) -> Iterator[PreviewWarning]:
+def _warnings(comparison: RevisionComparison) -> Iterator[PreviewNote]:
     base, head = comparison.base.estate, comparison.head.estate
     if comparison.effects.unknown:
         count = comparison.effects.unknown
         text = f"{count} workloads are not known: the bundle has errors, so they stay unchanged"
-        yield PreviewWarning("unknown", text)
+        yield PreviewNote("unknown", text)
     for trouble in comparison.head.troubles:
-        yield PreviewWarning("registry", trouble.text())
-    yield from (PreviewWarning("mixed", text) for text in comparison.mixed)
+        yield PreviewNote("registry", trouble.text())
+    yield from (PreviewNote("mixed", text) for text in comparison.mixed)
     if comparison.mixed_trouble:
-        yield PreviewWarning("promotion", comparison.mixed_trouble)
+        yield PreviewNote("promotion", comparison.mixed_trouble)
     yield from _removals(base, head, comparison.effects)
     for name in head.emptied:
         if name not in base.emptied:
             text = "no shard is left; what runs is kept until its inventory is filled or it is gone"
-            yield PreviewWarning("emptied", f"{name}: {text}")
+            yield PreviewNote("emptied", f"{name}: {text}")
     for reshape in reshapes_between(base, head):
         of = f" of {reshape.key}" if reshape.key else ""
         text = f"{len(reshape.old)} old workloads{of} end before {_many(reshape.units)} start"
-        yield PreviewWarning("resharding", f"{reshape.place.name}: {reshape.words}: {text}")
+        yield PreviewNote("resharding", f"{reshape.place.name}: {reshape.words}: {text}")
 
 
 def _many(units: tuple[Unit, ...]) -> str:
     return "1 new shard" if len(units) == 1 else f"{len(units)} new shards"
 
 
-def _removals(base: Estate, head: Estate, effects: Effects) -> Iterator[PreviewWarning]:
+def _removals(base: Estate, head: Estate, effects: Effects) -> Iterator[PreviewNote]:
     """What is gone in greater numbers than is ever removed without a word."""
     if not head.complete:
         return
     deleted = len(effects.of(Fate.DELETED))
     why = why_kept(deleted, sum(1 for _ in base.pieces()), complete=True) if deleted else ""
     if why:
-        yield PreviewWarning("removal", f"workloads removed by apply: {why}")
+        yield PreviewNote("removal", f"workloads removed by apply: {why}")
     kept: dict[str, list[str]] = {}
     after = {place.name: {unit.name for unit in place.units} for place in head.places}
     for place in base.places:
@@ -207,4 +167,4 @@ def _removals(base: Estate, head: Estate, effects: Effects) -> Iterator[PreviewW
     for why, names in kept.items():
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         text = f"shards removed by the rollout of {', '.join(names[:NAMED])}{more}: {why}"
-        yield PreviewWarning("removal", text)
+        yield PreviewNote("removal", text)

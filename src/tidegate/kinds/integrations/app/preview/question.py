@@ -2,7 +2,9 @@
 
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.kinds.integrations.app.comparison import RevisionComparison
-from tidegate.kinds.integrations.app.preview.prospect import Prospect, prospect_of
+from tidegate.kinds.integrations.app.preview.document import preview_document
+from tidegate.kinds.integrations.app.preview.prospect import prospect_of
+from tidegate.kinds.integrations.app.preview.report import Preview
 from tidegate.kinds.integrations.app.preview.schedule import Scheduler
 from tidegate.kinds.integrations.core.waves.outset import moves_of
 from tidegate.model.time import SECOND, Duration, Instant
@@ -15,7 +17,7 @@ def preview(
     book: BrakeBook,
     at: Instant,
     apply_time: Duration | None = None,
-) -> Prospect:
+) -> Preview:
     """What the change does if it is merged at a moment; UserError if nothing is declared.
 
     `apply_time`: how long a change takes; None: as long as the journal shows.
@@ -25,4 +27,4 @@ def preview(
     moves = moves_of(comparison.base.estate, comparison.head.estate)
     scheduler = Scheduler(store, book, moment, apply_time)
     schedules = scheduler.of_all(moves, complete=comparison.head.estate.complete)
-    return prospect_of(comparison, moves, schedules, moment)
+    return preview_document(prospect_of(comparison, moves, schedules, moment))

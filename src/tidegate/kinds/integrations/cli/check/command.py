@@ -11,24 +11,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.main import FAILURE, tell_bug
+from tidegate.cli.main import tell_bug
 from tidegate.cli.output import FORMATS
 from tidegate.cli.shape import Command
+from tidegate.kinds.integrations.app.check import OUR_FAULT, TRY_AGAIN
+from tidegate.kinds.integrations.cli.check.text import MARKS, check_lines, failing_before
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tidegate.kinds.integrations.app.check import CheckScope
+    from tidegate.kinds.integrations.app.check import CheckReport, CheckScope
     from tidegate.kinds.integrations.app.check_runs import CheckData, CheckResult
     from tidegate.kinds.integrations.cli.check.logs import Logs
     from tidegate.kinds.integrations.core.review.affected import Affected
     from tidegate.kinds.integrations.dry_runs_port import Runner
 
-# As sysexits.h has them: a fault of ours, and one that may be gone next time.
-OURS, RETRY = 70, 75
 JOB = "job"
-NOTHING = "no integration is affected"
 _SETTINGS = (
     "check.runner", "check.command", "check.containerArguments", "check.parallel",
     "check.timeLimit", "check.retries", "check.logs", "kubeconfig", "contexts", "pods",
@@ -83,14 +80,14 @@ def check(
         compared.comparison.check_folder()
         scope = CheckScope(integrations=integrations, environments=environments)
         if not status:
-            _exit(_check(compared, scope, plan, output)[0])
+            _exit(_check(compared, scope, plan, output).exit_code)
             return
         from tidegate.kinds.integrations.cli.check.status import CommitStatus
 
         with CommitStatus(compared) as stated:
-            code, words = _check(compared, scope, plan, output)
-            stated.end(code, words)
-        _exit(code or (RETRY if stated.lost else 0))
+            report = _check(compared, scope, plan, output)
+            stated.end(report.exit_code, report.summary)
+        _exit(report.exit_code or (TRY_AGAIN if stated.lost else 0))
 
 
 def _exit(code: int) -> None:
@@ -98,30 +95,28 @@ def _exit(code: int) -> None:
         raise click.exceptions.Exit(code)
 
 
-def _check(compared: Revisions, scope: "CheckScope", plan: bool, output: str) -> tuple[int, str]:
-    """The exit code, and the result in a sentence."""
-    from tidegate.kinds.integrations.app.check import affected_in
+def _check(compared: Revisions, scope: "CheckScope", plan: bool, output: str) -> "CheckReport":
+    """Compare, run what is affected unless only a plan is wanted, and print the report."""
+    from tidegate.kinds.integrations.app.check import affected_in, check_report, is_refused
 
-    on_clusters = compared.settings.check_runner == JOB
-    affected = affected_in(compared.comparison, scope, on_clusters=on_clusters)
-    _tell(compared, output)
-    if compared.comparison.new_errors or compared.comparison.mixed:
-        if output != "table":
-            _show(compared, affected, None, FAILURE, output)
-        click.echo("nothing is run until this is fixed", err=True)
-        wrong = (
-            "new errors in the bundle"
-            if compared.comparison.new_errors
-            else "schemas and images move at once"
-        )
-        return FAILURE, wrong
-    if plan or not affected.cases:
-        _show(compared, affected, None, 0, output)
-        return 0, NOTHING
+    comparison, on_clusters = compared.comparison, compared.settings.check_runner == JOB
+    affected = affected_in(comparison, scope, on_clusters=on_clusters)
+    refused = is_refused(comparison)
+    report = check_report(comparison, affected)
+    _tell(compared, report, output)
+    if refused or plan or not affected.cases:
+        if output != "table" or not refused:
+            _show(compared, report, output)
+        if refused:
+            click.echo("nothing is run until this is fixed", err=True)
+        return report
     results, logs = asyncio.run(_run(compared, affected))
-    code = exit_code(results)
-    _show(compared, affected, results, code, output, logs)
-    return code, _end(results, code)
+    report = check_report(comparison, affected, results, logs.path)
+    _show(compared, report, output)
+    if warning := failing_before(report):
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(report.summary, err=True)
+    return report
 
 
 @contextmanager
@@ -134,66 +129,42 @@ def _faults() -> Iterator[None]:
         yield
     except MissingError as error:
         click.echo(f"Error: {error}", err=True)
-        raise click.exceptions.Exit(OURS) from None
+        raise click.exceptions.Exit(OUR_FAULT) from None
     except OutsideError as error:
         click.echo(f"Error: {error}; try again", err=True)
-        raise click.exceptions.Exit(RETRY) from None
+        raise click.exceptions.Exit(TRY_AGAIN) from None
     except (TidegateError, click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except asyncio.CancelledError:
         raise click.Abort from None
     except OSError as error:
         click.echo(f"Error: {error}", err=True)
-        raise click.exceptions.Exit(OURS) from None
+        raise click.exceptions.Exit(OUR_FAULT) from None
     except Exception as error:  # noqa: BLE001  a bug must not look like the change's fault
         tell_bug(error)
-        raise click.exceptions.Exit(OURS) from None
+        raise click.exceptions.Exit(OUR_FAULT) from None
 
 
-def _tell(compared: Revisions, output: str) -> None:
+def _tell(compared: Revisions, report: "CheckReport", output: str) -> None:
     """What is newly wrong, before anything else; and what is not known."""
     from tidegate.cli.render import findings
 
-    new = compared.comparison.new_findings
-    if new and output == "table":
-        click.echo(findings.text(new, compared.comparison.head.tree.prefix))
-    for problem in compared.comparison.head.troubles:
-        click.echo(f"warning: {problem.text()}", err=True)
-    if compared.comparison.mixed_trouble:
-        click.echo(f"warning: {compared.comparison.mixed_trouble}", err=True)
-    for text in compared.comparison.mixed:
+    if report.findings and output == "table":
+        click.echo(findings.text(report.findings, compared.comparison.head.tree.prefix))
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    for text in report.mixed:
         click.echo(f"Error: {text}", err=True)
-    if compared.comparison.effects.unknown:
-        what = "workloads are not known to be there any more: the bundle has errors"
-        click.echo(f"warning: {compared.comparison.effects.unknown} {what}", err=True)
 
 
-def _show(
-    compared: Revisions,
-    affected: "Affected",
-    results: "Sequence[CheckResult] | None",
-    code: int,
-    output: str,
-    logs: "Logs | None" = None,
-) -> None:
+def _show(compared: Revisions, report: "CheckReport", output: str) -> None:
     from tidegate.cli.output import emit, say, terminal_width, wants_colour
-    from tidegate.kinds.integrations.app.check import check_report
-    from tidegate.kinds.integrations.cli.check import text as check_text
 
     if output != "table":
-        path = logs.path if logs is not None else None
-        emit(check_report(compared.comparison, affected, results, code, path), output)
+        emit(report, output)
         return
-    width, colour = terminal_width(), wants_colour(compared.settings.color)
-    if not affected.cases:
-        lines = [NOTHING, *check_text.skipped_lines(affected)]
-    elif results is None:
-        lines = check_text.plan_table(affected, width)
-    else:
-        assert logs is not None
-        lines = check_text.result_table(results, affected, width)
-        lines += check_text.detail_lines(results, logs.path)
-    for line in lines:
+    colour = wants_colour(compared.settings.color)
+    for line in check_lines(report, terminal_width()):
         say(line, colour)
 
 
@@ -201,7 +172,6 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckR
     """Run everything, with a line for each as it is done."""
     from tidegate.kinds.integrations.app.check_runs import CheckLimits, CheckRuns
     from tidegate.kinds.integrations.cli.check.logs import Logs
-    from tidegate.kinds.integrations.cli.check.text import MARKS
     from tidegate.model.time import SECOND
 
     settings = compared.settings
@@ -274,38 +244,3 @@ def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Itera
             head = str(Path(folder, "head"))
             wiring.write_out(compared.folder, compared.comparison.head.commit, Path(head))
         yield CheckData(base, head)
-
-
-def exit_code(results: "Sequence[CheckResult]") -> int:
-    """By whose fault: the author of the change first, then the setup, then none."""
-    from tidegate.kinds.integrations.core.review.fault import CheckFault
-
-    faults = {each.judgement.fault for each in results}
-    if CheckFault.CHANGE in faults:
-        return FAILURE
-    if CheckFault.OURS in faults:
-        return OURS
-    return RETRY if faults & {CheckFault.FLAKE, CheckFault.OUTSIDE} else 0
-
-
-_BLAME = {
-    FAILURE: "it is the change",
-    OURS: "it is not the change: the runner could not run it",
-    RETRY: "it may not be the change: try again",
-}
-
-
-def _end(results: "Sequence[CheckResult]", code: int) -> str:
-    """The result of everything, printed and as a sentence."""
-    from tidegate.kinds.integrations.cli.check.text import summary
-    from tidegate.kinds.integrations.core.review.fault import CheckFault
-
-    base = sum(each.judgement.fault is CheckFault.BASE for each in results)
-    if base:
-        nothing = "; nothing was learnt about it" if base == len(results) else ""
-        what = f"without the change, too: not its fault{nothing}"
-        click.echo(f"warning: {base} of {len(results)} fail {what}", err=True)
-    blame = f"; {_BLAME[code]}" if code else ""
-    words = f"{summary(results)}{blame}"
-    click.echo(words, err=True)
-    return words

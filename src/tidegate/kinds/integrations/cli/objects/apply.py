@@ -90,13 +90,15 @@ async def _apply(
 def _show(asked: EstateQuery, plan: "ChangePlan") -> None:
     """The plan, on stderr."""
     from tidegate.cli.output import terminal_width, wants_colour
+    from tidegate.kinds.integrations.app.plan import plan_document
     from tidegate.kinds.integrations.cli.objects.change_text import plan_lines
     from tidegate.kinds.integrations.cli.objects.plan import tell
 
     colour = wants_colour(asked.settings.color, sys.stderr)
-    for line in plan_lines(plan.changes, width=terminal_width(), colour=colour):
+    document = plan_document(plan)
+    for line in plan_lines(document, width=terminal_width(), colour=colour):
         click.echo(line, err=True, color=colour)
-    tell(asked, plan)
+    tell(asked, document)
 
 
 def _question(count: int, restarts: int) -> str:

@@ -1,13 +1,14 @@
-"""Changes as people and programs read them: a line each by namespace, in full, or as data."""
+"""Plans as people read them: a line for each object by namespace, or field by field."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 import click
+from msgspec import UNSET
 
-from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
+from tidegate.kinds.integrations.app.plan import ObjectChange, ObjectPlan
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.kinds.integrations.core.workloads.difference import ObjectDifference, difference_text
 from tidegate.registry.image import repository_of, revision_of
 
@@ -45,14 +46,14 @@ _NAME_MAX = 75
 
 
 def plan_lines(
-    changes: Sequence[PlannedChange],
+    plan: ObjectPlan,
     *,
     wide: bool = False,
     width: int | None = None,
     colour: bool = False,
 ) -> Iterator[str]:
     """A line each under its namespace, and a summary."""
-    listed = [each for each in changes if wide or each.verb is not ObjectAction.UNCHANGED]
+    listed = [each for each in plan.changes if wide or each.verb is not ObjectAction.UNCHANGED]
     for (cluster, namespace), some in groupby(listed, lambda each: (each.cluster, each.namespace)):
         mine = list(some)
         yield (
@@ -61,47 +62,47 @@ def plan_lines(
         name = min(_NAME_MAX, max(len(each.where) for each in mine))
         for each in mine:
             yield from _lines(each, name, width, wide, colour)
-    yield summary(changes)
+    yield summary(plan)
 
 
-def summary(changes: Sequence[PlannedChange]) -> str:
+def summary(plan: ObjectPlan) -> str:
     """The summary, on one line."""
-    counts = Counter(each.verb for each in changes)
-    parts = [f"{counts[verb]:,} {words}" for verb, words in _SUMMARY.items() if counts[verb]]
-    restarts = sum(each.restarts for each in changes if each.verb in _RESTARTING)
-    again = f"{restarts:,} restart" + ("" if restarts == 1 else "s")
+    counts = ((plan.counts.get(verb.value, 0), words) for verb, words in _SUMMARY.items())
+    parts = [f"{count:,} {words}" for count, words in counts if count]
+    again = f"{plan.restarts:,} restart" + ("" if plan.restarts == 1 else "s")
     return f"{', '.join(parts) or 'nothing is declared'} · {again}"
 
 
-_RESTARTING = frozenset((ObjectAction.CONFIGURE, ObjectAction.ADOPT))
-
-
-def diff_lines(changes: Iterable[PlannedChange], *, colour: bool = False) -> Iterator[str]:
+def diff_lines(plan: ObjectPlan, *, colour: bool = False) -> Iterator[str]:
     """Every object that differs, and in what."""
-    for each in changes:
+    for each in plan.changes:
         if each.verb is ObjectAction.UNCHANGED:
             continue
         restarts = ", restarts" if each.restarts else ""
-        head = f"{each.verb}{restarts} {each.where} in {each.cluster}/{each.namespace}"
+        head = f"{each.action}{restarts} {each.where} in {each.cluster}/{each.namespace}"
         yield click.style(head, bold=True) if colour else head
         if each.reason and each.verb is not ObjectAction.CREATE:
             yield f"  {each.reason}"
-        if each.verb is ObjectAction.CREATE and each.manifest is not None:
+        if each.verb is ObjectAction.CREATE and each.manifest is not UNSET:
             yield from (_paint(f"  + {line}", colour) for line in _yaml(each.manifest))
         else:
             yield from (_paint(f"  {difference_text(one)}", colour) for one in each.differences)
 
 
-def names(changes: Iterable[PlannedChange]) -> Iterator[str]:
-    """What each is called, for other commands."""
-    return (f"{each.cluster}/{each.namespace}/{each.where}" for each in changes)
+def names(plan: ObjectPlan) -> Iterator[str]:
+    """What each object that differs is called, for other commands."""
+    return (
+        f"{each.cluster}/{each.namespace}/{each.where}"
+        for each in plan.changes
+        if each.verb is not ObjectAction.UNCHANGED
+    )
 
 
 def _lines(
-    change: PlannedChange, name: int, width: int | None, wide: bool, colour: bool
+    change: ObjectChange, name: int, width: int | None, wide: bool, colour: bool
 ) -> Iterator[str]:
     """What becomes of one object; why, on a line of its own where both do not fit."""
-    verb = f"{change.verb:<9}"
+    verb = f"{change.action:<9}"
     painted = click.style(verb, fg=COLOURS.get(change.verb)) if colour else verb
     detail = _detail(change, wide)
     whole = f"{change.where:<{name}}  {detail}".rstrip()
@@ -118,7 +119,7 @@ def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
-def _detail(change: PlannedChange, wide: bool) -> str:
+def _detail(change: ObjectChange, wide: bool) -> str:
     """Why, whether it restarts, and what differs first."""
     parts = [change.shard] if wide and change.shard else []
     if change.restarts or change.verb is ObjectAction.ADOPT:

@@ -10,7 +10,7 @@ from tidegate.cli.shape import Command, Worded
 from tidegate.kinds.integrations.cli.estate import FORMATS, EstateQuery, Phases, estate_options
 
 if TYPE_CHECKING:
-    from tidegate.kinds.integrations.app.plan import ChangePlan, PlanRequest
+    from tidegate.kinds.integrations.app.plan import ChangePlan, ObjectPlan, PlanRequest
 
 _ADOPT = "Plan with --adopt: take over objects of other managers."
 _MASS = "Plan with --allow-mass-delete."
@@ -42,23 +42,21 @@ def plan(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) 
     something could not be read or the bundle has errors.
     """
     from tidegate.cli.output import emit, terminal_width, wants_colour
-    from tidegate.kinds.integrations.app.plan import plan_document
     from tidegate.kinds.integrations.cli.objects.change_text import names, plan_lines
-    from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 
-    found = planned(asked, adopt, allow_mass_delete)
+    found = _planned(asked, adopt, allow_mass_delete)
     if output in ("json", "yaml"):
-        emit(plan_document(found), output)
+        emit(found, output)
     elif output == "name":
-        for name in names(e for e in found.changes if e.verb is not ObjectAction.UNCHANGED):
+        for name in names(found):
             click.echo(name)
     else:
         colour = wants_colour(asked.settings.color)
         width = terminal_width()
-        for line in plan_lines(found.changes, wide=output == "wide", width=width, colour=colour):
+        for line in plan_lines(found, wide=output == "wide", width=width, colour=colour):
             click.echo(line, color=colour)
     tell(asked, found)
-    if found.failures or not asked.sound:
+    if not found.ok:
         raise click.exceptions.Exit(FAILURE)
 
 
@@ -82,28 +80,28 @@ def diff(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) 
     Exits 1 if something differs, could not be read, or the bundle has errors.
     """
     from tidegate.cli.output import emit, wants_colour
-    from tidegate.kinds.integrations.app.plan import plan_document
     from tidegate.kinds.integrations.cli.objects.change_text import diff_lines, summary
     from tidegate.kinds.integrations.core.workloads.change import ACTING, ObjectAction
 
-    found = planned(asked, adopt, allow_mass_delete)
-    differing = [each for each in found.changes if each.verb is not ObjectAction.UNCHANGED]
+    found = _planned(asked, adopt, allow_mass_delete, differing=True)
     if output != "text":
-        emit(plan_document(found, differing=True), output)
+        emit(found, output)
     else:
         colour = wants_colour(asked.settings.color)
-        for line in diff_lines(differing, colour=colour):
+        for line in diff_lines(found, colour=colour):
             click.echo(line, color=colour)
     tell(asked, found)
-    click.echo(summary(found.changes), err=True)
+    click.echo(summary(found), err=True)
     bad = ACTING | {ObjectAction.CONFLICT, ObjectAction.REFUSED}
-    if found.failures or not asked.sound or any(each.verb in bad for each in differing):
+    if not found.ok or any(each.verb in bad for each in found.changes):
         raise click.exceptions.Exit(FAILURE)
 
 
-def planned(asked: EstateQuery, adopt: bool, allow_mass_delete: bool) -> "ChangePlan":
-    """What would be done."""
-    from tidegate.kinds.integrations.app.plan import plan_changes
+def _planned(
+    asked: EstateQuery, adopt: bool, allow_mass_delete: bool, *, differing: bool = False
+) -> "ObjectPlan":
+    """What would be done: every object, or those that differ."""
+    from tidegate.kinds.integrations.app.plan import plan_changes, plan_document
 
     async def run() -> "ChangePlan":
         async with asked.clusters() as find:
@@ -111,7 +109,7 @@ def planned(asked: EstateQuery, adopt: bool, allow_mass_delete: bool) -> "Change
                 wanted = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
                 return await plan_changes(asked.view, find, wanted, phases)
 
-    return asyncio.run(run())
+    return plan_document(asyncio.run(run()), differing=differing)
 
 
 def request_of(
@@ -133,7 +131,7 @@ def request_of(
     )
 
 
-def tell(asked: EstateQuery, plan: "ChangePlan") -> None:
+def tell(asked: EstateQuery, plan: "ObjectPlan") -> None:
     """Print what is wrong with the bundle, what could not be read, and notes."""
     asked.tell_problems()
     for line in plan.failures:

@@ -35,7 +35,7 @@ async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
     from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.apply import ours, release_objects
     from tidegate.kinds.integrations.app.executor import BAD, ObjectResult
-    from tidegate.kinds.integrations.app.plan import PlanRequest, plan_changes
+    from tidegate.kinds.integrations.app.plan import PlanRequest, plan_changes, plan_document
     from tidegate.kinds.integrations.cli.by_hand import recorder
     from tidegate.kinds.integrations.cli.objects.apply_text import result_line
     from tidegate.kinds.integrations.cli.objects.plan import tell
@@ -45,7 +45,7 @@ async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
         with Phases() as phases:
             request = PlanRequest(ask_servers=False, concurrency_max=limit)
             plan = await plan_changes(asked.view, find, request, phases)
-        tell(asked, plan)
+        tell(asked, plan_document(plan))
         mine = ours(plan)
         if not mine:
             click.echo("nothing here is Tidegate's", err=True)

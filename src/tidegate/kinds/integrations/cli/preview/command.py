@@ -14,7 +14,7 @@ from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
 if TYPE_CHECKING:
-    from tidegate.kinds.integrations.app.preview.prospect import Prospect
+    from tidegate.kinds.integrations.app.preview.report import Preview
 
 FORMATS = ("table", "wide", "markdown", "json", "yaml")
 
@@ -51,11 +51,11 @@ def preview(
     _show(found, output)
     if commenting.wanted:
         _comment(compared, found, commenting)
-    if found.errors:
+    if found.summary.new_errors:
         raise click.exceptions.Exit(FAILURE)
 
 
-def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Prospect":
+def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "Preview":
     from tidegate.cli.by_hand import any_store
     from tidegate.cli.moment import duration, point
     from tidegate.cli.worker.options import brake_book
@@ -70,14 +70,12 @@ def _previewed(compared: Revisions, at: str | None, apply_time: str | None) -> "
         return preview(comparison, store, book, moment, duration("--apply-time", apply_time))
 
 
-def _show(found: "Prospect", output: str) -> None:
+def _show(found: "Preview", output: str) -> None:
     """Print a preview in the format that was asked for."""
     from tidegate.cli.output import emit, terminal_width
 
     if output in ("json", "yaml"):
-        from tidegate.kinds.integrations.app.preview.document import preview_document
-
-        emit(preview_document(found), output)
+        emit(found, output)
     elif output == "markdown":
         from tidegate.kinds.integrations.cli.preview.markdown import markdown
 
@@ -89,7 +87,7 @@ def _show(found: "Prospect", output: str) -> None:
             click.echo(line)
 
 
-def _comment(compared: Revisions, found: "Prospect", commenting: Commenting) -> None:
+def _comment(compared: Revisions, found: "Preview", commenting: Commenting) -> None:
     """Write it as a comment on the merge request."""
     from tidegate.cli.merge_requests.comment_options import key_of
     from tidegate.kinds.integrations.cli.preview.markdown import markdown

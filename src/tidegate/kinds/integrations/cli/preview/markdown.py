@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from tidegate.cli.render.findings import said
 from tidegate.explain.markup import code, folded, table
 from tidegate.kinds.integrations.app.preview import words
-from tidegate.kinds.integrations.app.preview.prospect import Prospect
+from tidegate.kinds.integrations.app.preview.report import Preview
 from tidegate.kinds.integrations.app.preview.words import many
+from tidegate.model.time import parse_instant
 
 # The shortest limit of any forge is 65,536 characters; what it adds itself must fit, too.
 SIZE_MAX = 60_000
@@ -20,7 +21,7 @@ ROWS = (400, 150, 60, 30, 10, 3)
 ROWS_OPEN = 15
 
 
-def markdown(preview: Prospect) -> str:
+def markdown(preview: Preview) -> str:
     """The whole text, as long as it may be."""
     text = ""
     for rows in ROWS:
@@ -30,7 +31,7 @@ def markdown(preview: Prospect) -> str:
     return text
 
 
-def _lines(preview: Prospect, most: int) -> Iterator[str]:
+def _lines(preview: Preview, most: int) -> Iterator[str]:
     yield "### What this change does"
     yield ""
     yield f"**{_upper(words.verdict(preview, code))}.**"
@@ -54,7 +55,7 @@ def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _environments(preview: Prospect, most: int) -> Iterator[str]:
+def _environments(preview: Preview, most: int) -> Iterator[str]:
     head = ("environment", ">shards", ">touched", ">created", ">changed", ">deleted", ">restarts")
     if preview.environments:
         yield from table(
@@ -73,13 +74,13 @@ def _environments(preview: Prospect, most: int) -> Iterator[str]:
         )
 
 
-def _rollouts(preview: Prospect, most: int) -> Iterator[str]:
+def _rollouts(preview: Preview, most: int) -> Iterator[str]:
     rows: list[tuple[str, ...]] = []
     above = ""
-    for move, some in words.rollout_rows(preview, code):
-        space = code(words.where(move.place))
-        name = code(move.place.integration.name)
-        first = name, "" if space == above else space, words.image(move, code)
+    for place, some in words.rollout_rows(preview, code):
+        space = code(words.where(place))
+        name = code(place.integration)
+        first = name, "" if space == above else space, words.image(place, code)
         # What is the same as above is not said again.
         rows += [(*(first if not i else ("", "", "")), *row) for i, row in enumerate(some)]
         above = space
@@ -89,7 +90,8 @@ def _rollouts(preview: Prospect, most: int) -> Iterator[str]:
     lines = table(head, rows[:most], len(rows) - most)
     notes = words.notes(preview, code)
     if notes:
-        merged = f"Dates are UTC, if all goes well and it is merged on {words.day(preview.at)}."
+        day = words.day(parse_instant(preview.at))
+        merged = f"Dates are UTC, if all goes well and it is merged on {day}."
         lines += ["", merged, *(f"- {note}" for note in notes[:most])]
     yield "#### Order"
     yield ""
@@ -97,7 +99,7 @@ def _rollouts(preview: Prospect, most: int) -> Iterator[str]:
     yield from folded(many(len(rows), "step"), lines) if wide else lines
 
 
-def _pinned(preview: Prospect, most: int) -> Iterator[str]:
+def _pinned(preview: Preview, most: int) -> Iterator[str]:
     every = preview.pinned
     if every:
         prefix = preview.prefix
@@ -107,12 +109,12 @@ def _pinned(preview: Prospect, most: int) -> Iterator[str]:
         yield from folded(f"{many(len(every), 'pinned shard')} {stay} as before", lines)
 
 
-def _workloads(preview: Prospect, most: int) -> Iterator[str]:
+def _workloads(preview: Preview, most: int) -> Iterator[str]:
     rows, before = [], ""
-    every = preview.effects.effects
+    every = preview.workloads
     for each in every[:most]:
-        space = code(words.space(each))
-        fate = each.fate.value + (", restarts" if each.restarts else "")
+        space = code(words.where(each))
+        fate = each.fate + (", restarts" if each.restarts else "")
         same = "" if space == before else space
         rows.append((fate, code(each.where), same, words.what(each, code)))
         before = space
@@ -121,23 +123,23 @@ def _workloads(preview: Prospect, most: int) -> Iterator[str]:
         yield from folded(many(len(every), "workload"), lines)
 
 
-def _findings(preview: Prospect, most: int) -> Iterator[str]:
+def _findings(preview: Preview, most: int) -> Iterator[str]:
     if preview.findings:
         rows = (
             (
                 each.severity,
-                code(f"{preview.prefix}{each.file}:{each.line}"),
+                code(f"{each.file}:{each.line}"),
                 code(said(each)),
             )
             for each in preview.findings[:most]
         )
-        yield f"#### New: {many(preview.errors, 'error')}, {_warned(preview)}"
+        yield f"#### New: {many(preview.summary.new_errors, 'error')}, {_warned(preview)}"
         yield ""
         yield from table(("", "where", "what"), rows, len(preview.findings) - most)
-    if preview.fixed:
+    if preview.summary.mended:
         yield ""
-        yield f"{many(preview.fixed, 'finding')} fixed."
+        yield f"{many(preview.summary.mended, 'finding')} fixed."
 
 
-def _warned(preview: Prospect) -> str:
-    return many(len(preview.findings) - preview.errors, "warning")
+def _warned(preview: Preview) -> str:
+    return many(preview.summary.new_warnings, "warning")

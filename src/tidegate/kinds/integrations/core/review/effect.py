@@ -30,6 +30,11 @@ Key = tuple[str, str, str, str]
 _IMAGE = re.compile(rf"\.containers\[{CONTAINER}\]\.(image|env\[IMAGE_(TAG|DIGEST)\]\.value)$")
 
 
+def is_image_field(field: str) -> bool:
+    """Whether a field is the image of the container, or a variable that names it."""
+    return _IMAGE.search(field) is not None
+
+
 class Fate(StrEnum):
     """What becomes of an object."""
 
@@ -78,7 +83,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def others(self) -> tuple[ObjectDifference, ...]:
         """What differs besides the image, and besides the variables that name its image."""
-        return tuple(each for each in self.differences if not _IMAGE.search(each.field))
+        return tuple(each for each in self.differences if not is_image_field(each.field))
 
 
 class Effects(msgspec.Struct, frozen=True):

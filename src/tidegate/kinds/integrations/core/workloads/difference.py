@@ -14,6 +14,7 @@ import msgspec
 
 from tidegate.kinds.integrations.core.sharding.quantity import parse_quantity
 from tidegate.kinds.integrations.core.workloads.estate import ADOPTED, DECLARED_AT, RENDERED, UNIT
+from tidegate.model.document import Part
 from tidegate.model.problem import shown
 
 Document = Mapping[str, Any]
@@ -45,7 +46,7 @@ _RESTARTING = frozenset(("Deployment", "StatefulSet"))
 _TEMPLATE = "spec.template."
 
 
-class ObjectDifference(msgspec.Struct, frozen=True):
+class ObjectDifference(Part, frozen=True):
     """One field that differs."""
 
     field: str
