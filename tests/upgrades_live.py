@@ -8,12 +8,12 @@ import yaml
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import Led
 from tidegate.kinds.upgrades.app.surveys import SurveyReport
-from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.core.service import Registration
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw
 from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.kinds.upgrades.ocm.simulated.state import OcmState, OcmWrite
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
+from tidegate.kinds.upgrades.simulated.rehearsal import Rehearsal
 from tidegate.model.time import SECOND, Duration
 from tidegate.store.client.memory import MemoryStore
 from tidegate.store.port import Store

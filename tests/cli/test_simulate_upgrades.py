@@ -2,18 +2,19 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from click.testing import CliRunner, Result
 
 from tidegate.cli.main import cli
 from tidegate.kinds.upgrades.app.read.view import views_of
-from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
-from tidegate.kinds.upgrades.cli.story import EventCollector, Outcome
+from tidegate.kinds.upgrades.app.rehearsal import event_part, simulate_upgrades
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ALL_CLUSTERS,
     CLUSTER_LOGS,
@@ -22,6 +23,7 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
 )
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.kinds.upgrades.simulated.events import UpgradeEvent
+from tidegate.kinds.upgrades.simulated.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.simulated.story import UpgradeStory
 from tidegate.model.time import Instant, format_second, parse_instant
 
@@ -47,24 +49,21 @@ class Lived:
 
     def __init__(self, file: Path) -> None:
         self.world = read_world(yaml.safe_load(file.read_text()))
-        rehearsal, ear = Rehearsal(self.world), EventCollector()
+        rehearsal = Rehearsal(self.world)
         (self.state,) = rehearsal.states.values()
         self.before = versions_of(self.state)
         self.batches: list[tuple[Instant, list[UpgradeEvent]]] = []
 
-        def hear(_: str, outcome: Outcome) -> None:
-            self.batches.append((rehearsal.now(), ear.events(rehearsal, outcome)))
+        def hear(events: Sequence[UpgradeEvent], now: Instant | None) -> None:
+            self.batches.append((rehearsal.now() if now is None else now, list(events)))
 
-        rehearsal.hear = hear
-        rehearsal.live(14 * 24)
-        hear("", None)
-        self.fleet = rehearsal.fleet()
+        self.fleet = simulate_upgrades(rehearsal, 14, hear).fleet
 
     @property
     def events(self) -> list[dict[str, Any]]:
         """All that happened, as JSON has it."""
-        some = [each.document() for _, some in self.batches for each in some]
-        found: list[dict[str, Any]] = json.loads(json.dumps(some))
+        some = [event_part(each) for _, some in self.batches for each in some]
+        found: list[dict[str, Any]] = json.loads(msgspec.json.encode(some))
         return found
 
     def told(self, width: int) -> list[str]:

@@ -83,23 +83,20 @@ def upgrades(
     reads stdin), and brakes, if there are any. Everything runs in this process; nothing is sent
     anywhere, and nothing is kept.
     """
-    from tidegate.kinds.upgrades.app.clusters import list_clusters
-    from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
+    from tidegate.kinds.upgrades.app.rehearsal import simulate_upgrades
     from tidegate.kinds.upgrades.cli.simulate_ocm import read_world_file, troubles_of
     from tidegate.kinds.upgrades.cli.story import STORY, StoryPrinter
     from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw
+    from tidegate.kinds.upgrades.simulated.rehearsal import Rehearsal
 
     luck, look = FaultDraw(troubles_of(faults), seed), _look(look_every)
     read = read_world_file(world)
     served = _served(read, service)
     teller = StoryPrinter(read, output, wants_colour(color), pace)
-    rehearsal = Rehearsal(read, served, luck=luck, look=look)
-    rehearsal.hear = lambda _, outcome: teller.hear(rehearsal, outcome)
     teller.open(len(served), days)
-    rehearsal.live(days * 24)
-    teller.hear(rehearsal, None)
-    fleet = rehearsal.fleet()
-    teller.close(list_clusters(fleet), days)
+    done = simulate_upgrades(Rehearsal(read, served, luck=luck, look=look), days, teller.hear)
+    teller.close(done.document)
+    fleet = done.fleet
     if save:
         _save(fleet, read, Path(save))
     if output == STORY:
@@ -122,7 +119,7 @@ def _look(text: str) -> "Duration":
 
 def _served(world: "OcmWorld", file: str | None) -> "tuple[Registration, ...]":
     """The organisations that are served: those of a file, or all there are."""
-    from tidegate.kinds.upgrades.cli.rehearsal import registered
+    from tidegate.kinds.upgrades.simulated.rehearsal import registered
 
     if file is None:
         served = registered(world)

@@ -3,24 +3,17 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-import click
-import msgspec
-
-from tidegate.cli.output import say, terminal_width
-from tidegate.engine.round import RoundResult
-from tidegate.engine.vitals import Led
+from tidegate.cli.output import emit_item, say, terminal_width
 from tidegate.explain.names import ranged
 from tidegate.kinds.upgrades.app.clusters import ClusterList, ClusterRow
-from tidegate.kinds.upgrades.cli.rehearsal import Rehearsal
+from tidegate.kinds.upgrades.app.rehearsal import SimulatedUpgrades, event_part
 from tidegate.kinds.upgrades.cli.text.clusters import cluster_table, organisation_words
-from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
-from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
-from tidegate.kinds.upgrades.simulated.events import SILENT, EventWatch, UpgradeEvent, of_happening
+from tidegate.kinds.upgrades.simulated.events import SILENT, UpgradeEvent
 from tidegate.kinds.upgrades.simulated.story import UpgradeStory
 from tidegate.model.counted import counted
 from tidegate.model.time import SECOND, Instant, format_age, format_instant
@@ -43,28 +36,6 @@ _MARKS = {
 _ORDER = "✓▶…✗"
 
 
-Outcome = RoundResult | Led | Exception | None
-
-
-class EventCollector:
-    """Hears of every round of a rehearsal, and knows what happened since the last."""
-
-    def __init__(self) -> None:
-        self._watch = EventWatch()
-
-    def events(self, rehearsal: Rehearsal, outcome: Outcome) -> list[UpgradeEvent]:
-        """What happened up to now: in every environment, and in what was decided."""
-        now = rehearsal.now()
-        found = list(_happened(rehearsal, now))
-        if isinstance(outcome, Exception):
-            found.append(UpgradeEvent(at=now, event=SILENT, text=str(outcome)))
-        elif isinstance(outcome, RoundResult) and isinstance(outcome.plan, OrganisationPlan):
-            made = outcome.plan
-            if outcome.is_new:
-                found += self._watch.news(now, (made.plan, made.agreeing))
-        return found
-
-
 class StoryPrinter:
     """Tells what is new in a rehearsal, as it goes."""
 
@@ -78,9 +49,7 @@ class StoryPrinter:
         self._story = UpgradeStory(
             {each.id: each.name or each.id for each in world.orgs}, self._width
         )
-        self._ear = EventCollector()
         self._began_s = time.monotonic()
-        self.counts: Counter[str] = Counter()
 
     def open(self, served: int, days: int) -> None:
         """What it is about, on a line."""
@@ -92,16 +61,11 @@ class StoryPrinter:
             lasts = f"{counted(days, 'day')} from {begin}"
             say(f"{clusters} of {orgs}, simulated · {lasts}{pace}", self._colour)
 
-    def hear(self, rehearsal: Rehearsal, outcome: Outcome) -> None:
+    def hear(self, events: Sequence[UpgradeEvent], now: Instant | None) -> None:
         """A round is over, or nothing more comes: tell what happened up to now."""
-        events = self._ear.events(rehearsal, outcome)
-        self.counts.update(each.event for each in events)
-        self._tell(events, rehearsal.now() if outcome is not None else None)
-
-    def _tell(self, events: list[UpgradeEvent], now: Instant | None) -> None:
         if self._output == JSON:
             for each in sorted(events, key=lambda one: one.at):
-                click.echo(msgspec.json.encode(each.document()))
+                emit_item(event_part(each), JSON)
         elif self._output == STORY:
             for at, line in self._story.add(events, now):
                 self._wait(at)
@@ -113,35 +77,28 @@ class StoryPrinter:
             due_s = self._began_s + (at - self._world.now) / SECOND / self._pace
             time.sleep(max(0.0, due_s - time.monotonic()))
 
-    def close(self, found: ClusterList, days: int) -> None:
+    def close(self, found: SimulatedUpgrades) -> None:
         """Print the state of every cluster in the end."""
         if self._output == JSON:
-            for row in found.items:
-                head = {"at": found.now, "event": "stands"}
-                click.echo(msgspec.json.encode(head | msgspec.to_builtins(row)))
+            for row in found.clusters:
+                emit_item(row, JSON)
             return
-        lines: list[str] = ["", self._tally(days), *_states(found.items, self._width)]
+        lines: list[str] = ["", _tally(found), *_states(found.clusters, self._width)]
         if self._output == TABLE:
-            lines = cluster_table(found, terminal_width(), wide=False, headed=True, one_org=False)
+            listed = ClusterList(now=found.end, items=found.clusters)
+            lines = cluster_table(listed, terminal_width(), wide=False, headed=True, one_org=False)
         for line in lines:
             say(line, self._colour)
 
-    def _tally(self, days: int) -> str:
-        asked, done = self.counts[OcmEventKind.ASKED.value], self.counts[OcmEventKind.DONE.value]
-        failed, logs = self.counts[OcmEventKind.FAILED.value], self.counts[OcmEventKind.TOLD.value]
-        parts = [f"{counted(asked, 'upgrade')} asked for", f"{done} done", f"{failed} failed"]
-        parts += [counted(logs, "service log")] if logs else []
-        silent = self.counts[SILENT]
-        parts += [f"{counted(silent, 'look')} failed"] if silent else []
-        return f"After {counted(days, 'day')}: {' · '.join(parts)}"
 
-
-def _happened(rehearsal: Rehearsal, now: Instant) -> Iterator[UpgradeEvent]:
-    """What happened in all environments up to now, as they themselves tell it."""
-    for state in rehearsal.states.values():
-        live(state, now)
-        while state.happened:
-            yield of_happening(state, state.happened.popleft())
+def _tally(found: SimulatedUpgrades) -> str:
+    counts = Counter(found.counts)
+    asked, done = counts[OcmEventKind.ASKED.value], counts[OcmEventKind.DONE.value]
+    failed, logs = counts[OcmEventKind.FAILED.value], counts[OcmEventKind.TOLD.value]
+    parts = [f"{counted(asked, 'upgrade')} asked for", f"{done} done", f"{failed} failed"]
+    parts += [counted(logs, "service log")] if logs else []
+    parts += [f"{counted(counts[SILENT], 'look')} failed"] if counts[SILENT] else []
+    return f"After {counted(found.days, 'day')}: {' · '.join(parts)}"
 
 
 def _states(rows: Iterable[ClusterRow], width: int) -> Iterator[str]:

@@ -6,7 +6,6 @@ on for longer than others moving does is an event when it begins, and brakes whe
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
@@ -21,7 +20,7 @@ from tidegate.kinds.upgrades.ocm.simulated.start import hosted_plane
 from tidegate.kinds.upgrades.ocm.simulated.state import GATES, OcmState
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.reason import Gate, Outcome
-from tidegate.model.time import Instant, format_second
+from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
 ASIDE, HELD, FREED, SILENT = "setAside", "held", "freed", "silent"
@@ -73,18 +72,6 @@ class UpgradeEvent(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     text: str = ""
     opens: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """The event as JSON has it: only what is said."""
-        moments = {"at": self.at, "startsAt": self.starts_at, "until": self.until}
-        found: dict[str, Any] = {
-            name: format_second(moment) for name, moment in moments.items() if moment is not None
-        }
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if value and name not in ("at", "starts_at", "until"):
-                found[name] = value
-        return found
 
 
 def of_happening(state: OcmState, one: OcmEvent) -> UpgradeEvent:

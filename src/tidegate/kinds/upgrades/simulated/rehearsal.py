@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tidegate import wiring
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.brakes.source import Written
 from tidegate.engine.breaker import Breaker
@@ -36,6 +35,7 @@ from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
+from tidegate.store.client.memory import MemoryStore
 from tidegate.store.port import Store
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ class Rehearsal:
         names = dict.fromkeys(each.env for each in world.orgs)
         self.states: dict[str, OcmState] = {name: found(narrowed(world, name)) for name in names}
         self.luck = luck
-        self.store = store if store is not None else wiring.open_store("memory:")
+        self.store = store if store is not None else MemoryStore()
         self._sources = (_Standing(world),)
         self._look_s = look / SECOND
         self.hear = hear
