@@ -1,17 +1,15 @@
-"""What commands that act by hand share: the brakes that bind them, and their record."""
+"""What commands that act by hand share: the brakes that bind them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tidegate.cli.live import opened, signed
+from tidegate.cli.live import opened
 from tidegate.cli.worker.options import brake_book, gatherer
 from tidegate.gates.brakes import Brakes
-from tidegate.journal.facts import Handled, HandledObject
 from tidegate.model.time import Instant
 from tidegate.settings.settings import Settings
 from tidegate.store.port import Store
-from tidegate.wiring import clock
 
 
 def brakes_now(settings: Settings, now: Instant) -> Brakes:
@@ -26,12 +24,3 @@ def any_store(database: str) -> Iterator[Store]:
     missing = "://" not in database and not Path(database).exists()
     with opened("memory:" if missing else database) as store:
         yield store
-
-
-def record_by_hand(
-    settings: Settings, partition: str, objects: Iterable[HandledObject], reason: str
-) -> None:
-    """Record in the journal what was done by hand, by which user, and why."""
-    with opened(settings.database, writes=True) as store:
-        fact = Handled(objects=tuple(objects), reason=reason)
-        store.append(partition, [signed(fact, clock().now())])

@@ -8,8 +8,6 @@ import click
 
 from tidegate.app.journals import Journals
 from tidegate.cli.prompt import FREE, asked_about
-from tidegate.journal.chain import JournalNote
-from tidegate.journal.fact import Fact
 from tidegate.kind_table import rules_of
 from tidegate.model.time import Instant
 from tidegate.store.port import Store
@@ -29,11 +27,6 @@ def opened(database: str, *, writes: bool = False) -> Iterator[Store]:
 def journals(store: Store, now: Instant | None = None) -> Journals:
     """Partitions of every kind, as of now or of another moment."""
     return Journals(store, rules_of, clock().now() if now is None else now)
-
-
-def signed(fact: Fact, now: Instant) -> JournalNote:
-    """A fact in the name of the person who runs the command."""
-    return JournalNote(now, actor(), fact)
 
 
 def actor() -> str:

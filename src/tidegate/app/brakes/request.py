@@ -94,6 +94,8 @@ class CheckedBrake(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_brake(journals: Journals, request: BrakeRequest) -> CheckedBrake:
     """Read a brake as the rules do; UserError lists all that is wrong with it."""
+    if not request.name.strip():
+        raise UserError((Problem("name", "is empty", "write what to call it"),))
     document = request.document()
     brakes = read_brake(request.brake, document, journals.now)
     known = journals.book.state().on.get((request.brake, request.name))

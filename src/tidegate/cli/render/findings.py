@@ -1,4 +1,4 @@
-"""Findings as people and programs read them: lines, JSON, GitHub annotations, SARIF."""
+"""Findings as people and programs read them: lines, GitHub annotations, SARIF."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,12 +18,6 @@ def text(findings: Sequence[BundleFinding], prefix: str) -> str:
         f"{prefix}{each.file}:{each.line}:{each.column}: {each.severity}: {said(each)}"
         for each in findings
     )
-
-
-def as_json(findings: Sequence[BundleFinding], prefix: str) -> str:
-    """A document with all of them."""
-    rows = [{**msgspec.structs.asdict(each), "file": prefix + each.file} for each in findings]
-    return _formatted({"findings": rows})
 
 
 def github(findings: Sequence[BundleFinding], prefix: str) -> str:
@@ -66,7 +60,6 @@ def sarif(findings: Sequence[BundleFinding], prefix: str) -> str:
 
 FORMATS: dict[str, Callable[[Sequence[BundleFinding], str], str]] = {
     "text": text,
-    "json": as_json,
     "github": github,
     "sarif": sarif,
 }

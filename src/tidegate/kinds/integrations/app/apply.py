@@ -1,9 +1,10 @@
 """Applies a plan, or gives objects back, and records every object with its verdicts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
+from tidegate.app.by_hand import HandledRecord
 from tidegate.journal.facts import Handled, HandledObject, HandledVerdict
 from tidegate.kinds.integrations.app.executor import (
     BAD,
@@ -21,8 +22,6 @@ from tidegate.model.verdict import Verdict, verdict
 
 # Where it is recorded: it is of no rollout.
 PARTITION = "by-hand/clusters"
-# Appends a fact to the journal, signed with who and when.
-Record = Callable[[Handled], None]
 
 
 class AppliedObject(Part, frozen=True, kw_only=True):
@@ -89,7 +88,7 @@ def ready(plan: ChangePlan) -> tuple[PlannedChange, ...]:
 
 
 async def apply_plan(
-    plan: ChangePlan, record: Record, reason: str, on_result: OnResult = lambda _: None
+    plan: ChangePlan, record: HandledRecord, reason: str, on_result: OnResult = lambda _: None
 ) -> ApplyResult:
     """Carry a plan out; whatever ends it, what was done is recorded."""
     results: list[ObjectResult] = []
@@ -120,7 +119,7 @@ def ours(plan: ChangePlan) -> tuple[PlannedChange, ...]:
 
 
 async def release_objects(
-    plan: ChangePlan, record: Record, reason: str, on_result: OnResult = lambda _: None
+    plan: ChangePlan, record: HandledRecord, reason: str, on_result: OnResult = lambda _: None
 ) -> ApplyResult:
     """Give the objects back as they are; whatever ends it, what was done is recorded."""
     given = verdict(ObjectReason.ReleasedByHand)

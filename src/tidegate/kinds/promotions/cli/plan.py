@@ -22,7 +22,8 @@ def planned_promotion(
     with_journal: bool = False,
 ) -> "PlannedPromotion":
     """Read everything, and decide; with the journal, knowing what was offered before."""
-    from tidegate.cli.by_hand import brakes_now
+    from tidegate.cli.by_hand import any_store, brakes_now
+    from tidegate.kinds.promotions.app.offer_record import promotion_state
     from tidegate.kinds.promotions.app.plan import plan_promotion
     from tidegate.wiring import clock
 
@@ -33,22 +34,10 @@ def planned_promotion(
         return asyncio.run(plan_promotion(ports, request, brakes, now))
 
     def known(name: str) -> "PromotionState":
-        return promotion_state(settings, name)
+        with any_store(settings.database) as store:
+            return promotion_state(store, name)
 
     return asyncio.run(plan_promotion(ports, request, brakes, now, known))
-
-
-def promotion_state(settings: Settings, name: str) -> "PromotionState":
-    """The state of a promotion, as the journal has it."""
-    from tidegate.cli.by_hand import any_store
-    from tidegate.engine.partition import PartitionState
-    from tidegate.kinds.promotions.core.decide import KIND
-    from tidegate.kinds.promotions.rules import PromotionRules
-
-    with any_store(settings.database) as store:
-        part = PartitionState(store, f"{KIND}/{name}", PromotionRules())
-        part.catch_up()
-        return part.state
 
 
 def record_offer(
@@ -59,26 +48,13 @@ def record_offer(
     *,
     newest: bool,
 ) -> None:
-    """Record an offer by hand: among acts by hand, and in the journal of the promotion.
-
-    `newest`: no other version was named, so that what was read is the newest.
-    """
-    from tidegate.cli.by_hand import record_by_hand
-    from tidegate.cli.live import opened, signed
-    from tidegate.kinds.promotions.core.decide import KIND
-    from tidegate.kinds.promotions.core.journal.record import read_fact
-    from tidegate.kinds.promotions.core.model import SCHEMAS
+    """Record an offer by hand in the journal of the settings."""
+    from tidegate.cli.live import actor, opened
+    from tidegate.kinds.promotions.app.offer_record import record_offer as record
     from tidegate.wiring import clock
 
-    record_by_hand(settings, f"by-hand/{KIND}", planned.handled(done), reason)
-    name = planned.world.promotion.name
-    if name == SCHEMAS:
-        return  # part of another promotion, and served by no worker
-    read = read_fact(promotion_state(settings, name), planned.reading()) if newest else None
-    facts = [each for each in (read, planned.offered(done, reason)) if each is not None]
     with opened(settings.database, writes=True) as store:
-        now = clock().now()
-        store.append(f"{KIND}/{name}", [signed(fact, now) for fact in facts])
+        record(store, planned, done, reason, actor(), clock().now(), newest=newest)
 
 
 def show_plan(planned: "PlannedPromotion", settings: Settings, output: str) -> None:

@@ -8,14 +8,14 @@ from tidegate.model.plan import ChangeKind
 from tidegate.model.time import format_instant
 
 
-class ScenarioEvent(Part, frozen=True):
+class RecordedEvent(Part, frozen=True):
     """Something that happened to the fleet."""
 
     what: str
     names: tuple[str, ...]
 
 
-class SimulatedGroup(Part, frozen=True):
+class RecordedGroup(Part, frozen=True):
     """A group after a step."""
 
     name: str
@@ -31,14 +31,14 @@ class RecordedStep(Part, frozen=True):
     """One step: what happened, what was decided, and where every target is."""
 
     at: str
-    happened: tuple[ScenarioEvent, ...]
+    happened: tuple[RecordedEvent, ...]
     start: tuple[str, ...]
     rollback: tuple[str, ...]
     removed: tuple[str, ...]
     summary: str
     breached: bool
     events: tuple[str, ...]
-    groups: tuple[SimulatedGroup, ...]
+    groups: tuple[RecordedGroup, ...]
     # What each target is doing, by name.
     targets: dict[str, str]
 
@@ -75,7 +75,7 @@ def _step(step: SimulatedStep) -> RecordedStep:
     return RecordedStep(
         at=format_instant(step.at),
         happened=tuple(
-            ScenarioEvent(what=one.verb.value, names=tuple(one.names)) for one in step.happened
+            RecordedEvent(what=one.verb.value, names=tuple(one.names)) for one in step.happened
         ),
         start=tuple(acts[ChangeKind.APPLY]),
         rollback=tuple(acts[ChangeKind.RETURN]),
@@ -84,7 +84,7 @@ def _step(step: SimulatedStep) -> RecordedStep:
         breached=plan.breached,
         events=tuple(event.value for event in plan.events),
         groups=tuple(
-            SimulatedGroup(
+            RecordedGroup(
                 name=world.groups[report.group].name,
                 status=report.status.value,
                 waiting=report.tally.waiting,

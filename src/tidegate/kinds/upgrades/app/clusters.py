@@ -12,7 +12,7 @@ from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.explain.words import phase_word, why_cell
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
-from tidegate.model.document import Part, instant_text
+from tidegate.model.document import Part, fields_of, instant_text
 from tidegate.model.selector import EVERYTHING, Selector
 
 
@@ -23,14 +23,12 @@ class PoolBehind(Part, frozen=True, kw_only=True):
     version: str
 
 
-class ClusterRow(Part, frozen=True, kw_only=True):
+class ClusterPart(Part, frozen=True, kw_only=True):
     """One cluster: its version, what comes next, and what it waits for."""
 
     cluster: str
     uuid: str
-    id: str
     org: str
-    org_name: str
     environment: str
     version: str
     # The older of the control plane and its node pools.
@@ -42,14 +40,21 @@ class ClusterRow(Part, frozen=True, kw_only=True):
     soak_left_days: float | None
     # The next moment at which its schedule lets an upgrade start.
     window_at: str | None
-    starts: bool
     # In a word or two: waiting, under way, up to date, …
     phase: str
-    # The gate that says most; null: none is shut.
-    why: VerdictPart | None
-    # The same on one line, or what happens now.
+    # The gate that says most on one line, or what happens now.
     summary: str
     problems: tuple[str, ...]
+
+
+class ClusterRow(ClusterPart, frozen=True, kw_only=True):
+    """One cluster of a list, with what its labels say."""
+
+    id: str
+    org_name: str
+    starts: bool
+    # The gate that says most; null: none is shut.
+    why: VerdictPart | None
     state: str
     channel: str
     schedule: str | None
@@ -94,27 +99,14 @@ def list_clusters(
 
 
 def cluster_row(view: UpgradeView, summary: ClusterSummary) -> ClusterRow:
-    """One cluster."""
-    cluster, policy, org = summary.member.cluster, summary.member.policy, summary.fleet.org
+    """One cluster of a list."""
+    cluster, policy = summary.member.cluster, summary.member.policy
     return ClusterRow(
-        cluster=cluster.name,
-        uuid=cluster.uuid,
+        **fields_of(cluster_part(view, summary)),
         id=cluster.ident,
-        org=org.id,
-        org_name=org.name,
-        environment=org.env,
-        version=cluster.version,
-        oldest_version=summary.oldest,
-        behind=pools_behind(summary),
-        since=instant_text(view.since(summary)),
-        next=summary.next or None,
-        soak_left_days=float(summary.soak_left) if summary.soak_left else None,
-        window_at=instant_text(summary.fires_at),
+        org_name=summary.fleet.org.name,
         starts=summary.starts,
-        phase=phase_word(summary),
         why=None if summary.shut is None else verdict_part(summary.shut),
-        summary=why_cell(summary),
-        problems=tuple(each.text() for each in summary.member.label_errors),
         state=cluster.state,
         channel=cluster.updates_from,
         schedule=policy.schedule,
@@ -123,6 +115,27 @@ def cluster_row(view: UpgradeView, summary: ClusterSummary) -> ClusterRow:
         sector=policy.sector or None,
         mutexes=policy.mutexes,
         workloads=policy.workloads,
+    )
+
+
+def cluster_part(view: UpgradeView, summary: ClusterSummary) -> ClusterPart:
+    """What every answer about a cluster has."""
+    cluster, org = summary.member.cluster, summary.fleet.org
+    return ClusterPart(
+        cluster=cluster.name,
+        uuid=cluster.uuid,
+        org=org.id,
+        environment=org.env,
+        version=cluster.version,
+        oldest_version=summary.oldest,
+        behind=pools_behind(summary),
+        since=instant_text(view.since(summary)),
+        next=summary.next or None,
+        soak_left_days=float(summary.soak_left) if summary.soak_left else None,
+        window_at=instant_text(summary.fires_at),
+        phase=phase_word(summary),
+        summary=why_cell(summary),
+        problems=tuple(each.text() for each in summary.member.label_errors),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import UNSET, UnsetType
 
 from tidegate.explain.verdict_part import VerdictPart, VerdictParts
-from tidegate.kinds.upgrades.app.clusters import PoolBehind, pools_behind
+from tidegate.kinds.upgrades.app.clusters import ClusterPart, PoolBehind, cluster_part
 from tidegate.kinds.upgrades.app.read.view import (
     ORGANISATION,
     UpgradeView,
@@ -21,7 +21,6 @@ from tidegate.kinds.upgrades.core.explain.option_words import (
     option_title,
 )
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
-from tidegate.kinds.upgrades.core.explain.words import phase_word, why_cell
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.document import Part, fields_of, instant_text
@@ -45,27 +44,13 @@ class UpgradeOption(Part, frozen=True, kw_only=True):
     verdicts: tuple[VerdictPart, ...]
 
 
-class ExplainedCluster(Part, frozen=True, kw_only=True):
+class ExplainedCluster(ClusterPart, frozen=True, kw_only=True):
     """One cluster of an organisation, with all its options."""
 
-    cluster: str
     # The name, with the external id where several clusters have it.
     called: str
-    uuid: str
-    org: str
-    environment: str
-    version: str
-    oldest_version: str
-    behind: tuple[PoolBehind, ...]
-    since: str | None
-    next: str | None
-    soak_left_days: float | None
-    window_at: str | None
-    phase: str
     # What comes next, or why nothing does, in a few words.
     headline: str
-    summary: str
-    problems: tuple[str, ...]
     options: tuple[UpgradeOption, ...]
 
 
@@ -172,24 +157,10 @@ def _organisation(
 def _explained(
     view: UpgradeView, summary: ClusterSummary, verdicts: VerdictParts
 ) -> ExplainedCluster:
-    cluster, org = summary.member.cluster, summary.fleet.org
     return ExplainedCluster(
-        cluster=cluster.name,
+        **fields_of(cluster_part(view, summary)),
         called=summary.member.called,
-        uuid=cluster.uuid,
-        org=org.id,
-        environment=org.env,
-        version=cluster.version,
-        oldest_version=summary.oldest,
-        behind=pools_behind(summary),
-        since=instant_text(view.since(summary)),
-        next=summary.next or None,
-        soak_left_days=float(summary.soak_left) if summary.soak_left else None,
-        window_at=instant_text(summary.fires_at),
-        phase=phase_word(summary),
         headline=next_words(summary),
-        summary=why_cell(summary),
-        problems=tuple(each.text() for each in summary.member.label_errors),
         options=tuple(_option(each, verdicts) for each in summary.options),
     )
 

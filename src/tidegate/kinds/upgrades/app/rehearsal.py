@@ -17,7 +17,7 @@ from tidegate.model.time import Instant, format_second
 Heard = Callable[[Sequence[UpgradeEvent], Instant | None], None]
 
 
-class SimulatedEvent(Part, frozen=True, kw_only=True, omit_defaults=True):
+class RehearsedEvent(Part, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened to the fleet, or was decided; only what is said is there."""
 
     at: str
@@ -39,7 +39,7 @@ class SimulatedEvent(Part, frozen=True, kw_only=True, omit_defaults=True):
     opens: str = ""
 
 
-class SimulatedCluster(ClusterRow, frozen=True, kw_only=True):
+class RehearsedCluster(ClusterRow, frozen=True, kw_only=True):
     """One cluster in the end."""
 
     at: str
@@ -54,8 +54,8 @@ class SimulatedUpgrades(Document, frozen=True, kw_only=True):
     days: int
     # Events by what happened.
     counts: dict[str, int]
-    events: tuple[SimulatedEvent, ...]
-    clusters: tuple[SimulatedCluster, ...]
+    events: tuple[RehearsedEvent, ...]
+    clusters: tuple[RehearsedCluster, ...]
 
 
 class FinishedRehearsal(msgspec.Struct, frozen=True):
@@ -89,13 +89,13 @@ def simulate_upgrades(
         days=days,
         counts=dict(Counter(each.event for each in every)),
         events=tuple(map(event_part, sorted(every, key=lambda each: each.at))),
-        clusters=tuple(SimulatedCluster(**fields_of(each), at=end) for each in last.items),
+        clusters=tuple(RehearsedCluster(**fields_of(each), at=end) for each in last.items),
     )
     return FinishedRehearsal(document, fleet)
 
 
-def event_part(one: UpgradeEvent) -> SimulatedEvent:
+def event_part(one: UpgradeEvent) -> RehearsedEvent:
     """One event."""
     moments = {"at": one.at, "starts_at": one.starts_at, "until": one.until}
     texts = {name: format_second(at) for name, at in moments.items() if at is not None}
-    return SimulatedEvent(**(fields_of(one) | {"starts_at": "", "until": ""} | texts))
+    return RehearsedEvent(**(fields_of(one) | {"starts_at": "", "until": ""} | texts))
