@@ -36,6 +36,9 @@ class AskReport(Document, frozen=True):
     rollout: str
     verb: str
     targets: int
+    # Of the whole partition: targets that change or soak, and targets that wait.
+    moving: int
+    waiting: int
     groups: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     # What an answer is for; None: every revision, or none is meant.
@@ -50,7 +53,6 @@ class Prepared(msgspec.Struct, frozen=True):
     partition: str
     fact: Asked
     report: AskReport
-    view: PartitionView
 
 
 def prepare(journals: Journals, name: str, asked: OperatorRequest) -> Prepared:
@@ -69,18 +71,20 @@ def prepare(journals: Journals, name: str, asked: OperatorRequest) -> Prepared:
     )
     if why := one.rules.asked(fact, view):
         raise UserError((Problem(one.partition, why),))
-    expires_at = asked.expires_at
+    expires_at, states = asked.expires_at, view.states()
     report = AskReport(
         rollout=one.partition,
         verb=asked.verb.value,
         targets=_reach(asked, view),
+        moving=states["Updating"] + states["Soaking"],
+        waiting=states["Waiting"],
         groups=asked.groups,
         gates=asked.gates,
         version=version,
         expires_at=None if expires_at is None else format_instant(expires_at),
         reason=asked.reason,
     )
-    return Prepared(one.partition, fact, report, view)
+    return Prepared(one.partition, fact, report)
 
 
 def record(journals: Journals, prepared: Prepared, actor: str) -> AskReport:

@@ -104,7 +104,7 @@ def _answer(name: str, asked: OperatorRequest, database: str, yes: bool) -> None
         names = ", ".join((*report.groups, *report.gates))
         what = report.version or "a revision without a name"
         what = "every revision" if asked.standing else what
-        reach = f"{prepared.partition}: {names}, {report.targets} targets, {what}"
+        reach = f"{report.rollout}: {names}, {report.targets} targets, {what}"
         confirmed(reach, report.targets, yes)
         record(known, prepared, actor())
     click.echo(f"{_DONE[asked.verb]} {names} for {what}")
@@ -117,10 +117,9 @@ def _simple(name: str, database: str, yes: bool, asked: OperatorRequest, word: s
     with opened(database, writes=True) as store:
         known = journals(store)
         prepared = prepare(known, name, asked)
-        states = prepared.view.states()
-        moving = states["Updating"] + states["Soaking"]
-        waiting = states["Waiting"]
-        confirmed(f"{prepared.partition}: {moving} moving, {waiting} waiting", waiting, yes)
+        report = prepared.report
+        reach = f"{report.rollout}: {report.moving} moving, {report.waiting} waiting"
+        confirmed(reach, report.waiting, yes)
         record(known, prepared, actor())
     click.echo(f"{word} {prepared.partition}")
 

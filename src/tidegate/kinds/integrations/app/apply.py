@@ -39,6 +39,8 @@ class ApplyReport(Document, frozen=True, kw_only=True):
     objects: tuple[AppliedObject, ...]
     # Whether nothing failed, nothing is in conflict, and everything could be read.
     ok: bool
+    # Whether a change failed.
+    failed: bool
     dry_run: bool = False
 
 
@@ -78,6 +80,7 @@ class ApplyResult(msgspec.Struct, frozen=True, kw_only=True):
                 for each in self.results
             ),
             ok=self.ok,
+            failed=self.failed,
             dry_run=self.dry_run,
         )
 

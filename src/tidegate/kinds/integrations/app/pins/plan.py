@@ -48,12 +48,12 @@ class PinnedImage(msgspec.Struct, frozen=True):
 PinEdits = Mapping[At, PinnedImage | None]
 
 
-class ChangedLine(msgspec.Struct, frozen=True, kw_only=True):
+class PinLine(Part, frozen=True, kw_only=True):
     """A line that changes: of the file as it is, or, where it is new, of the file to come."""
 
     file: str
     line: int
-    # None: there is no such line on that side.
+    # Null: there is no such line on that side.
     old: str | None
     new: str | None
 
@@ -65,7 +65,7 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
     pins: tuple[ShardPin, ...]
     edits: PinEdits
     edited: tuple[Edited, ...]
-    lines: tuple[ChangedLine, ...]
+    lines: tuple[PinLine, ...]
     # Workloads whose pods are started anew once this is applied.
     restarting: tuple[str, ...]
     # Against what is counted: what runs, or what was wanted.
@@ -106,10 +106,7 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
         """The same for programs."""
         return PinPlanReport(
             integration=self.integration,
-            lines=tuple(
-                PinLine(file=each.file, line=each.line, old=each.old, new=each.new)
-                for each in self.lines
-            ),
+            lines=self.lines,
             shards=tuple(
                 PlannedPin(
                     shard=pin.aim.unit.name,
@@ -123,16 +120,10 @@ class PinPlan(msgspec.Struct, frozen=True, kw_only=True):
             restarts=self.restarting,
             against="running" if self.looked else "wanted",
             others=tuple(UnpinnedShard(shard=name, wants=image) for name, image in self.others),
+            summary=self.sentence,
+            rest=self.rest,
+            warnings=self.warnings,
         )
-
-
-class PinLine(Part, frozen=True, kw_only=True):
-    """A line that changes; null: there is no such line on that side."""
-
-    file: str
-    line: int
-    old: str | None
-    new: str | None
 
 
 class PlannedPin(Part, frozen=True, kw_only=True):
@@ -164,6 +155,11 @@ class PinPlanReport(Document, frozen=True, kw_only=True, tag="PinPlan"):
     # What restarts are counted against: `running`, or `wanted` where clusters were not read.
     against: str
     others: tuple[UnpinnedShard, ...]
+    # The result in a sentence; and of the shards that follow the default, empty: there are none.
+    summary: str
+    rest: str
+    # What is odd and stops nothing.
+    warnings: tuple[str, ...]
 
 
 def _verb(count: int, verb: str) -> str:
@@ -181,7 +177,7 @@ def shards(count: int) -> str:
     return counted(count, "shard")
 
 
-def changed_lines(file: str, before: bytes, after: bytes) -> Iterator[ChangedLine]:
+def changed_lines(file: str, before: bytes, after: bytes) -> Iterator[PinLine]:
     """Every line that changes, side by side where one takes the place of another."""
     old, new = before.decode().splitlines(), after.decode().splitlines()
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -189,8 +185,8 @@ def changed_lines(file: str, before: bytes, after: bytes) -> Iterator[ChangedLin
             continue
         pairs = min(j - i, m - k)
         for at in range(pairs):
-            yield ChangedLine(file=file, line=i + at + 1, old=old[i + at], new=new[k + at])
+            yield PinLine(file=file, line=i + at + 1, old=old[i + at], new=new[k + at])
         for at in range(i + pairs, j):
-            yield ChangedLine(file=file, line=at + 1, old=old[at], new=None)
+            yield PinLine(file=file, line=at + 1, old=old[at], new=None)
         for at in range(k + pairs, m):
-            yield ChangedLine(file=file, line=at + 1, old=None, new=new[at])
+            yield PinLine(file=file, line=at + 1, old=None, new=new[at])

@@ -19,8 +19,8 @@ from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, sett
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
 from tidegate.kinds.integrations.app.pins.plan import (
-    ChangedLine,
     PinEdits,
+    PinLine,
     PinnedImage,
     PinPlan,
     ShardPin,
@@ -288,6 +288,6 @@ async def _after(ground: PinGround, edited: Iterable[Edited]) -> Estate:
     return await settled(plain, ground.registry, problems)
 
 
-def _lines(tree: Tree, edited: Edited) -> Iterator[ChangedLine]:
+def _lines(tree: Tree, edited: Edited) -> Iterator[PinLine]:
     before = reader(tree)(edited.name)
     return changed_lines(tree.prefix + edited.name, before, edited.data)

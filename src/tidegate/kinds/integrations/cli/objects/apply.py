@@ -19,7 +19,7 @@ from tidegate.kinds.integrations.cli.objects.apply_text import (
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.apply import ApplyResult
     from tidegate.kinds.integrations.app.executor import ObjectResult
-    from tidegate.kinds.integrations.app.plan import ChangePlan
+    from tidegate.kinds.integrations.app.plan import ChangePlan, ObjectPlan
 
 DRY_RUNS = ("none", "client", "server")
 
@@ -66,39 +66,39 @@ async def _apply(
 ) -> bool:
     """Whether everything succeeded."""
     from tidegate.kinds.integrations.app.apply import ApplyResult, ready
-    from tidegate.kinds.integrations.app.plan import plan_changes
+    from tidegate.kinds.integrations.app.plan import plan_changes, plan_document
     from tidegate.kinds.integrations.cli.objects.plan import request_of
 
     async with asked.clusters() as find:
         request = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
         with Phases() as phases:
             plan = await plan_changes(asked.view, find, request, phases)
-        _show(asked, plan)
+        shown = plan_document(plan)
+        _show(asked, shown)
         acting = len(ready(plan))
         if acting and dry_run == "none":
             confirm(_question(acting, plan.restarts), yes)
         result = ApplyResult(plan=plan)
         if acting and dry_run != "client":
             result = await _carry_out(asked, plan, dry_run == "server", reason)
-        for line in unchanged_lines(plan):
+        report = result.document()
+        for line in unchanged_lines(shown):
             click.echo(line)
-        for line in result_lines(result, dry_run, adopt):
+        for line in result_lines(shown, report, dry_run, adopt):
             click.echo(line, err=True)
-    return result.ok
+    return report.ok
 
 
-def _show(asked: EstateQuery, plan: "ChangePlan") -> None:
+def _show(asked: EstateQuery, plan: "ObjectPlan") -> None:
     """The plan, on stderr."""
     from tidegate.cli.output import terminal_width, wants_colour
-    from tidegate.kinds.integrations.app.plan import plan_document
     from tidegate.kinds.integrations.cli.objects.change_text import plan_lines
     from tidegate.kinds.integrations.cli.objects.plan import tell
 
     colour = wants_colour(asked.settings.color, sys.stderr)
-    document = plan_document(plan)
-    for line in plan_lines(document, width=terminal_width(), colour=colour):
+    for line in plan_lines(plan, width=terminal_width(), colour=colour):
         click.echo(line, err=True, color=colour)
-    tell(asked, document)
+    tell(asked, plan)
 
 
 def _question(count: int, restarts: int) -> str:

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from tidegate.kinds.integrations.app.apply import ApplyResult
+from tidegate.kinds.integrations.app.apply import ApplyReport
 from tidegate.kinds.integrations.app.executor import ObjectResult
-from tidegate.kinds.integrations.app.plan import ChangePlan
+from tidegate.kinds.integrations.app.plan import ObjectPlan
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 
 
@@ -16,17 +16,17 @@ def result_line(result: ObjectResult, end: str = "") -> str:
     return f"{change.where} {result.outcome}{end} in {change.cluster}/{change.namespace}{why}"
 
 
-def unchanged_lines(plan: ChangePlan) -> Iterator[str]:
+def unchanged_lines(plan: ObjectPlan) -> Iterator[str]:
     """Every object that is as declared."""
     for each in plan.changes:
         if each.verb is ObjectAction.UNCHANGED:
             yield f"{each.where} unchanged in {each.cluster}/{each.namespace}"
 
 
-def result_lines(result: ApplyResult, dry_run: str, adopt: bool) -> Iterator[str]:
+def result_lines(plan: ObjectPlan, report: ApplyReport, dry_run: str, adopt: bool) -> Iterator[str]:
     """What was done, and what to do next."""
-    counts = Counter(each.outcome.value for each in result.results)
-    verbs = Counter(each.verb for each in result.plan.changes)
+    counts = Counter(each.outcome for each in report.objects)
+    verbs = Counter({ObjectAction(word): count for word, count in plan.counts.items()})
     counts["unchanged"] += verbs[ObjectAction.UNCHANGED]
     words = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
     mode = " (server dry run: nothing was changed)" if dry_run == "server" else ""
@@ -34,18 +34,16 @@ def result_lines(result: ApplyResult, dry_run: str, adopt: bool) -> Iterator[str
         yield "client dry run: nothing was changed"
     else:
         yield f"{words or 'nothing to do'}{mode}"
-    if result.failed:
+    if report.failed:
         yield "fix what failed and apply again; what is done stays done"
     if verbs[ObjectAction.ADOPT] and not adopt:
-        again = sum(
-            each.restarts for each in result.plan.changes if each.verb is ObjectAction.ADOPT
-        )
+        again = sum(each.restarts for each in plan.changes if each.verb is ObjectAction.ADOPT)
         restarts = f"{again:,} restart" + ("" if again == 1 else "s")
         one = f"{verbs[ObjectAction.ADOPT]:,} of other managers"
         yield f"{one}: `tidegate apply --adopt` takes them over, with {restarts}"
     if verbs[ObjectAction.HELD]:
         yield f"{verbs[ObjectAction.HELD]:,} held by brakes: `tidegate plan` names them"
-    if any(each.held for each in result.plan.changes):
+    if any(each.held for each in plan.changes):
         yield "images wait for their rollout: `tidegate status` shows its progress"
     if verbs[ObjectAction.KEPT]:
         yield f"{verbs[ObjectAction.KEPT]:,} kept: `tidegate plan` says why"

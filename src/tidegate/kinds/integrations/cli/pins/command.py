@@ -22,7 +22,7 @@ from tidegate.cli.shape import Command
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
-    from tidegate.kinds.integrations.app.pins.plan import PinPlan
+    from tidegate.kinds.integrations.app.pins.plan import PinPlan, PinPlanReport
     from tidegate.kinds.integrations.app.pins.planner import PinGround
     from tidegate.kinds.integrations.cli.estate import EstateQuery
 
@@ -208,10 +208,11 @@ def _carry_out(
     asked: "EstateQuery", plan: "PinPlan", proposing: Proposing, verb: str, output: str
 ) -> None:
     """Show what changes, and write or propose it as asked."""
+    document = plan.document()
     if output != "table":
-        emit(plan.document(), output)
+        emit(document, output)
     else:
-        for line in plan_lines(plan):
+        for line in plan_lines(document):
             click.echo(line)
     # What is written here already may be offered still.
     if plan.edited or proposing.wanted:
@@ -220,7 +221,7 @@ def _carry_out(
         carry_out(asked, plan, proposing, verb, output)
 
 
-def plan_lines(plan: "PinPlan") -> Iterator[str]:
+def plan_lines(plan: "PinPlanReport") -> Iterator[str]:
     """Each line that changes, and a summary."""
     for each in plan.lines:
         where = f"{each.file}:{each.line}"
@@ -232,7 +233,7 @@ def plan_lines(plan: "PinPlan") -> Iterator[str]:
             yield f"{where}  {each.old.strip()} → {each.new.strip()}"
     if not plan.lines:
         yield "nothing changes: it is written so already"
-    yield plan.sentence
+    yield plan.summary
     if plan.rest:
         yield plan.rest
 
