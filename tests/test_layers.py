@@ -4,12 +4,15 @@ The application answers and records, with types; the command line parses, calls 
 """
 
 import ast
+import importlib
 import inspect
+import pkgutil
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 import pytest
 
+import tidegate
 from tests.test_tidy import Check, Source, dotted, hold, imports, local_names, python_in, within
 from tidegate.cli.output import emit, emit_item
 from tidegate.model.document import Document, Part
@@ -138,6 +141,21 @@ def test_the_list_of_other_formats_only_gets_shorter() -> None:
         if "json.encode" in source.text or "json.Encoder" in source.text
     }
     assert not gone, f"OTHER_FORMATS names modules that encode nothing: {sorted(gone)}"
+
+
+def test_every_document_begins_with_its_kind_and_version() -> None:
+    """As Kubernetes users expect it: `kind`, `apiVersion`, then its fields."""
+    for module in pkgutil.walk_packages(tidegate.__path__, "tidegate."):
+        if ".app" in module.name or ".simulated" in module.name:
+            importlib.import_module(module.name)
+    found, rest = [], Document.__subclasses__()
+    while rest:
+        one = rest.pop()
+        found.append(one)
+        rest += one.__subclasses__()
+    assert len(found) > 50
+    late = [each.__name__ for each in found if each.__struct_fields__[0] != "api_version"]
+    assert not late, f"kw_only=True is missing: {late}"
 
 
 APP, CLI = "src/tidegate/app/brakes.py", "src/tidegate/kinds/upgrades/cli/soak_text.py"

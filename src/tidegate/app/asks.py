@@ -30,7 +30,7 @@ class OperatorRequest(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class AskReport(Document, frozen=True):
+class AskReport(Document, frozen=True, kw_only=True):
     """What a request reaches, and what it was recorded as."""
 
     rollout: str

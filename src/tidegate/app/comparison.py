@@ -20,7 +20,7 @@ class ReplayDifference(Part, frozen=True):
     now: tuple[str, ...]
 
 
-class ReplayReport(Document, frozen=True):
+class ReplayReport(Document, frozen=True, kw_only=True):
     """Recorded decisions, taken again up to the first difference."""
 
     decisions: int
@@ -57,7 +57,7 @@ class ShadowedPartition(Part, frozen=True):
     ours_only: tuple[ShadowDifference, ...]
 
 
-class ShadowReport(Document, frozen=True):
+class ShadowReport(Document, frozen=True, kw_only=True):
     """Our decisions beside those of another system."""
 
     items: tuple[ShadowedPartition, ...]

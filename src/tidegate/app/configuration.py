@@ -7,7 +7,7 @@ from tidegate.settings.setting_forms import Written
 from tidegate.settings.settings import Merged, shown
 
 
-class VersionReport(Document, frozen=True):
+class VersionReport(Document, frozen=True, kw_only=True):
     """The version of Tidegate, and of Python."""
 
     version: str
@@ -24,7 +24,7 @@ class SettingRow(Part, frozen=True):
     where: str | UnsetType = UNSET
 
 
-class SettingList(Document, frozen=True):
+class SettingList(Document, frozen=True, kw_only=True):
     """Every setting, its value, and where it comes from."""
 
     settings: tuple[SettingRow, ...]

@@ -79,13 +79,13 @@ class RolloutItem(Part, frozen=True):
     more: dict[str, str]
 
 
-class RolloutList(Document, frozen=True):
+class RolloutList(Document, frozen=True, kw_only=True):
     """What is going out, of every kind, and how far it is."""
 
     items: tuple[RolloutItem, ...]
 
 
-class RolloutDetails(Document, frozen=True):
+class RolloutDetails(Document, frozen=True, kw_only=True):
     """One partition in full."""
 
     id: str
@@ -107,7 +107,7 @@ class RolloutDetails(Document, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class TargetDetails(Document, frozen=True):
+class TargetDetails(Document, frozen=True, kw_only=True):
     """One target of a partition, with every gate."""
 
     rollout: str
@@ -122,7 +122,7 @@ class TargetDetails(Document, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class StatusReport(Document, frozen=True):
+class StatusReport(Document, frozen=True, kw_only=True):
     """Per kind how many targets move, wait and failed; and what needs a person."""
 
     kinds: dict[str, dict[str, int]]
@@ -141,7 +141,7 @@ class TargetDates(Part, frozen=True):
     held_by: str | None
 
 
-class RolloutDates(Document, frozen=True):
+class RolloutDates(Document, frozen=True, kw_only=True):
     """The expected dates of the targets of a partition."""
 
     rollout: str

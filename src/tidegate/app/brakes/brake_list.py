@@ -8,21 +8,30 @@ from tidegate.app.brakes.scope import BrakeScope
 from tidegate.app.journals import Journals
 from tidegate.gates.scope import Brake, in_force
 from tidegate.journal.brake_state import FIELDS, BrakeState
-from tidegate.model.document import Document, Part, fields_of
+from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import Instant, format_second
 
 
-class BrakeForm(Part, frozen=True, kw_only=True):
-    """What a brake was set with, beside its name, owner and reason."""
+class BrakeItem(Part, frozen=True, kw_only=True):
+    """One brake: what it covers, its owner, and why."""
 
+    name: str
+    owner: str
+    reason: str
     # Unset: it cannot be read, and covers everything.
     scope: BrakeScope | UnsetType = UNSET
-    # Of a block, of an expedite.
+    expires: str | None
+    in_force: bool
+    since: str | None
+    by: str | None
+    # Of a freeze: when it is on, or on next.
+    next: str | None
+    # Of a block, of an expedite: what it is about.
     revision: str | UnsetType = UNSET
     version: str | UnsetType = UNSET
-    # Of a freeze.
+    # Of a freeze: as it was set.
     begin: str | UnsetType = field(name="from", default=UNSET)
     end: str | UnsetType = field(name="to", default=UNSET)
     rrule: str | UnsetType = UNSET
@@ -32,39 +41,25 @@ class BrakeForm(Part, frozen=True, kw_only=True):
     exceptions: tuple[FreezeException, ...] | UnsetType = UNSET
 
 
-class BrakeItem(BrakeForm, frozen=True, kw_only=True):
-    """One brake: what it covers, its owner, and why."""
-
-    name: str
-    owner: str
-    reason: str
-    expires: str | None
-    in_force: bool
-    since: str | None
-    by: str | None
-    # Of a freeze: when it is on, or on next.
-    next: str | None
-
-
-class BrakeList(Document, frozen=True):
+class BrakeList(Document, frozen=True, kw_only=True):
     """Brakes of one kind, by name."""
 
     items: tuple[BrakeItem, ...]
 
 
-class HoldList(BrakeList, frozen=True):
+class HoldList(BrakeList, frozen=True, kw_only=True):
     """Holds, until they are lifted."""
 
 
-class FreezeList(BrakeList, frozen=True):
+class FreezeList(BrakeList, frozen=True, kw_only=True):
     """Times at which nothing starts."""
 
 
-class BlockList(BrakeList, frozen=True):
+class BlockList(BrakeList, frozen=True, kw_only=True):
     """Revisions that do not start."""
 
 
-class ExpediteList(BrakeList, frozen=True):
+class ExpediteList(BrakeList, frozen=True, kw_only=True):
     """Versions that skip soak and windows."""
 
 
@@ -99,19 +94,18 @@ def brake_items(journals: Journals, brake: str) -> tuple[BrakeItem, ...]:
 
 def _item(brake: Brake, state: BrakeState, kind: str, now: Instant) -> BrakeItem:
     known = state.on.get((kind, brake.name))
-    document = known.document if known is not None else {}
-    written = msgspec.convert(document, BrakeForm)
-    return BrakeItem(
-        name=brake.name,
-        owner=brake.owner,
-        reason=brake.why,
-        expires=format_second(brake.expires_at) if brake.expires_at is not None else None,
-        in_force=in_force(brake, now),
-        since=format_second(known.at) if known is not None else None,
-        by=known.by if known is not None else None,
-        next=_next(brake, now),
-        **fields_of(written),
-    )
+    seen = {
+        "name": brake.name,
+        "owner": brake.owner,
+        "reason": brake.why,
+        "expires": format_second(brake.expires_at) if brake.expires_at is not None else None,
+        "inForce": in_force(brake, now),
+        "since": format_second(known.at) if known is not None else None,
+        "by": known.by if known is not None else None,
+        "next": _next(brake, now),
+    }
+    written = known.document if known is not None else {}
+    return msgspec.convert(written | seen, BrakeItem)
 
 
 def _next(brake: Brake, now: Instant) -> str | None:

@@ -16,7 +16,7 @@ from tidegate.model.document import Document, Part
 from tidegate.model.time import format_instant
 
 
-class BrakeReport(Document, frozen=True):
+class BrakeReport(Document, frozen=True, kw_only=True):
     """A brake that was set."""
 
     brake: str
@@ -40,7 +40,7 @@ class LiftedBrake(Part, frozen=True):
     by: str
 
 
-class LiftReport(Document, frozen=True):
+class LiftReport(Document, frozen=True, kw_only=True):
     """Brakes that were lifted."""
 
     brake: str
@@ -49,7 +49,7 @@ class LiftReport(Document, frozen=True):
     items: tuple[LiftedBrake, ...]
 
 
-class ExemptionReport(Document, frozen=True):
+class ExemptionReport(Document, frozen=True, kw_only=True):
     """Targets that were exempted from a freeze."""
 
     freeze: str

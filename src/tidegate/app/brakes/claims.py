@@ -26,7 +26,7 @@ class ClaimRow(Part, frozen=True):
     key: str
 
 
-class ClaimList(Document, frozen=True):
+class ClaimList(Document, frozen=True, kw_only=True):
     """The places of budgets and mutexes that are taken."""
 
     items: tuple[ClaimRow, ...]
@@ -39,7 +39,7 @@ class ReleasedClaim(ClaimRow, frozen=True):
     in_use: bool
 
 
-class ClaimRelease(Document, frozen=True):
+class ClaimRelease(Document, frozen=True, kw_only=True):
     """The places of one budget or mutex that are given back, or would be."""
 
     name: str

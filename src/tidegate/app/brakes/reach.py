@@ -48,7 +48,7 @@ class FreezeSpan(Part, frozen=True):
     ends_at: str
 
 
-class BrakeReach(Document, frozen=True):
+class BrakeReach(Document, frozen=True, kw_only=True):
     """What a brake covers, before it is set."""
 
     brake: str

@@ -32,7 +32,7 @@ class ChainRow(Part, frozen=True):
     broken: BrokenLink | None
 
 
-class ChainList(Document, frozen=True):
+class ChainList(Document, frozen=True, kw_only=True):
     """Whether an entry of a journal was changed, moved or removed."""
 
     items: tuple[ChainRow, ...]

@@ -42,7 +42,7 @@ class CompactedChain(Part, frozen=True):
     dropped: int
 
 
-class CompactionReport(Document, frozen=True):
+class CompactionReport(Document, frozen=True, kw_only=True):
     """Entries that are dropped, or would be; the state they led to is kept."""
 
     items: tuple[CompactedChain, ...]

@@ -48,7 +48,7 @@ class EntryRow(Part, frozen=True):
     hash: str
 
 
-class EntryList(Document, frozen=True):
+class EntryList(Document, frozen=True, kw_only=True):
     """Entries of a journal, by time; `journal show -w` prints the items one by one."""
 
     items: tuple[EntryRow, ...]

@@ -13,7 +13,7 @@ from tidegate.store.archive_port import Archive
 from tidegate.store.port import Tell
 
 
-class ImportReport(Document, frozen=True):
+class ImportReport(Document, frozen=True, kw_only=True):
     """What was imported, or could be."""
 
     partitions: int
@@ -22,7 +22,7 @@ class ImportReport(Document, frozen=True):
     dry_run: bool
 
 
-class BackupReport(Document, frozen=True):
+class BackupReport(Document, frozen=True, kw_only=True):
     """The file that a journal was copied to."""
 
     file: str

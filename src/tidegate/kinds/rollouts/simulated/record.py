@@ -43,7 +43,7 @@ class RecordedStep(Part, frozen=True):
     targets: dict[str, str]
 
 
-class SimulatedRollout(Document, frozen=True):
+class SimulatedRollout(Document, frozen=True, kw_only=True):
     """A rollout in virtual time, step by step."""
 
     name: str
