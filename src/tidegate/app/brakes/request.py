@@ -14,6 +14,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.journal.brake_state import FIELDS, BrakeRecord
 from tidegate.model.document import Part
 from tidegate.model.errors import NotFoundError, UserError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem, Problems, nearest_or_all
 from tidegate.model.time import Instant, format_age, format_instant
 
@@ -133,5 +134,5 @@ def find_brake(journals: Journals, brake: str, name: str) -> BrakeRecord:
 
 def plain(part: Part) -> dict[str, Any]:
     """A part as the journal has it."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(part))
+    found: dict[str, Any] = decode_json(msgspec.json.encode(part))
     return found
