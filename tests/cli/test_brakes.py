@@ -41,8 +41,11 @@ def test_json_says_who_is_pinned_and_what_to_claim(tmp_path: Path) -> None:
     code, printed = run("why", str(document), "-o", "json")
     answer = json.loads(printed)
     assert code == 0
-    assert [one["cluster"] for one in answer["targets"] if one.get("pinned")] == ["prod-us-2"]
-    assert answer["start"] == ["prod-ap-1", "prod-eu-1", "prod-eu-2"]
+    assert (answer["kind"], answer["apiVersion"]) == ("RolloutDetails", "tidegate.dev/v1")
+    targets = answer["targets"]
+    assert [one["name"] for one in targets if one["state"] == "Pinned"] == ["prod-us-2"]
+    starting = [one["name"] for one in targets if one.get("starts")]
+    assert starting == ["prod-ap-1", "prod-eu-1", "prod-eu-2"]
     assert answer["claims"] == [
         {"name": "budget/blast-radius/ap", "place": 0, "target": "prod-ap-1"},
         {"name": "budget/blast-radius/eu", "place": 0, "target": "prod-eu-1"},

@@ -108,8 +108,9 @@ def test_dates_are_a_document_of_the_kind(archive: Archive, stage: Stage) -> Non
     dates = {each.target: each for each in found.items}
     assert dates["b"].starts_at is not None
     assert parse_instant(dates["b"].starts_at) >= stage.clock.at + 25 * 60 * SECOND
-    (one,) = when(Journals(archive, rules_of, stage.clock.at), "b", pace).items  # type: ignore[attr-defined]
-    assert one == dates["b"]
+    one = when(Journals(archive, rules_of, stage.clock.at), "b", pace)
+    assert isinstance(one, RolloutDates)
+    assert one.items == (dates["b"],)
 
 
 def test_recorded_decisions_replay_equal(archive: Archive, stage: Stage) -> None:

@@ -85,6 +85,14 @@ class RolloutList(Document, frozen=True, kw_only=True):
     items: tuple[RolloutItem, ...]
 
 
+class PlannedClaim(Part, frozen=True):
+    """A place of a budget or mutex that is taken before a target starts."""
+
+    name: str
+    place: int
+    target: str
+
+
 class RolloutDetails(Document, frozen=True, kw_only=True):
     """One partition in full."""
 
@@ -101,6 +109,8 @@ class RolloutDetails(Document, frozen=True, kw_only=True):
     history: tuple[HistoryEntry, ...] = ()
     stopped_by: str = ""
     origin: str = ""
+    # Places to be taken before anything that starts now.
+    claims: tuple[PlannedClaim, ...] = ()
     # Targets in no group, which are removed.
     unplaced: tuple[TargetDoc, ...] = ()
     # What is probably a mistake in what was read.

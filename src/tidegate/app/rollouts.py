@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from tidegate.app.documents import (
     HistoryEntry,
+    PlannedClaim,
     RolloutDetails,
     RolloutItem,
     RolloutList,
@@ -138,6 +139,10 @@ def view_details(view: PartitionView) -> RolloutDetails:
         targets=tuple(map(parts.one, view.targets)),
         at=format_instant(view.now),
         origin=view.origin,
+        claims=tuple(
+            PlannedClaim(name=each.name, place=each.place, target=each.target)
+            for each in view.claims
+        ),
         unplaced=tuple(map(parts.one, view.unplaced)),
     )
 

@@ -8,6 +8,7 @@ from collections import Counter
 
 import msgspec
 
+from tidegate.gates.claims import Claim
 from tidegate.model.document import Part
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
@@ -109,6 +110,8 @@ class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
     # The approval gates over it.
     gates: tuple[str, ...] = ()
+    # Places of budgets and mutexes that are taken with what starts now.
+    claims: tuple[Claim, ...] = ()
     # Whether more targets failed than are allowed.
     breached: bool = False
     # What only some kinds have, for wide tables: strategy, last good revision.

@@ -35,6 +35,7 @@ def rollout_view(
         origin=origin,
         version=plan.course.version,
         gates=tuple(each.name for each in world.brakes.approvals) if world.brakes else (),
+        claims=plan.claims,
         breached=plan.breached,
         more={
             "strategy": world.strategy.type.value,
