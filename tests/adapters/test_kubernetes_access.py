@@ -90,7 +90,7 @@ def test_a_mistake_is_reported_with_its_place_and_the_nearest_name(tmp_path: Pat
         read_access(files=half)
     bad = tmp_path / "bad"
     bad.write_text("a: [\n")
-    with pytest.raises(UserError, match=r"bad:2: it is no YAML"):
+    with pytest.raises(UserError, match=r"bad:2: not YAML"):
         read_access(files=str(bad))
     lost = kubeconfig(tmp_path / "lost", cluster={"certificate-authority": "nowhere.crt"})
     with pytest.raises(UserError, match=r"nowhere\.crt cannot be read: No such file"):

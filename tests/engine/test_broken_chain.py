@@ -50,7 +50,10 @@ def worker_on(store: Store, told: list[object]) -> tuple[Worker, SimulatedFleet]
 async def run_for(worker: Worker, told: list[object], wanted: type, times: int) -> None:
     """Run a worker until it has reported something often enough."""
     running = asyncio.create_task(worker.run())
-    seen = lambda: sum(isinstance(each, wanted) for each in told)  # noqa: E731
+
+    def seen() -> int:
+        return sum(isinstance(each, wanted) for each in told)
+
     while not running.done() and seen() < times:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     worker.stop()

@@ -13,7 +13,7 @@ from tidegate.app.brakes.scope import BrakeScope, LabelSelector
 from tidegate.cli.brakes.reach_text import lift_lines, reach_lines, set_line
 from tidegate.cli.live import actor, confirmed, journals, opened, whoami
 from tidegate.cli.moment import ahead
-from tidegate.documents.selector_text import parse_selector
+from tidegate.documents.scope_doc import parse_selector
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
 from tidegate.store.port import Store

@@ -7,14 +7,14 @@ import click
 
 from tidegate import wiring
 from tidegate.cli.by_hand import any_store
-from tidegate.cli.live import opened, signed
+from tidegate.cli.live import actor, opened
 from tidegate.cli.merge_requests.running_shards import depending_shards, runs_of
 from tidegate.engine.partition import PartitionState
 from tidegate.git.port import Contents
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.shards import Units
 from tidegate.kinds.integrations.app.verification import Verification
-from tidegate.kinds.promotions.app.verification import trials_in, verified
+from tidegate.kinds.promotions.app.verification import record_verified, trials_in, verified
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.kinds.promotions.core.journal.facts import Verified
 from tidegate.kinds.promotions.core.journal.state import PromotionState
@@ -41,7 +41,7 @@ def record_checks(
         return
     for partition, fact in facts:
         with opened(settings.database, writes=True) as store:
-            store.append(partition, [signed(fact, wiring.clock().now())])
+            record_verified(store, partition, fact, actor(), wiring.clock().now())
         click.echo(f"recorded in {partition}: {fact.line()}", err=True)
 
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 
-import msgspec
-
 from tidegate import wiring
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
@@ -119,4 +117,7 @@ def _key(each: tuple[ManagedPlace, Unit]) -> ShardKey:
 
 
 def _digest(files: Mapping[str, bytes]) -> bytes:
-    return blake2b(msgspec.json.encode(sorted(files.items())), digest_size=16).digest()
+    found = blake2b(digest_size=16)
+    for path, data in sorted(files.items()):
+        found.update(b"%d|%b%d|%b" % (len(path.encode()), path.encode(), len(data), data))
+    return found.digest()

@@ -7,6 +7,7 @@ of which is written, and the shards that would then get another image are its ow
 import asyncio
 from collections.abc import Mapping
 
+from tidegate.journal.chain import JournalNote
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.ports import PromotionPorts, TrialFiles
 from tidegate.kinds.promotions.core.journal.facts import Verified
@@ -16,6 +17,8 @@ from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.files.files import Files
 from tidegate.kinds.promotions.files.versions import WrittenVersions, find_versions, rewritten
 from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.time import Instant
+from tidegate.store.port import Store
 
 # Versions for the trial: no commit is called so, and YAML reads both as text.
 _TRIALS = ("f" * 40, "e" * 40)
@@ -75,3 +78,8 @@ def verified(state: PromotionState, seen: Mapping[str, EnvironmentRuns]) -> Veri
         return None
     on_clusters = [each for each in seen.values() if each.shards]
     return verified_fact(state, state.read.version, on_clusters)
+
+
+def record_verified(store: Store, partition: str, fact: Verified, actor: str, now: Instant) -> None:
+    """Record what a person verified by hand in the journal of a promotion."""
+    store.append(partition, [JournalNote(now, actor, fact)])
