@@ -9,12 +9,12 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tests.command import tidegate
 from tests.git_repos import ADA, BOB, clone, commit, git, remote
 
 CLEO = ("Cleo", "cleo@example.com")
@@ -209,15 +209,7 @@ class Play:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """What the command says."""
-        return subprocess.run(
-            [sys.executable, "-m", "tidegate", *arguments],
-            cwd=self.clone,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        return tidegate(*arguments, cwd=self.clone, env=self.env)
 
     def told(self, *arguments: str, code: int = 0) -> Any:
         """The same as data."""

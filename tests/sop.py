@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.command import tidegate
 from tests.git_repos import git
 
 ROOT = Path(__file__).parents[1]
@@ -46,15 +47,7 @@ class Team:
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """What a command prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "tidegate", *arguments],
-            cwd=self.clone,
-            env=self._env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
+        done = tidegate(*arguments, cwd=self.clone, env=self._env)
         said = f"tidegate {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"
         assert done.returncode == code, said
         return done.stdout

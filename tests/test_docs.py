@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.command import typed
 from tests.pasted import calls, lines_of, mistake
 from tidegate.kind_table import reasons
 from tidegate.model.reason import Gate, Outcome
@@ -43,9 +43,7 @@ def run(command: str) -> str:
     path = f"{bin_dir}{os.pathsep}{os.environ['PATH']}"
     clean = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     env = {**clean, "PATH": path, "NO_COLOR": "1", "PYTHONUTF8": "1"}
-    done = subprocess.run(
-        command, shell=True, cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
+    done = typed(command, ROOT, env, merged=False)
     return done.stdout + done.stderr
 
 

@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.command import tidegate
 from tidegate.documents.strict_yaml import read_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -17,10 +16,9 @@ FREEZE = ROOT / "examples/freeze.yaml"
 
 
 def run(*args: str) -> tuple[int, str]:
-    """The exit code of a process of its own, and everything it printed."""
+    """The exit code of a command, and everything it printed."""
     clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CI")}
-    command = [sys.executable, "-m", "tidegate", *args]
-    done = subprocess.run(command, capture_output=True, text=True, env=clean, cwd=ROOT, check=False)
+    done = tidegate(*args, env=clean, cwd=ROOT)
     return done.returncode, done.stdout + done.stderr
 
 

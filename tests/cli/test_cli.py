@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import command
+
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "examples" / "state.yaml"
 DEMO = ROOT / "examples" / "demo.yaml"
@@ -18,17 +20,9 @@ LINE = (ROOT / "examples" / "line.jsonl").read_text(encoding="utf-8")
 def tidegate(
     *args: str, stdin: str = "", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
+    """Run the command with nothing of ours in the environment."""
     clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CI")}
-    return subprocess.run(
-        [sys.executable, "-m", "tidegate", *args],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env={**clean, **(env or {})},
-        cwd=ROOT,
-        check=False,
-    )
+    return command.tidegate(*args, stdin=stdin, env={**clean, **(env or {})}, cwd=ROOT)
 
 
 def test_a_malformed_line_says_its_number_and_stops_nothing() -> None:

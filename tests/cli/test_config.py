@@ -1,11 +1,11 @@
-"""`tidegate config view` as a process, and settings that reach the commands."""
+"""`tidegate config view`, and settings that reach the commands."""
 
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from tests import command
 from tidegate.documents.reader import DURATION_REMEDY
 
 
@@ -14,14 +14,7 @@ def tidegate(folder: Path, *args: str, **env: str) -> subprocess.CompletedProces
     clean = {name: value for name, value in os.environ.items() if "TIDEGATE" not in name}
     clean |= {"XDG_CONFIG_HOME": str(folder / "user"), "PYTHONUTF8": "1"}
     clean.pop("COLUMNS", None)
-    return subprocess.run(
-        [sys.executable, "-m", "tidegate", *args],
-        capture_output=True,
-        text=True,
-        env={**clean, **env},
-        cwd=folder,
-        check=False,
-    )
+    return command.tidegate(*args, cwd=folder, env={**clean, **env})
 
 
 def test_every_place_is_shown_with_its_value(tmp_path: Path) -> None:

@@ -2,23 +2,18 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.command import tidegate
 
 LINES = (Path(__file__).parents[2] / "examples" / "upgrades.jsonl").read_text(encoding="utf-8")
 
 
 def decide(stdin: str, *args: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "tidegate", "decide", "upgrades", *args],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Run the command."""
+    return tidegate("decide", "upgrades", *args, stdin=stdin)
 
 
 def test_a_line_is_answered_with_what_is_written_and_kept() -> None:

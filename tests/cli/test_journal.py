@@ -1,6 +1,5 @@
 """`tidegate journal` as people meet it: real files, real exit codes."""
 
-import io
 import json
 import os
 import signal
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.cli.main import main
+from tests import command
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Asked, Braked, Mode, TaskOutcome, Verb
@@ -36,29 +35,12 @@ START = parse_instant("2026-01-31T12:00:00Z")
 HELD = ("mutex", "wait", "MutexHeld", None)
 
 
-def tidegate(*args: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+def tidegate(*args: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command in a folder, where `tidegate.db` is the journal.
 
     In this process: a database takes longer to import than any of these commands to run.
     """
-    argv = ["tidegate", "journal", *args]
-    streams = [io.BytesIO(), io.BytesIO()]
-    out, err = (io.TextIOWrapper(stream, encoding="utf-8") for stream in streams)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(cwd)
-        patch.setattr(sys, "argv", argv)
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        patch.setattr(sys, "stdout", out)
-        patch.setattr(sys, "stderr", err)
-        for name in set(os.environ) - set(clean()):
-            patch.delenv(name)
-        with pytest.raises(SystemExit) as ended:
-            main()
-    out.flush()
-    err.flush()
-    texts = [stream.getvalue().decode() for stream in streams]
-    assert isinstance(ended.value.code, int)
-    return subprocess.CompletedProcess(argv, ended.value.code, *texts)
+    return command.tidegate("journal", *args, cwd=cwd, env=clean(), stdin=stdin)
 
 
 def clean() -> dict[str, str]:
@@ -256,11 +238,11 @@ def test_a_journal_is_exported_and_imported_whole(folder: Path, tmp_path: Path) 
     assert (folder / "journal.jsonl").read_text() == exported.stdout
     other = tmp_path / "other"
     other.mkdir()
-    done = tidegate("import", "-", cwd=other, stdin=exported.stdout.encode())
+    done = tidegate("import", "-", cwd=other, stdin=exported.stdout)
     assert done.returncode == 0
     assert "imported 2 partitions, 8 entries, 1 claims" in done.stderr
     assert dump(other) == dump(folder)
-    again = tidegate("import", "-", cwd=other, stdin=exported.stdout.encode())
+    again = tidegate("import", "-", cwd=other, stdin=exported.stdout)
     assert again.returncode == 2
     assert "partition brakes has 1 entries here; import into a journal without it" in again.stderr
 
@@ -271,7 +253,7 @@ def test_a_broken_export_is_not_imported(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     for args in (["import", "-"], ["import", "-", "--dry-run"]):
-        done = tidegate(*args, cwd=other, stdin=text.encode())
+        done = tidegate(*args, cwd=other, stdin=text)
         assert done.returncode == 2
         assert "line 3: partition brakes: entry 1 was changed" in done.stderr
         assert "nothing was imported" in done.stderr
@@ -283,7 +265,7 @@ def test_a_dry_run_imports_nothing(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     text = tidegate("export", cwd=folder).stdout
-    done = tidegate("import", "-", "--dry-run", cwd=other, stdin=text.encode())
+    done = tidegate("import", "-", "--dry-run", cwd=other, stdin=text)
     assert done.returncode == 0
     assert "could import 2 partitions, 8 entries, 1 claims" in done.stderr
     assert list(other.iterdir()) == []

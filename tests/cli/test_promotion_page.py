@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import typed
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/guides/promotions.md"
 _SESSION = re.compile(r"^```session\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +34,7 @@ def test_the_page_prints_what_it_says(tmp_path: Path, request: pytest.FixtureReq
     def played(found: re.Match[str]) -> str:
         lines = [line for line in found[1].splitlines() if line.startswith("$ ")]
         printed = "".join(
-            f"{line}\n{_run(line[2:], play / 'app-interface', env)}" for line in lines
+            f"{line}\n{typed(line[2:], play / 'app-interface', env).stdout}" for line in lines
         )
         return f"```session\n{printed.replace(str(tmp_path), '')}```"
 
@@ -47,11 +49,3 @@ def test_the_page_prints_what_it_says(tmp_path: Path, request: pytest.FixtureReq
 def _plain(text: str) -> str:
     # Columns are as wide as their widest cell.
     return re.sub(r" +", " ", _OF_THE_DAY.sub("…", text))
-
-
-def _run(command: str, folder: Path, env: dict[str, str]) -> str:
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=env, text=True, check=False,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    return done.stdout

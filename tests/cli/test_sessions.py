@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import typed
 from tests.managed import example, managed
 from tests.pasted import lines_of
 
@@ -46,7 +47,7 @@ def played_on(page: Path, env: dict[str, str], rewrite: bool) -> None:
 
     def played(found: re.Match[str]) -> str:
         lines = [line for line in found[1].splitlines() if line.startswith("$ ")]
-        printed = "".join(f"{line}\n{_run(line[2:], env)}" for line in lines)
+        printed = "".join(f"{line}\n{typed(line[2:], ROOT, env).stdout}" for line in lines)
         return f"```session\n{printed}```"
 
     text = page.read_text(encoding="utf-8")
@@ -88,14 +89,6 @@ def test_what_owners_declare_is_as_their_page_says(
         played_on(OWNERS, env, request.config.getoption("--rewrite", default=False))
 
 
-def _run(command: str, env: dict[str, str]) -> str:
-    done = subprocess.run(
-        command, shell=True, cwd=ROOT, env=env, text=True, check=False,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    return done.stdout
-
-
 PLAYED = ["docs/tutorial/start.md", "docs/guides/brakes.md", "docs/guides/journal.md"]
 """Pages whose blocks of commands are played with the rollout that the tutorial starts."""
 
@@ -108,7 +101,7 @@ def test_blocks_of_pages_can_be_pasted(tmp_path: Path) -> None:
     worker = subprocess.Popen(f"exec {start}", shell=True, cwd=tmp_path, env=env, text=True)
     try:
         _wait_for("tidegate get rollouts -o name | grep simulated/demo", tmp_path, env)
-        failed = [line for line in rest if _code(line, tmp_path, env)]
+        failed = [line for line in rest if typed(line, tmp_path, env).returncode]
     finally:
         worker.terminate()
         worker.communicate(timeout=STOP_S)
@@ -125,15 +118,8 @@ def _typed(page: Path) -> list[str]:
     return [line for line in lines if not re.search(r" -w\b|policies/web", line)]
 
 
-def _code(command: str, folder: Path, env: dict[str, str]) -> int:
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=env, stdin=subprocess.DEVNULL, check=False
-    )
-    return done.returncode
-
-
 def _wait_for(command: str, folder: Path, env: dict[str, str]) -> None:
     deadline = time.monotonic() + STOP_S
-    while _code(command, folder, env):
+    while typed(command, folder, env).returncode:
         assert time.monotonic() < deadline, f"still not so: {command}"
         time.sleep(0.2)

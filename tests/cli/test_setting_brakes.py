@@ -4,11 +4,11 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import command
 from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.machine.system_clock import SystemClock
@@ -36,10 +36,7 @@ def staged(folder: Path) -> Stage:
 def tidegate(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """A command in a folder."""
     clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CI")}
-    command = [sys.executable, "-m", "tidegate", *args]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=clean, cwd=folder, check=False
-    )
+    return command.tidegate(*args, cwd=folder, env=clean)
 
 
 def test_a_hold_says_what_it_reaches_and_then_holds(folder: Path) -> None:

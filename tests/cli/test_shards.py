@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import tidegate
+
 pytestmark = pytest.mark.xdist_group("shards")
 
 ROOT = Path(__file__).parents[2]
@@ -32,15 +34,7 @@ class Stage:
 
     def run(self, *args: str, code: int = 0, **env: str) -> str:
         """What a command prints."""
-        done = subprocess.run(
-            [*TIDEGATE, *args],
-            cwd=self.folder,
-            env={**self.env, **env},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = tidegate(*args, cwd=self.folder, env={**self.env, **env})
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if code == 0 else done.stderr
 
@@ -143,15 +137,7 @@ def test_a_cluster_that_cannot_be_reached_is_reported_and_the_others_are_listed(
 ) -> None:
     bundle_and = ("get", "shards", BUNDLE, "--integration", "terraform-users", "-o", "json")
     nowhere = ("--context-of", "app-sre-stage-01=nowhere")
-    done = subprocess.run(
-        [*TIDEGATE, *bundle_and, *nowhere],
-        cwd=stage.folder,
-        env=stage.env,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    done = tidegate(*bundle_and, *nowhere, cwd=stage.folder, env=stage.env)
     assert done.returncode == 1
     items = json.loads(done.stdout)["items"]
     unread = [each for each in items if each["note"] == "unknown: its cluster cannot be read"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import command
 from tests.bundles import INVENTORY, PRODUCTION, integration
 from tidegate.cli.render.findings import FORMATS as RENDERERS
 from tidegate.kinds.integrations.cli.validate import FORMATS
@@ -40,10 +41,7 @@ def bundle(tmp_path: Path) -> Path:
 
 def tidegate(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     home = {"XDG_CACHE_HOME": str(cwd / ".cache"), "PYTHONWARNINGS": "error"}
-    command = [sys.executable, "-m", "tidegate", *arguments]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **home}
-    )
+    return command.tidegate(*arguments, cwd=cwd, env={**os.environ, **home})
 
 
 def validate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

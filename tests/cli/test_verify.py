@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
+from tests.command import tidegate
 from tests.estates import estate, integration, managed
 from tests.folders import Folder
 from tidegate.kinds.integrations.app.estate import FindCluster
@@ -50,10 +51,9 @@ class Stage:
 
     def run(self, *args: str, code: int = 0) -> tuple[str, str]:
         """What a command prints, and what it says beside."""
-        with self.start(*args) as process:
-            out, err = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == code, out + err
-        return out, err
+        done = tidegate(*args, "bundle", cwd=self.root, env=self.env)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
