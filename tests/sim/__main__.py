@@ -1,10 +1,10 @@
 """Generated states and simulated rollouts from the command line, as many as one likes.
 
     python -m tests.sim --states 1000000 --jobs 2      states, each held against every law
-    python -m tests.sim --seeds 500                    rollouts simulated in virtual time
-    python -m tests.sim --seeds 1 --seed 42 --story    one of them, played
+    python -m tests.sim --seeds 500                    rollouts lived through in virtual time
+    python -m tests.sim --seeds 1 --seed 42 --story    one of them, told
     python -m tests.sim --loops 1200                   the whole loop under faults, some 10⁶ steps
-    python -m tests.sim --upgrades 100 --days 30       organisations for months, under faults
+    python -m tests.sim --upgrades 100 --days 30       organisations over months, under faults
 
 Whatever fails names its seed and the command that brings it back.
 """
@@ -17,10 +17,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tests.sim.loop import story as loop_story
+from tests.sim.loop.story import live_through as live_loop
 from tests.sim.rollouts import live_through
 from tests.sim.states import BrokenStateError, run_states
-from tests.sim.upgrades import story as upgrade_story
+from tests.sim.story.run import Told
+from tests.sim.upgrades.story import live_through as live_upgrades
 
 # Small enough for progress to be seen, large enough for handing them out to cost nothing.
 STATES_A_CHUNK = 2_000
@@ -51,13 +52,15 @@ def main() -> int:
                 print(live_through(options.seed).tell())
         if options.loops:
             spans = _spans(options.seed, options.loops, LOOPS_A_CHUNK)
-            seen, took_s = _run(_loops, spans, options.loops, options.jobs, "loops")
-            print(_loops_line(seen, options.loops, took_s))
+            seen, took_s = _run(
+                partial(_stories, live_loop), spans, options.loops, options.jobs, "loops"
+            )
+            print(_stories_line(f"{options.loops} loops", _OF_LOOPS, seen, took_s))
         if options.upgrades:
             spans = _spans(options.seed, options.upgrades, 1)
-            work = partial(_upgrades, options.days)
+            work = partial(_stories, partial(live_upgrades, days=options.days))
             seen, took_s = _run(work, spans, options.upgrades, options.jobs, "upgrades")
-            print(_upgrades_line(seen, options.upgrades, took_s))
+            print(_stories_line(f"{options.upgrades} fleets", _OF_UPGRADES, seen, took_s))
     except (BrokenStateError, AssertionError) as error:
         print(f"\n{error}")
         return 1
@@ -97,18 +100,10 @@ def _rollouts(span: Span) -> Counter[str]:
     return seen
 
 
-def _loops(span: Span) -> Counter[str]:
+def _stories(live_through: Callable[[int], Told], span: Span) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in range(span[0], span[0] + span[1]):
-        seen += loop_story.counted(loop_story.live_through(seed))
-    return seen
-
-
-def _upgrades(days: float, span: Span) -> Counter[str]:
-    seen: Counter[str] = Counter()
-    for seed in range(span[0], span[0] + span[1]):
-        told = upgrade_story.live_through(seed, days)
-        seen += told.seen + Counter({"days": round(told.days)})
+        seen += live_through(seed).seen
     return seen
 
 
@@ -144,6 +139,10 @@ _SHOWN = (
 )
 
 
+_OF_LOOPS = ("steps", "rounds", "deaths", "carried out")
+_OF_UPGRADES = ("steps", "rounds", "deaths", "upgrade", "upgrade of a pool", "told")
+
+
 def _states_line(seen: Counter[str], count: int, took_s: float) -> str:
     told = " · ".join(f"{word} {seen[word]}" for word in _SHOWN)
     return f"{count} states, {count / took_s:.0f} a second: {told}"
@@ -154,18 +153,12 @@ def _rollouts_line(seen: Counter[str], count: int, took_s: float) -> str:
     return f"{count} rollouts, {count / took_s:.0f} a second: {told}"
 
 
-def _loops_line(seen: Counter[str], count: int, took_s: float) -> str:
-    words = ("steps", "rounds", "faults", "crashes", "carried out")
+def _stories_line(what: str, words: tuple[str, ...], seen: Counter[str], took_s: float) -> str:
     told = " · ".join(f"{seen[word]} {word}" for word in words)
-    hours = seen["seconds"] / 3600
-    return f"{count} loops, {hours:.0f} h lived in {took_s:.0f} s: {told}"
-
-
-def _upgrades_line(seen: Counter[str], count: int, took_s: float) -> str:
-    words = ("steps", "rounds", "deaths", "upgrade", "upgrade of a pool", "told")
-    shown = " · ".join(f"{seen[word]} {word}" for word in words)
     faults = sum(many for name, many in seen.items() if name.startswith("fault: "))
-    return f"{count} fleets, {seen['days']} days lived in {took_s:.0f} s: {shown} · {faults} faults"
+    hours = round(seen["seconds"] / 3600)
+    lived = f"{hours} h" if hours < 1000 else f"{hours // 24} days"
+    return f"{what}, {lived} lived in {took_s:.0f} s: {told} · {faults} faults"
 
 
 if __name__ == "__main__":

@@ -1,19 +1,21 @@
 """The end of a story: the journal holds, replays and agrees with the fleet; nothing is stuck."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tests.sim.drawing import describe
-from tests.sim.loop.scene import Scene
+from tests.sim.story.ending import check_journal
 from tests.sim.truth import check_end
-from tidegate.engine.partition import PartitionState
-from tidegate.journal.chain import genesis, verify
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.journal.replay import replay
-from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
+from tidegate.kinds.rollouts.core.journal.state import world_of
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.rules import RolloutRules
 from tidegate.model.target import State, Status
 from tidegate.model.time import Instant
+
+if TYPE_CHECKING:
+    from tests.sim.loop.scene import RolloutScene
 
 
 @dataclass
@@ -36,25 +38,12 @@ class _Fleet:
     clusters: dict[str, _Cluster]
 
 
-def check_partition(scene: Scene, partition: str) -> None:
+def check_partition(scene: "RolloutScene", partition: str) -> None:
     """Everything that must be true of one rollout when nothing more happens."""
-    store, witness = scene.store, scene.witness
-    entries = list(store.read(partition))
-    found = verify(genesis(partition), 1, entries)
-    assert found is None, f"{partition}: {found}"
-    hashes = {entry.seq: entry.hash for entry in entries}
-    lost = [
-        h for name, h in witness.acks if name == partition and h.seq and hashes.get(h.seq) != h.hash
-    ]
-    assert not lost, f"{partition}: acknowledged and lost: {lost[:3]}"
+    witness = scene.witness
+    entries, state = check_journal(scene, partition, RolloutRules())
     differs = [one for one in replay(entries) if one.difference is not None]
     assert not differs, f"{partition}: replayed otherwise: {differs[:1]}"
-    state = RolloutState()
-    for entry in entries:
-        state = fold(state, entry.at, entry.fact(), entry.actor)
-    assert state == PartitionState(store, partition, RolloutRules()).state, (
-        f"{partition}: the projection is another state"
-    )
     world = world_of(state, state.brakes)
     assert world is not None, f"{partition}: nothing was ever declared"
     now = scene.loop.now()
@@ -79,7 +68,7 @@ def check_partition(scene: Scene, partition: str) -> None:
 
 
 def _check_truth(
-    scene: Scene, partition: str, world: RolloutWorld, plan: RolloutPlan, now: Instant
+    scene: "RolloutScene", partition: str, world: RolloutWorld, plan: RolloutPlan, now: Instant
 ) -> None:
     """What the journal believes of every cluster is what the cluster is."""
     clusters = scene.fleet.fleets[partition].clusters

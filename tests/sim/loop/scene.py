@@ -1,17 +1,19 @@
-"""A scene is made from a seed: who is rolled out to, what goes wrong, who does what, and when."""
+"""Rollouts drawn from a seed: their fleets, what goes wrong, what people do, and when."""
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
 from tests.sim.generator import Dice, make_strategy
-from tests.sim.loop.lives import CURRENT, Life, MortalFleet, MortalStore
-from tests.sim.loop.witness import Partition, Witness
-from tidegate.engine.breaker import Breaker
-from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.worker import Worker, WorkerSettings
+from tests.sim.loop.ending import check_partition
+from tests.sim.loop.fleet import MortalFleet
+from tests.sim.loop.witness import Partition, RolloutWitness
+from tests.sim.story.life import Life
+from tests.sim.story.scene import Happening, Scene, in_order
+from tidegate.engine.execute import Limits
+from tidegate.engine.worker import WorkerSettings
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb
@@ -22,7 +24,7 @@ from tidegate.kinds.rollouts.simulated.faulty_fleet import FaultyFleet
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, Temper
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.simulation.faults import SLOW_S, CallFault, Faults, FaultyStore
+from tidegate.simulation.faults import SLOW_S, CallFault, Faults
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
 from tidegate.store.port import Store
 
@@ -35,6 +37,7 @@ MOODS = (0, 4, 12, 35)
 TROUBLE_S = (60, 400)
 # Clocks of one fleet are this far apart at most.
 OFF_MAX_S = 8
+POLL_S = 10.0
 LEASE_TERM = Duration(15 * SECOND)
 
 
@@ -55,39 +58,41 @@ OF_ACTING_ALONE = {
 class WatchedFleet(SimulatedFleet):
     """A simulated fleet that tells the witness what it carries out."""
 
-    witness: Witness
+    witness: RolloutWitness
 
     def _apply(self, partition: str, task: RolloutTask) -> None:
         self.witness.carry_out(partition, task)
         super()._apply(partition, task)
 
 
-@dataclass
-class Scene:
-    """Everything of one story, and what may happen in it."""
+class RolloutScene(Scene):
+    """Rollouts on a simulated fleet, and what people do with them."""
 
-    seed: int
-    loop: VirtualLoop
-    store: Store
-    rng: random.Random = field(init=False)
-    lives: list[Life] = field(default_factory=list)
-    log: list[str] = field(default_factory=list)
+    start = START
+    freezes_s = (3, 10, 20, 40, 90)
+    calls_max = 900
+    same_name = 0.3
+    poll_s = POLL_S
+    # The longest pauses there are: a task is tried again after 5 minutes, a partition after 2.
+    polls_max = round(7200 / POLL_S)
 
-    def __post_init__(self) -> None:
-        rng = self.rng = random.Random(self.seed)
-        clock = VirtualClock(self.loop)
+    witness: RolloutWitness
+
+    def __init__(self, seed: int, loop: VirtualLoop, store: Store) -> None:
+        super().__init__(seed, loop, store, random.Random(seed))
+        rng, clock = self.rng, VirtualClock(loop)
         self.fleet = WatchedFleet(clock)
-        off_max = rng.choice((0, 0, OFF_MAX_S)) * SECOND
-        self.witness = Witness(self.loop, self.store, self.fleet, Duration(2 * off_max))
-        self.witness.start = self.loop.now()
+        self.off_max = rng.choice((0, 0, OFF_MAX_S)) * SECOND
+        self.witness = RolloutWitness(loop, store, self.fleet, Duration(2 * self.off_max))
         self.fleet.witness = self.witness
-        self.off_max = off_max
         self.trouble_s = rng.uniform(*TROUBLE_S)
         self.faults = self._faults(clock)
         self.groups = {name: self._partition(name) for name in self._names()}
+        self.partitions = tuple(self.groups)
         self.workers = rng.choice((1, 1, 2, 3))
         self.acts = tuple(name for name, one in self.witness.partitions.items() if one.acts)
-        self.loop.pace = self._pace
+        # Where chains ended when it was last looked.
+        self._heads: dict[str, int] = {}
 
     def _names(self) -> list[str]:
         return [f"simulated/r{i}" for i in range(self.rng.choice((1, 2, 3, 5)))]
@@ -133,101 +138,37 @@ class Scene:
         self.witness.partitions[name] = Partition(name, acts=rng.random() < 0.92)
         return groups
 
-    def _pace(self) -> float:
-        """Most calls to a thread are made at once, some a little later, a frozen one's much."""
-        life = CURRENT.get()
-        frozen_s = life.frozen_s() if life is not None else 0.0
-        if self.rng.random() < 0.1:
-            return frozen_s + self.rng.random() * 0.05
-        return frozen_s
+    def pace(self) -> float:
+        """Most calls to a thread are made at once, some a little later."""
+        frozen_s = super().pace()
+        return frozen_s + self.rng.random() * 0.05 if self.rng.random() < 0.1 else frozen_s
 
-    def tell(self, what: str) -> None:
-        """A line of the story."""
-        self.log.append(f"+{(self.loop.now() - START) / SECOND:.3f}s  {what}")
+    def kind(self, life: Life) -> RolloutKind:
+        """Rollouts on a fleet whose calls fail."""
+        fleet = FaultyFleet(self.fleet, self.faults)
+        return RolloutKind(MortalFleet(life, fleet, self.witness.called))
 
-    # Workers
-
-    def start_worker(self, *, holder: str = "", mortal: bool = True) -> Life:
-        """Start a worker; a mortal one may die at some call."""
-        rng = self.rng
-        name = holder or f"w{len(self.lives)}"
-        settings = WorkerSettings(
-            holder=name, act=self.acts, lease_term=LEASE_TERM, listen_s=1.0, grace_s=30.0
+    def settings(self, holder: str) -> WorkerSettings:
+        """Of a worker in a hurry."""
+        return WorkerSettings(
+            holder=holder, act=self.acts, lease_term=LEASE_TERM, listen_s=1.0, grace_s=30.0
         )
-        off = Duration(rng.randint(-self.off_max, self.off_max)) if mortal else Duration(0)
-        dies_after = rng.randrange(1, 900) if mortal and rng.random() < 0.5 else None
-        limits = Limits(concurrency_max=4, allow_mass_removal=not mortal)
 
-        def make(life: Life) -> Worker:
-            store = FaultyStore(self.store, self.faults, self.loop.block)
-            fleet = FaultyFleet(self.fleet, self.faults)
-            return Worker(
-                MortalStore(life, store),
-                (RolloutKind(MortalFleet(life, fleet, self.witness.called)),),
-                life.clock,
-                Executor(limits, Breaker()),
-                settings,
-                self.witness.reported,
-            )
-
-        life = Life(self.loop, self.witness, name, make, off=off, dies_after=dies_after)
-        self.tell(f"{name} starts, {off / SECOND:+.1f}s off, dies after {dies_after}")
-        self.lives.append(life)
-        return life
-
-    def living(self) -> list[Life]:
-        """Workers that still work."""
-        return [life for life in self.lives if not life.is_over]
-
-    def restart(self) -> None:
-        """What is missing is started again, under its old name or a new one."""
-        for _ in range(self.workers - len(self.living())):
-            dead = [life.name for life in self.lives if life.dead]
-            taken = {life.name for life in self.living()}
-            old = [name for name in dead if name not in taken]
-            reuse = old[-1] if old and self.rng.random() < 0.3 else ""
-            self.start_worker(holder=reuse)
-
-    def kill(self) -> None:
-        """A worker dies at once, between two calls."""
-        if living := self.living():
-            life = self.rng.choice(living)
-            self.tell(f"{life.name} is killed")
-            life.die()
-
-    def stop(self) -> None:
-        """A worker is asked to stop."""
-        if living := self.living():
-            life = self.rng.choice(living)
-            self.tell(f"{life.name} is stopped")
-            life.worker.stop()
-
-    def freeze(self) -> None:
-        """A worker is not scheduled for a while, and does not notice."""
-        if living := self.living():
-            life, seconds = self.rng.choice(living), self.rng.choice((3, 10, 20, 40, 90))
-            self.tell(f"{life.name} freezes for {seconds}s")
-            life.freeze(seconds)
-
-    def jump(self) -> None:
-        """The clock of a worker jumps, within what clocks are off."""
-        if self.off_max and (living := self.living()):
-            life = self.rng.choice(living)
-            off = self.rng.randint(-self.off_max, self.off_max)
-            self.tell(f"{life.name}: clock jumps by {(off - life.clock.off) / SECOND:+.1f}s")
-            life.clock.jump(Duration(off - life.clock.off))
+    def limits(self, mortal: bool) -> Limits:
+        """The last worker may remove many targets at once: somebody looked."""
+        return Limits(concurrency_max=4, allow_mass_removal=not mortal)
 
     # People
 
     def ask(self, partition: str, verb: Verb, **rest: object) -> None:
-        """A person asks for something, and is answered once it is written down."""
+        """Somebody asks for something, and is told that it is written down."""
         fact = Asked(verb=verb, **rest)  # type: ignore[arg-type]
         self.tell(f"{partition}: {verb.value} {rest or ''}")
         head = self.store.append(partition, [JournalNote(self.loop.now(), "user:ada", fact)])
         self.witness.acknowledged(None, partition, head)
 
     def hold(self, partition: str) -> None:
-        """A person holds everything, whatever rollout it was that alarmed them."""
+        """Somebody holds everything, whatever rollout it was that alarmed them."""
         self.tell(f"{partition}: everything is held")
         fact = Braked(brake="hold", name="alarm", document=HOLD)
         self.store.append(BRAKES, [JournalNote(self.loop.now(), "user:ada", fact)])
@@ -290,23 +231,54 @@ class Scene:
             self.tell(f"{partition}: {name} leaves")
             clusters.leave(name)
 
-    def happenings(self) -> list[tuple[float, Callable[[], None]]]:
-        """What happens when, in order."""
+    def happenings(self) -> list[Happening]:
+        """Accidents, people, and workers that are started again."""
         rng = self.rng
-        found: list[tuple[float, int, Callable[[], None]]] = []
+        found: list[Happening] = []
 
         def at(what: Callable[[], None]) -> None:
-            found.append((rng.uniform(0, self.trouble_s), len(found), what))
+            found.append((rng.uniform(0, self.trouble_s), what))
 
         for _ in range(rng.choice((0, 1, 3, 6, 10))):
-            at(rng.choice((self.kill, self.kill, self.stop, self.freeze, self.freeze, self.jump)))
+            at(rng.choice(self.accidents()))
         for partition in self.groups:
             for _ in range(rng.choice((0, 1, 2, 4, 7))):
-                ask = rng.choice(ASKS)
-                at(lambda ask=ask, name=partition: getattr(self, ask)(name))  # type: ignore[misc]
+                at(partial(getattr(self, rng.choice(ASKS)), partition))
         for _ in range(round(self.trouble_s / 15)):
             at(self.restart)
-        return [(moment, what) for moment, _, what in sorted(found, key=lambda each: each[:2])]
+        return in_order(found)
+
+    # The end
+
+    def calm_down(self) -> None:
+        """Clocks are right, one worker is left, and people approve what is missing."""
+        for life in self.living():
+            life.die()
+        self.workers = 1
+        self.start_worker(mortal=False)
+        self.lift("all")
+        for partition, groups in self.groups.items():
+            self.witness.partitions[partition].last_round = None  # of those who are no more
+            names = tuple(name or "ungrouped" for name in groups)
+            self.ask(partition, Verb.RESUME)
+            self.ask(partition, Verb.APPROVE, groups=names)
+
+    def is_at_rest(self) -> bool:
+        """Whether the journal has not grown, and no rollout has anything left to do."""
+        before, self._heads = self._heads, self.store.heads()
+        return before == self._heads and all(map(self._rests, self.groups))
+
+    def _rests(self, partition: str) -> bool:
+        here = self.witness.partitions[partition]
+        self.witness.catch_up(partition)
+        ends = self.fleet.fleets[partition].next_end()
+        idle = here.last_round is not None and here.last_round.recheck_at is None
+        return idle and ends is None and not here.state.pending
+
+    def check_end(self) -> None:
+        """Every rollout by itself."""
+        for partition in self.groups:
+            check_partition(self, partition)
 
 
 ASKS = (

@@ -1,14 +1,13 @@
 """The whole loop under every fault: two hundred thousand steps in CI, a tenth elsewhere."""
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.sim import IN_CI
-from tests.sim.loop.story import counted, live_through
+from tests.sim.loop.story import live_through
+from tests.sim.story.elsewhere import ends_elsewhere
 from tidegate.simulation.faults import CallFault
 from tidegate.store.port import Store
 from tidegate.wiring import open_store
@@ -25,7 +24,7 @@ def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
     seen: Counter[str] = Counter()
     seed = chunk * SEEDS_A_CHUNK
     while seen["steps"] < STEPS // CHUNKS:
-        seen += counted(live_through(seed))
+        seen += live_through(seed).seen
         seed += 1
     assert seen["carried out"], "nothing is ever carried out: the stories have become dull"
     if IN_CI:
@@ -46,13 +45,5 @@ def test_a_story_in_a_file_keeps_the_same_promises(seed: int, tmp_path: Path) ->
 def test_a_seed_tells_the_same_story_in_every_process() -> None:
     """The same journal, hash for hash, whatever order another process has its sets in."""
     here = live_through(6).ends
-    code = "from tests.sim.loop.story import live_through; print(live_through(6).ends)"
     for hash_seed in ("1", "2"):
-        told = subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": "src:."},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert told.stdout.strip() == here
+        assert ends_elsewhere("tests.sim.loop.story", "live_through(6)", hash_seed) == here

@@ -1,4 +1,4 @@
-"""The witness sees what the fleet is asked and what the journal says, and holds both to the rules.
+"""The witness sees what the fleet is told and what the journal says, and holds both to the rules.
 
 It folds the journal by itself, and looks at the clusters themselves: not at what they report, and
 not at what any worker believes.
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from tests.sim.invariants import takes_part
-from tests.sim.loop.lives import Life
+from tests.sim.story.life import Life
+from tests.sim.story.witness import Witness
 from tidegate.engine.round import RoundResult
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.kinds.rollouts.core.course import CourseMode
@@ -24,7 +25,7 @@ from tidegate.kinds.rollouts.simulated.fleet import FleetCluster
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
 from tidegate.model.plan import ChangeKind, Event
 from tidegate.model.target import State, Status
-from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.model.time import Duration, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop
 from tidegate.store.port import Head, Store
 
@@ -53,48 +54,37 @@ class Partition:
     seq: int = 0
     decisions: list[Decision] = field(default_factory=list)
     by_key: dict[str, Decision] = field(default_factory=dict)
-    # Since when a person wants nothing to move; None: no one does.
+    # Since when somebody wants nothing to move; None: nobody does.
     paused_at: Instant | None = None
     aborted_at: Instant | None = None
-    # What was begun since the last retry: no target begins a revision twice.
+    # What was begun since the last retry: nobody begins a revision twice.
     begun: set[tuple[str, str | None]] = field(default_factory=set)
     # Reports from before a retry do not count.
     retried_at: Instant = NEVER
     last_round: RoundResult | None = None
 
 
-class Witness:
-    """Watches one story."""
+class RolloutWitness(Witness):
+    """Watches rollouts, and the clusters they are for."""
 
     def __init__(
         self, loop: VirtualLoop, store: Store, fleet: SimulatedFleet, off_max: Duration
     ) -> None:
-        self.loop = loop
+        super().__init__(loop)
         self.store = store
         self.fleet = fleet
         # No clock is further off; soaks and deadlines are judged by clocks.
         self.off_max = off_max
         self.partitions: dict[str, Partition] = {}
-        self.steps = self.rounds = self.deaths = self.errors = 0
-        self.acks: list[tuple[str, Head]] = []
         self.carried: list[tuple[Instant, str, RolloutTask]] = []
-        self.broken: list[str] = []
-        # Since when a person holds everything; None: no one does.
+        # Since when somebody holds everything; None: nobody does.
         self.held_at: Instant | None = None
-        # How late the answer of a store may be: that long a worker acts on what it has read.
+        # How late the answer of a store may be: that long a worker acts on what it was told.
         self.answers_within = Duration(0)
 
-    def claim(self, holds: bool, what: str) -> None:
-        """Something must be true."""
-        if not holds:
-            self.broken.append(f"+{(self.loop.now() - self.start) / SECOND:.3f}s  {what}")
-
-    start: Instant = NEVER
-
     def reported(self, partition: str, outcome: object) -> None:
-        """A worker says what came of a round, or something else of itself."""
-        self.rounds += isinstance(outcome, RoundResult | Exception)
-        self.errors += isinstance(outcome, Exception)
+        """A worker says how a round ended: the last one is remembered."""
+        super().reported(partition, outcome)
         if isinstance(outcome, RoundResult) and partition in self.partitions:
             self.partitions[partition].last_round = outcome
 
@@ -104,7 +94,7 @@ class Witness:
 
     def acknowledged(self, life: Life | None, partition: str, head: Head) -> None:
         """The store said that a chain ends here; None: to a person."""
-        self.acks.append((partition, head))
+        super().acknowledged(life, partition, head)
         here = self.partitions[partition]
         known = len(here.decisions)
         self.catch_up(partition)
@@ -112,14 +102,12 @@ class Witness:
             self._check_budget(here, life.seen.get(partition), here.decisions[-1])
 
     def called(self, life: Life, partition: str, task: RolloutTask) -> None:
-        """A life is about to have a task carried out: it asked, and nothing forbade it."""
+        """A life is about to have a task carried out: it must have asked, and nobody said no."""
         self.catch_up(partition)
         here = self.partitions[partition]
         who = f"{life.name}: {task.key}"
         self.claim(here.acts, f"{who}: acted on what is only observed")
-        asked_at = life.confirmed_at.get(partition, Instant(0))
-        late = self.loop.now() - asked_at > self.answers_within
-        self.claim(not late, f"{who}: acted without asking whether it still leads")
+        self.claim_led(life, partition, self.answers_within, f"{task.key}: acted")
         # Between the question and the act lies only the time the store takes to answer.
         read_at = life.read_at.get(partition, Instant(0))
         known_at = min(read_at, self.loop.now() - self.answers_within)
@@ -180,6 +168,7 @@ class Witness:
         self.catch_up(partition)
         here, now = self.partitions[partition], self.loop.now()
         self.carried.append((now, partition, task))
+        self.seen["carried out"] += 1
         decision = here.by_key.get(task.key)
         if decision is None:
             self.claim(False, f"{task.key}: carried out without a recorded plan")
@@ -208,7 +197,7 @@ class Witness:
         return self.loop.now() < one.since + world.strategy.soak - self.off_max
 
     def _check_order(self, here: Partition, decision: Decision) -> None:
-        """Nothing is decided to start while a target of an earlier group is truly not done."""
+        """Nothing is decided to start while somebody of an earlier group is truly not done."""
         world, plan = decision.world, decision.plan
         if plan.course.mode is not CourseMode.FORWARD or plan.course.retry is not Retry.NOTHING:
             return
@@ -239,14 +228,14 @@ class Witness:
         )
 
     def _check_ceiling(self, here: Partition, decision: Decision, task: RolloutTask) -> None:
-        """In flight and soaking, as the fleet sees it, with what begins now."""
+        """In flight and soaking, as the fleet sees it, with whoever begins now."""
         limit = decision.world.strategy.max_concurrency
         clusters = self.fleet.fleets[here.name].clusters
         if limit is None or decision.plan.course.mode is CourseMode.SETTLED:
             return
         held = decision.plan.states[_position(decision.world, task.target)] in HOLDS_A_SLOT
         if self.is_changing(clusters[task.target], decision.world) or held:
-            return  # it is, or is said to be, in the middle of a change: none is added
+            return  # it is, or is said to be, in the middle of a change: nobody is added
         soaks = task.change.kind is ChangeKind.APPLY
         for ceiling, names in self._scopes(here, decision, task):
             if task.target not in names:
@@ -303,7 +292,7 @@ class Witness:
             yield max(limit.of(size) for size in sizes), names
 
     def _check_budget(self, here: Partition, seen: Observation | None, decision: Decision) -> None:
-        """Over the failures that its own reading shows, nothing starts."""
+        """Over the failures that its own reading shows, nobody starts anything."""
         world, plan = decision.world, decision.plan
         limit = world.strategy.max_failures
         if seen is None or limit is None or plan.course.mode is not CourseMode.FORWARD:

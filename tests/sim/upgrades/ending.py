@@ -1,21 +1,22 @@
-"""The end of a story: no cluster is left that could be upgraded, and the journal tells the same."""
+"""The end of a story: nobody is left who could be upgraded, and the journal tells the same."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from tests.sim.story.ending import check_journal
 from tests.sim.upgrades import owners
 from tests.sim.upgrades.ahead import soaked
 from tests.sim.upgrades.ground import DAY, Asked, Ground
 from tests.sim.upgrades.owners import items, minor
 from tests.sim.upgrades.record import Cluster
 from tests.sim.upgrades.rules import shut_out, wrong_with
-from tests.sim.upgrades.scene import QUIET_EVERY_S, Scene
-from tidegate.engine.partition import PartitionState
-from tidegate.journal.chain import genesis, verify
-from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.time import SECOND, Instant
 
-# What may start, does within this; a schedule that fires once a week needs a week.
+if TYPE_CHECKING:
+    from tests.sim.upgrades.scene import UpgradeScene
+
+# Whoever may start, does within this; a schedule that fires once a week needs a week.
 SOON, WEEKLY = 2 * DAY, 9 * DAY
 _UNIT = 1000
 
@@ -24,8 +25,8 @@ def _patience(cluster: Cluster) -> int:
     return WEEKLY if cluster.labels.now.get("schedule", "").endswith((" 6", " 1-4")) else SOON
 
 
-def could_be(scene: Scene) -> Iterator[str]:
-    """Upgrades that nothing speaks against, for longer than anyone needs to ask for them."""
+def could_be(scene: "UpgradeScene") -> Iterator[str]:
+    """Upgrades that nothing speaks against, for longer than anybody needs to ask for them."""
     now = scene.now()
     for cluster in scene.ground.record.clusters.values():
         if not cluster.labels.now:
@@ -39,14 +40,14 @@ def could_be(scene: Scene) -> Iterator[str]:
                 yield asked.text
 
 
-def _asked(scene: Scene, cluster: Cluster, version: str, by: int, pool: str = "") -> Asked:
+def _asked(scene: "UpgradeScene", cluster: Cluster, version: str, by: int, pool: str = "") -> Asked:
     since, by = scene.watched_from, Instant(by)
-    now, unseen = scene.now(), round(2 * QUIET_EVERY_S * SECOND)
+    now, unseen = scene.now(), round(2 * scene.every_s * SECOND)
     return Asked(cluster, pool, version, now, soaked_by=by, soaked_from=since, unseen=unseen)
 
 
-def soaks(scene: Scene) -> bool:
-    """Whether a target waits for soak that is still to come."""
+def soaks(scene: "UpgradeScene") -> bool:
+    """Whether somebody waits for soak that is still to come."""
     now = scene.now()
     for cluster in scene.ground.record.clusters.values():
         for version in cluster.offers.now if cluster.labels.now else ():
@@ -56,7 +57,7 @@ def soaks(scene: Scene) -> bool:
     return False
 
 
-def is_at_rest(scene: Scene) -> bool:
+def is_at_rest(scene: "UpgradeScene") -> bool:
     """Whether nothing was asked for in a long time, and nothing will be."""
     now, witness = scene.now(), scene.witness
     clusters = scene.ground.record.clusters.values()
@@ -66,19 +67,19 @@ def is_at_rest(scene: Scene) -> bool:
     return now - since > longest and not live and not soaks(scene)
 
 
-def check_end(scene: Scene) -> None:
+def check_end(scene: "UpgradeScene") -> None:
     """Everything that must be true when nothing more happens."""
     stuck = list(could_be(scene))
     assert not stuck, f"nobody upgrades {', '.join(stuck)}"
     for cluster in scene.ground.record.clusters.values():
         if cluster.labels.now and cluster.state.now == "ready":
             _check_cluster(scene, cluster)
-    for partition in sorted(scene.witness.partitions):
+    for partition in scene.partitions:
         _check_journal(scene, partition)
 
 
-def _check_cluster(scene: Scene, cluster: Cluster) -> None:
-    """What it may agree to is agreed to, its channel is the newest, its owner is notified."""
+def _check_cluster(scene: "UpgradeScene", cluster: Cluster) -> None:
+    """What it may agree to is agreed to, its channel is the newest, its owner is told."""
     ground, now = scene.ground, scene.now()
     labels, org = ground.labels(cluster, now)
     if (
@@ -108,31 +109,19 @@ def _check_cluster(scene: Scene, cluster: Cluster) -> None:
 
 
 def _is_closed(ground: Ground, cluster: Cluster, now: int) -> bool:
-    """Whether none of its sector may start, so that its mutexes are free, too."""
+    """Whether nobody of its sector may start, so that its mutexes are had by nobody, too."""
     labels, org = ground.labels(cluster, now)
     return owners.most(org, labels.get("sector", ""), 1) == 0
 
 
-def _waits_for_agreement(scene: Scene, cluster: Cluster) -> bool:
+def _waits_for_agreement(scene: "UpgradeScene", cluster: Cluster) -> bool:
     asked = (Asked(cluster, "", each, scene.now()) for each in cluster.offers.now)
     return any("agreed to" in wrong_with(scene.ground, each) for each in asked)
 
 
-def _check_journal(scene: Scene, partition: str) -> None:
+def _check_journal(scene: "UpgradeScene", partition: str) -> None:
     """The chain holds, nothing acknowledged is lost, and soak is what clusters really ran."""
-    store = scene.store
-    entries = list(store.read(partition))
-    found = verify(genesis(partition), 1, entries)
-    assert found is None, f"{partition}: {found}"
-    hashes = {entry.seq: entry.hash for entry in entries}
-    acks = [head for name, head in scene.witness.acks if name == partition and head.seq]
-    lost = [head for head in acks if hashes.get(head.seq) != head.hash]
-    assert not lost, f"{partition}: acknowledged and lost: {lost[:3]}"
-    state = upgrade_state.UpgradeState()
-    for entry in entries:
-        state = upgrade_state.fold(state, entry.at, entry.fact(), entry.actor)
-    part = PartitionState(store, partition, UpgradeRules())
-    assert state == part.state, f"{partition}: the projection is another state"
+    _, state = check_journal(scene, partition, UpgradeRules())
     org = partition.rpartition("/")[2]
     slack = scene.ground.slack
     for (version, workload), counted in state.ledger.days.items():

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from tests.sim.loop.lives import Life
+from tests.sim.story.life import Life
 from tidegate.kinds.upgrades.ocm.port import OcmList
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters

@@ -1,20 +1,19 @@
-"""A scene is made from a seed: whose clusters, what goes wrong, who does what, and when."""
+"""Organisations drawn from a seed: their clusters, what goes wrong, what people do, and when."""
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
 
-from tests.sim.loop.lives import CURRENT, Life, MortalStore
+from tests.sim.story.life import Life
+from tests.sim.story.scene import Happening, Scene, in_order
+from tests.sim.upgrades import ending
 from tests.sim.upgrades.brakes import Board
 from tests.sim.upgrades.fleets import GATES, START, Fleet
 from tests.sim.upgrades.ground import Ground
 from tests.sim.upgrades.mortal import MortalClusters, Weather
 from tests.sim.upgrades.people import People
 from tests.sim.upgrades.record import Record
-from tests.sim.upgrades.witness import Witness
-from tidegate.engine.breaker import Breaker
-from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.worker import Worker, WorkerSettings
+from tests.sim.upgrades.witness import UpgradeWitness
+from tidegate.engine.worker import WorkerSettings
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, Surveys
 from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.simulated.start import found
@@ -23,12 +22,11 @@ from tidegate.kinds.upgrades.ocm.simulated.state import (
 )
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.model.errors import OutsideError
-from tidegate.model.time import SECOND, Duration, Instant, format_instant
-from tidegate.simulation.faults import CallFault, Faults, FaultyStore
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.simulation.faults import CallFault, Faults
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
 from tidegate.store.port import Store
 
-HOUR = 3600 * SECOND
 # Looked at this often: twice in the two hours in which time counts as watched.
 EVERY_S = 3000.0
 # Once all is quiet: less than the two hours in which time counts as watched, and an upgrade can be
@@ -50,31 +48,31 @@ STORE_FAULTS = (
 )
 
 
-@dataclass
-class Scene:
-    """Everything of one story, and what may happen in it."""
+class UpgradeScene(Scene):
+    """Organisations whose clusters are upgraded, and what their people do."""
 
-    seed: int
-    loop: VirtualLoop
-    store: Store
-    days: float
-    # Whether anything goes wrong at all.
-    calm: bool = False
-    rng: random.Random = field(init=False)
-    lives: list[Life] = field(default_factory=list)
-    log: list[str] = field(default_factory=list)
+    start = START
+    freezes_s = (60, 300, 1200, 3000, 12_000)
+    calls_max = 30_000
+    poll_s = 13 * 3600.0
+    # Long enough for the slowest chain of sectors with a day a week to start on.
+    polls_max = 300
 
-    def __post_init__(self) -> None:
-        rng = self.rng = random.Random(f"upgrades/{self.seed}")
-        self.calm = self.calm or rng.random() < 0.2
-        self.trouble_s = self.days * 86400 * rng.uniform(0.8, 1.0)
-        fleet = Fleet(rng, self.days)
+    witness: UpgradeWitness
+
+    def __init__(self, seed: int, days: float, calm: bool, loop: VirtualLoop, store: Store) -> None:
+        super().__init__(seed, loop, store, random.Random(f"upgrades/{seed}"))
+        rng = self.rng
+        self.calm = calm or rng.random() < 0.2
+        self.trouble_s = days * 86400 * rng.uniform(0.8, 1.0)
+        fleet = Fleet(rng, days)
         self.served = fleet.registrations()
-        self.board = Board(self.store)
-        off = 0 if self.calm else rng.choice((0, 0, OFF_MAX_S)) * SECOND
-        self.ground = Ground(Record(), self.board, fleet.terms, GATES, 2 * off)
-        partitions = {each.partition for some in self.served.values() for each in some}
-        self.witness = Witness(self.loop, self.ground, frozenset(partitions))
+        self.board = Board(store)
+        self.off_max = 0 if self.calm else rng.choice((0, 0, OFF_MAX_S)) * SECOND
+        self.ground = Ground(Record(), self.board, fleet.terms, GATES, 2 * self.off_max)
+        every = {each.partition for some in self.served.values() for each in some}
+        self.partitions = sorted(every)
+        self.witness = UpgradeWitness(loop, self.ground, frozenset(every))
         self.states: dict[str, OcmState] = {}
         self.weather: dict[str, Weather] = {}
         for env, world in fleet.worlds().items():
@@ -83,14 +81,14 @@ class Scene:
             self.witness.watch(env, self.states[env])
         # When the last of those who could be in the way has done something.
         self.settled_at = START
-        # From when on it was surely watched all the time.
+        # From when on somebody surely looked all the time.
         self.watched_from = START
+        # How often OpenShift Cluster Managers are read.
+        self.every_s = EVERY_S
         record = self.ground.record
-        self.people = People(rng, self.loop, record, self.states, self.board, self.tell)
+        self.people = People(rng, loop, record, self.states, self.board, self.tell)
         self.workers = rng.choice((1, 1, 2, 3))
-        self.off_max = off
         self.faults = self._faults()
-        self.loop.pace = _pace
 
     def _faults(self) -> Faults:
         mood = 0 if self.calm else self.rng.choice(MOODS)
@@ -98,21 +96,12 @@ class Scene:
         until = Instant(START + round(self.trouble_s) * SECOND)
         return Faults(self.seed, VirtualClock(self.loop), permille, until)
 
-    def now(self) -> Instant:
-        """The time on every clock that is right."""
-        return self.loop.now()
-
-    def tell(self, what: str) -> None:
-        """A line of the story."""
-        self.log.append(f"{format_instant(self.now())}  {what}")
-
     # Workers
 
-    def start_worker(self, *, mortal: bool = True, every_s: float = EVERY_S) -> Life:
-        """Start a worker; a mortal one may die at some call."""
-        rng, name = self.rng, f"w{len(self.lives)}"
-        settings = WorkerSettings(
-            holder=name,
+    def settings(self, holder: str) -> WorkerSettings:
+        """Of a worker that has days."""
+        return WorkerSettings(
+            holder=holder,
             act=("*",),
             lease_term=LEASE_TERM,
             listen_s=300.0,
@@ -121,29 +110,19 @@ class Scene:
             follow_s=900.0,
             backoff_max_s=600.0,
         )
-        mortal = mortal and not self.calm
-        off = Duration(rng.randint(-self.off_max, self.off_max)) if mortal else Duration(0)
-        dies_after = rng.randrange(1, 30_000) if mortal and rng.random() < 0.5 else None
-        pace = SurveyPace(every_s=every_s, rest_s=120.0)
 
-        def make(life: Life) -> Worker:
-            channels = tuple(
-                SurveyChannel(env, self._manager(life, env), self.served[env])
-                for env in self.states
-            )
-            surveys = Surveys(channels, life.clock, pace, dict.fromkeys(self.states, self._alerts))
-            return Worker(
-                MortalStore(life, FaultyStore(self.store, self.faults, self.loop.block)),
-                (UpgradeKind(surveys),),
-                life.clock,
-                Executor(Limits(), Breaker()),
-                settings,
-                self.witness.reported,
-            )
+    def kind(self, life: Life) -> UpgradeKind:
+        """Upgrades by OpenShift Cluster Managers whose calls fail."""
+        channels = tuple(
+            SurveyChannel(env, self._manager(life, env), self.served[env]) for env in self.states
+        )
+        pace = SurveyPace(every_s=self.every_s, rest_s=120.0)
+        alerts = dict.fromkeys(self.states, self._alerts)
+        return UpgradeKind(Surveys(channels, life.clock, pace, alerts))
 
-        life = Life(self.loop, self.witness, name, make, off=off, dies_after=dies_after)
-        self.tell(f"{name} starts, {off / SECOND:+.1f}s off, dies after {dies_after}")
-        self.lives.append(life)
+    def start_worker(self, *, holder: str = "", mortal: bool = True) -> Life:
+        """With every worker, clocks that are off add up more."""
+        life = super().start_worker(holder=holder, mortal=mortal)
         clusters = len(self.ground.record.clusters)
         self.ground.slack = self.ground.off * clusters * len(self.lives)
         return life
@@ -161,44 +140,6 @@ class Scene:
         members = self.ground.record.members(org)
         return {each.uuid: each.alerts.now for each in members if each.alerts.now}
 
-    def living(self) -> list[Life]:
-        """Workers that still work."""
-        return [life for life in self.lives if not life.is_over]
-
-    def restart(self) -> None:
-        """What is missing is started again."""
-        for _ in range(self.workers - len(self.living())):
-            self.start_worker()
-
-    def kill(self) -> None:
-        """A worker dies at once, between two calls."""
-        if living := self.living():
-            life = self.rng.choice(living)
-            self.tell(f"{life.name} is killed")
-            life.die()
-
-    def stop(self) -> None:
-        """A worker is asked to stop."""
-        if living := self.living():
-            life = self.rng.choice(living)
-            self.tell(f"{life.name} is stopped")
-            life.worker.stop()
-
-    def freeze(self) -> None:
-        """A worker is not scheduled for a while, and does not notice."""
-        if living := self.living():
-            life = self.rng.choice(living)
-            minutes = self.rng.choice((1, 5, 20, 50, 200))
-            self.tell(f"{life.name} freezes for {minutes} min")
-            life.freeze(minutes * 60)
-
-    def jump(self) -> None:
-        """The clock of a worker jumps, within what clocks are off."""
-        if self.off_max and (living := self.living()):
-            life = self.rng.choice(living)
-            off = self.rng.randint(-self.off_max, self.off_max)
-            life.clock.jump(Duration(off - life.clock.off))
-
     # OpenShift Cluster Managers
 
     def cloud(self) -> None:
@@ -214,36 +155,55 @@ class Scene:
         self.tell(f"{env}: is down for {hours} h")
         self.weather[env].down_until_s = (self.now() / SECOND) + hours * 3600
 
-    def happenings(self) -> list[tuple[float, Callable[[], None]]]:
-        """What happens when, in order."""
+    def happenings(self) -> list[Happening]:
+        """People, one at a time; and accidents, and workers that are started again."""
         rng = self.rng
         places = list(range(1, int(self.trouble_s // APART_S)))
         rng.shuffle(places)
         people = self.people.doings()
         some = min(len(places), rng.choice((10, 20, 30, 50)))
-        machines = [
-            *(self.kill, self.kill, self.stop, self.freeze, self.freeze, self.jump),
-            *(self.cloud, self.cloud, self.cloud, self.outage),
-        ]
-        found = [
-            (place * APART_S + rng.uniform(0, 600), at, rng.choice(people))
-            for at, place in enumerate(places[:some])
+        machines = [*self.accidents(), *(self.cloud, self.cloud, self.cloud, self.outage)]
+        found: list[Happening] = [
+            (place * APART_S + rng.uniform(0, 600), rng.choice(people)) for place in places[:some]
         ]
         if not self.calm:
-            count = rng.choice((3, 10, 25))
             found += [
-                (rng.uniform(0, self.trouble_s), some + at, rng.choice(machines))
-                for at in range(count)
+                (rng.uniform(0, self.trouble_s), rng.choice(machines))
+                for _ in range(rng.choice((3, 10, 25)))
             ]
             half_days = round(self.trouble_s / 43200)
-            found += [
-                (rng.uniform(0, self.trouble_s), some + count + at, self.restart)
-                for at in range(half_days)
-            ]
-        return [(moment, what) for moment, _, what in sorted(found, key=lambda each: each[:2])]
+            found += [(rng.uniform(0, self.trouble_s), self.restart) for _ in range(half_days)]
+        return in_order(found)
 
+    # The end
 
-def _pace() -> float:
-    """A frozen life's calls to a thread come later."""
-    life = CURRENT.get()
-    return life.frozen_s() if life is not None else 0.0
+    def calm_down(self) -> None:
+        """The faults are over, and people lift and delete what is in the way."""
+        for weather in self.weather.values():
+            weather.clear()
+        self.people.settle()
+        self.settled_at = self.now()
+        if self.calm:
+            return
+        for life in self.living():
+            life.die()
+        self.every_s = QUIET_EVERY_S
+        self.start_worker(mortal=False)
+        # A dead worker leads until its lease is over.
+        self.watched_from = Instant(self.now() + 2 * LEASE_TERM)
+
+    def is_at_rest(self) -> bool:
+        """Whether nothing was asked for in a long time, and nothing will be."""
+        self.people.tidy()
+        return ending.is_at_rest(self)
+
+    def check_end(self) -> None:
+        """Every cluster that can be upgraded is, and the journals say the same."""
+        ending.check_end(self)
+
+    def troubles(self) -> dict[str, int]:
+        """Of the journal, and of OpenShift Cluster Managers."""
+        met = Counter(super().troubles())
+        for weather in self.weather.values():
+            met.update({str(name): count for name, count in weather.met.items()})
+        return dict(met)

@@ -1,13 +1,12 @@
 """Months of virtual time, whatever goes wrong: some four in CI, two elsewhere."""
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.sim import IN_CI
+from tests.sim.story.elsewhere import ends_elsewhere
 from tests.sim.upgrades.story import live_through
 from tidegate.store.port import Store
 from tidegate.wiring import open_store
@@ -41,12 +40,4 @@ def test_a_seed_tells_the_same_story_on_every_store_and_in_every_process(tmp_pat
         return open_store(str(tmp_path / "journal.db"))
 
     here = live_through(2, 3, in_file).ends
-    code = "from tests.sim.upgrades.story import live_through; print(live_through(2, 3).ends)"
-    told = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONHASHSEED": "1", "PYTHONPATH": "src:."},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout.strip() == here
+    assert ends_elsewhere("tests.sim.upgrades.story", "live_through(2, 3)", "1") == here

@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from tests.sim.loop.lives import Life
+from tests.sim.story.life import Life
+from tests.sim.story.witness import Witness
 from tests.sim.upgrades import owners
 from tests.sim.upgrades.ground import DAY, GRACE, Asked, Ground
 from tests.sim.upgrades.owners import items, minor
@@ -17,7 +18,6 @@ from tests.sim.upgrades.rules import is_held, moments, shut_out, wrong_with
 from tidegate.kinds.upgrades.ocm.simulated.state import ALL_CLUSTERS, CLUSTER_LOGS, OcmState
 from tidegate.model.time import SECOND, Instant, format_instant, parse_instant
 from tidegate.simulation.virtual_loop import VirtualLoop
-from tidegate.store.port import Head
 
 _POLICY = re.compile(
     rf"{ALL_CLUSTERS}/([^/]+)(?:/control_plane|/node_pools/([^/]+))?/upgrade_policies(?:/([^/]+))?"
@@ -30,37 +30,21 @@ _OURS = re.compile(r"simulated|HTTP \d|cannot be read:|answer|429|timed out|Trac
 ASKED_WITHIN = 45 * SECOND
 
 
-class Witness:
-    """Watches one story."""
+class UpgradeWitness(Witness):
+    """Watches OpenShift Cluster Managers."""
 
     def __init__(self, loop: VirtualLoop, ground: Ground, partitions: frozenset[str]) -> None:
-        self.loop = loop
+        super().__init__(loop)
         self.ground = ground
         self.partitions = partitions
-        self.start = loop.now()
-        self.steps = self.deaths = self.rounds = self.errors = 0
-        self.broken: list[str] = []
-        self.seen: Counter[str] = Counter()
-        self.acks: list[tuple[str, Head]] = []
         # When something other than a service log was last asked for.
         self.asked_at = self.start
         # When each thing was last sent, and to which owner.
         self.told: dict[tuple[str, str, str], Instant] = {}
 
-    # Of workers
-
     def is_watched(self, partition: str) -> bool:
         """Whether it is an organisation of the story."""
         return partition in self.partitions
-
-    def acknowledged(self, _: Life, partition: str, head: Head) -> None:
-        """The store said that a chain ends here."""
-        self.acks.append((partition, head))
-
-    def reported(self, _: str, outcome: object) -> None:
-        """A worker says something of itself."""
-        self.rounds += 1
-        self.errors += isinstance(outcome, Exception)
 
     def called(self, life: Life, method: str, path: str) -> None:
         """A life is about to make a request: before a write it asked whether it still leads."""
@@ -68,14 +52,7 @@ class Witness:
         if method == "GET" or cluster is None:
             return
         one = self.ground.record.clusters[cluster[1]]
-        asked_at = life.confirmed_at.get(f"upgrades/{one.env}/{one.org}", Instant(0))
-        late = self.loop.now() - asked_at > ASKED_WITHIN
-        self.claim(not late, f"{life.name}: writes {path} without asking whether it still leads")
-
-    def claim(self, holds: bool, what: str) -> None:
-        """Something must be true."""
-        if not holds:
-            self.broken.append(f"{format_instant(self.loop.now())}  {what}")
+        self.claim_led(life, f"upgrades/{one.env}/{one.org}", ASKED_WITHIN, f"writes {path}")
 
     # Of OpenShift Cluster Managers
 

@@ -6,17 +6,14 @@ port closed, as if the process were gone. A frozen one goes on later, and does n
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from tidegate.engine.worker import Worker
 from tidegate.journal.chain import JournalEntry, JournalNote
-from tidegate.journal.lease import Lease
-from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
-from tidegate.kinds.rollouts.fleet import Fleet, Observation
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop
-from tidegate.store.port import Head, Store
+from tidegate.store.port import Head, Lease, Store
 
 # Whose call it is: tasks inherit it from the one that started them.
 CURRENT: contextvars.ContextVar["Life | None"] = contextvars.ContextVar("life", default=None)
@@ -27,7 +24,7 @@ class DeadError(BaseException):
 
 
 class Watcher(Protocol):
-    """A watcher lives."""
+    """What watches lives."""
 
     steps: int
     deaths: int
@@ -39,6 +36,12 @@ class Watcher(Protocol):
     def acknowledged(self, life: Any, partition: str, head: Head) -> None:
         """The store said that a chain ends here."""
         ...
+
+
+def hush(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A loop's exception handler: a dead worker's last words are not printed."""
+    if not isinstance(context.get("exception"), DeadError):
+        loop.default_exception_handler(context)
 
 
 class Life:
@@ -67,7 +70,8 @@ class Life:
         # What this life could know: when it last read a partition, and was last let write to it.
         self.read_at: dict[str, Instant] = {}
         self.confirmed_at: dict[str, Instant] = {}
-        self.seen: dict[str, Observation] = {}
+        # What it observed last, by partition.
+        self.seen: dict[str, Any] = {}
         self.worker = make(self)
         context = contextvars.copy_context()
         context.run(CURRENT.set, self)
@@ -116,54 +120,6 @@ class Life:
             if task.done() and not task.cancelled() and task.exception() is not None:
                 return task.exception()
         return None
-
-
-class MortalFleet:
-    """A fleet as one life sees it."""
-
-    def __init__(
-        self, life: Life, fleet: Fleet, called: Callable[[Life, str, RolloutTask], None]
-    ) -> None:
-        self._life = life
-        self._fleet = fleet
-        # Called for every task before it is carried out.
-        self._called = called
-
-    async def partitions(self) -> list[str]:
-        """Pass on."""
-        self._life.call()
-        found = await self._fleet.partitions()
-        self._life.call()
-        return found
-
-    async def observe(self, partition: str) -> Observation:
-        """Pass on, and keep what this life has seen."""
-        self._life.step()
-        if wait_s := self._life.frozen_s():
-            await asyncio.sleep(wait_s)
-        seen = await self._fleet.observe(partition)
-        self._life.call()
-        self._life.seen[partition] = seen
-        return seen
-
-    async def act(self, partition: str, task: RolloutTask) -> str:
-        """Pass on; the witness is shown who calls.
-
-        A process that freezes right here, having asked whether it still leads, acts on the answer
-        when it thaws: no lease can prevent that, so it is not drawn.
-        """
-        self._life.step()
-        self._called(self._life, partition, task)
-        answer = await self._fleet.act(partition, task)
-        self._life.call()
-        return answer
-
-    async def changes(self) -> AsyncIterator[str]:
-        """Pass on."""
-        self._life.call()
-        async for partition in self._fleet.changes():
-            self._life.call()
-            yield partition
 
 
 class MortalStore:
