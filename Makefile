@@ -7,6 +7,7 @@ SEEDS     ?= 200
 STATES    ?= 20000
 LOOPS     ?= 1200
 UPGRADES  ?= 20
+SHARDS    ?= 40
 LOCK_ARGS ?=
 
 BIN   := $(VENV)/bin
@@ -27,7 +28,7 @@ make test    every test but the end-to-end ones        ARGS="-k soak"
 make check   formatting, lint, types, layers
 make bench   how fast it decides                       ARGS=...
 make e2e     end to end with the real parts            ARGS=...
-make sim     seeded simulation, faults at every port   SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS) UPGRADES=$(UPGRADES)
+make sim     seeded simulation, all laws at full size  SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS) UPGRADES=$(UPGRADES) SHARDS=$(SHARDS)
 make docs    regenerate the reference pages
 make lock    pin and hash the requirements again       LOCK_ARGS=--upgrade
 make clean   remove $(VENV), caches and build output
@@ -93,8 +94,14 @@ e2e: $(READY)
 	@dev/gitea/build >/dev/null || :
 	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests/e2e tests/real tests/contract $(ARGS)
 
+# What is drawn, in large numbers; then the laws, crashes and kills at their full sizes.
+LARGE := tests/property tests/sim tests/kills tests/engine/test_crashes.py \
+    tests/engine/test_upgrade_crashes.py tests/contract/test_alike.py
+
 sim: $(READY)
-	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) --loops $(LOOPS) --upgrades $(UPGRADES) $(ARGS)
+	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) --loops $(LOOPS) \
+	    --upgrades $(UPGRADES) --shards $(SHARDS) $(ARGS)
+	TIDEGATE_TESTS=full $(BIN)/python -m pytest -n auto --dist loadgroup $(LARGE)
 
 bench: $(READY)
 	$(BIN)/python -m bench $(ARGS)

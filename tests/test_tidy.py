@@ -15,10 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 import pytest
+
+# Sources are parsed once for all checks, in one process.
+pytestmark = pytest.mark.xdist_group("tidy")
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -245,12 +248,24 @@ def mocks(source: Source) -> Iterator[str]:
             )
 
 
-def python_in(*folders: str) -> list[Source]:
-    found = [
+@cache
+def sources_in(folder: str) -> tuple[Source, ...]:
+    """The Python files of a folder: read once, and parsed once, for all checks."""
+    return tuple(
         Source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
-        for folder in folders
         for path in sorted((ROOT / folder).rglob("*.py"))
-    ]
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Trees of all sources are large: they are not kept for what runs afterwards."""
+    yield
+    sources_in.cache_clear()
+
+
+def python_in(*folders: str) -> list[Source]:
+    found = [source for folder in folders for source in sources_in(folder)]
     assert found, f"no Python found in {folders}: the check would pass on nothing"
     return found
 

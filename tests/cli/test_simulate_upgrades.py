@@ -27,6 +27,9 @@ from tidegate.kinds.upgrades.simulated.rehearsal import Rehearsal
 from tidegate.kinds.upgrades.simulated.story import UpgradeStory
 from tidegate.model.time import Instant, format_second, parse_instant
 
+# A fortnight is lived once, in one process.
+pytestmark = pytest.mark.xdist_group("simulated upgrades")
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL, FORTNIGHT = EXAMPLES / "ocm.yaml", EXAMPLES / "fortnight.yaml"
 WEEKENDS = (("2026-03-06T18", "2026-03-09T06"), ("2026-03-13T18", "2026-03-16T06"))

@@ -17,22 +17,21 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from tests.contract import journals
 from tests.contract.journals import folded, note
-from tests.sim import IN_CI
-from tidegate.journal.lease import Lease
+from tests.sim import sized
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.port import Head, TakenPlace
+from tidegate.store.port import Claim, Head, Lease
 
 # Each step is some transactions on two real databases: a history takes most of a second.
-EXAMPLES = 40 if IN_CI else 10
+EXAMPLES = sized(8, 12, 40)
 STEPS = 40
 
 NAMES = st.sampled_from(["r1", "r2", "ü"])
 HOLDERS = st.sampled_from(["w1", "w2", ""])
 KEYS = st.sampled_from(["k1", "k2", "k3"])
 CLAIMS = st.builds(
-    TakenPlace,
+    Claim,
     name=st.sampled_from(["mutex/db", "budget/eu"]),
     place=st.integers(0, 1),
     partition=NAMES,
@@ -44,7 +43,7 @@ MOMENTS = st.integers(0, 300).map(Instant)
 
 
 class Alike(RuleBasedStateMachine):
-    """Three journals that get the same."""
+    """Three journals that are told the same."""
 
     def __init__(self, *stores: Archive) -> None:
         super().__init__()
@@ -73,7 +72,7 @@ class Alike(RuleBasedStateMachine):
         count: int,
         end: int,
         token: int | None,
-        claims: list[TakenPlace],
+        claims: list[Claim],
         frees: list[str],
     ) -> None:
         """Append, mostly behind some end that was seen before, often with claims."""

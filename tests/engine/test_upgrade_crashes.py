@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.sim import IN_CI
+from tests.sim import sized
 from tests.sim.story.life import Life, MortalStore, hush
 from tests.sim.upgrades.mortal import MortalClusters
 from tests.upgrades_live import Scene
@@ -178,7 +178,7 @@ def test_a_crash_at_every_call_of_a_round_changes_nothing(calm: Lived) -> None:
 
     Every seventh of them, and all in CI.
     """
-    die_at(calm, range(1, calm.points + 1, 1 if IN_CI else 7))
+    die_at(calm, range(1, calm.points + 1, sized(7, 1, 1)))
 
 
 def test_an_owner_who_is_told_twice_would_be_found(
@@ -196,7 +196,7 @@ def test_an_owner_who_is_told_twice_would_be_found(
 
 def test_a_crash_on_a_file_changes_nothing(calm: Lived, tmp_path: Path) -> None:
     """Some calls, with SQLite in the place of memory."""
-    for point in range(5, calm.points, 15 if IN_CI else 40):
+    for point in range(5, calm.points, sized(40, 30, 15)):
         store = open_store(str(tmp_path / f"{point}.db"))
         try:
             check(Lived(store, dies_after=point), calm, point)

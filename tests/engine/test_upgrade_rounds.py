@@ -29,6 +29,9 @@ from tidegate.kinds.upgrades.ocm.simulated.state import OcmWrite
 from tidegate.store.client.memory import MemoryStore
 from tidegate.wiring import open_store
 
+# A week is lived once, in one process.
+pytestmark = pytest.mark.xdist_group("upgrade rounds")
+
 PAYMENTS, MAPS = "upgrades/prod/o-payments", "upgrades/prod/o-maps"
 
 

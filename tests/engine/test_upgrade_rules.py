@@ -16,6 +16,9 @@ from tidegate.kinds.upgrades.core.rules.soak import DAY
 from tidegate.kinds.upgrades.core.service import RuleSet
 from tidegate.kinds.upgrades.rules import UpgradeRules
 
+# Two days are lived once, in one process.
+pytestmark = pytest.mark.xdist_group("upgrade rules")
+
 MAPS, PAYMENTS = "upgrades/prod/o-maps", "upgrades/prod/o-payments"
 
 

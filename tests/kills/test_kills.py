@@ -4,10 +4,10 @@ from pathlib import Path
 
 from tests.kills.killing import kill_workers
 from tests.kills.processes import Postgres
-from tests.sim import IN_CI
+from tests.sim import sized
 
-WORKERS = 25 if IN_CI else 4
-SERVERS = 5 if IN_CI else 1
+# A kill is a second of CPU and a random moment; `make e2e` makes hundreds.
+WORKERS, SERVERS = sized(4, 8, 25), sized(1, 2, 5)
 
 
 def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ import pytest
 
 from tests.git_repos import BOB, clone, git, remote, write
 from tests.kills.proposing import BRANCH, FILE, REFUSED, TITLE
-from tests.sim import IN_CI
+from tests.sim import sized
 from tidegate.forge.client.local import LocalForge
 
-ROUNDS = 6 if IN_CI else 2
+ROUNDS = sized(2, 3, 6)
 # About as long as it takes to offer a change, on a machine with other things to do.
 LONGEST_S = 0.6
 ROOT = Path(__file__).parents[2]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from tests.kills.processes import Postgres
 from tests.kills.upgrading import kill_upgraders
-from tests.sim import IN_CI
+from tests.sim import sized
 
-ON_A_FILE, ON_A_SERVER = (8, 4) if IN_CI else (3, 1)
+ON_A_FILE, ON_A_SERVER = sized(3, 4, 8), sized(1, 2, 4)
 
 
 def test_no_cluster_gets_two_policies_at_any_kill(tmp_path: Path) -> None:

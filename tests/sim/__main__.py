@@ -4,6 +4,7 @@
     python -m tests.sim --seeds 500                    rollouts lived through in virtual time
     python -m tests.sim --seeds 1 --seed 42 --story    one of them, told
     python -m tests.sim --loops 1200                   the whole loop under faults, some 10⁶ steps
+    python -m tests.sim --shards 40                    images and shards of a bundle
     python -m tests.sim --upgrades 100 --days 30       organisations over months, under faults
 
 Whatever fails names its seed and the command that brings it back.
@@ -19,6 +20,7 @@ from functools import partial
 
 from tests.sim.loop.story import live_through as live_loop
 from tests.sim.rollouts import live_through
+from tests.sim.shards import live_through as live_shards
 from tests.sim.states import BrokenStateError, run_states
 from tests.sim.story.run import Told
 from tests.sim.upgrades.story import live_through as live_upgrades
@@ -36,7 +38,8 @@ Span = tuple[int, int]
 def main() -> int:
     """Run what was asked for; 1 if anything is broken."""
     options = _options()
-    if not (options.states or options.seeds or options.loops or options.upgrades):
+    kinds = (options.states, options.seeds, options.loops, options.upgrades, options.shards)
+    if not any(kinds):
         options.states, options.seeds = DEFAULT_STATES, DEFAULT_SEEDS
         options.loops, options.upgrades = DEFAULT_LOOPS, DEFAULT_UPGRADES
     try:
@@ -56,6 +59,10 @@ def main() -> int:
                 partial(_stories, live_loop), spans, options.loops, options.jobs, "loops"
             )
             print(_stories_line(f"{options.loops} loops", _OF_LOOPS, seen, took_s))
+        if options.shards:
+            spans = _spans(options.seed, options.shards, 1)
+            seen, took_s = _run(_shards, spans, options.shards, options.jobs, "shards")
+            print(_stories_line(f"{options.shards} bundles", _OF_SHARDS, seen, took_s))
         if options.upgrades:
             spans = _spans(options.seed, options.upgrades, 1)
             work = partial(_stories, partial(live_upgrades, days=options.days))
@@ -73,6 +80,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--states", type=int, default=0, help="how many states to decide")
     parser.add_argument("--seeds", type=int, default=0, help="how many rollouts to live through")
     parser.add_argument("--loops", type=int, default=0, help="how many stories of the whole loop")
+    parser.add_argument("--shards", type=int, default=0, help="how many stories of shards")
     parser.add_argument("--upgrades", type=int, default=0, help="how many stories of upgrades")
     days = "how long upgrades are troubled, before it is quiet"
     parser.add_argument("--days", type=float, default=DEFAULT_DAYS, help=days)
@@ -104,6 +112,15 @@ def _stories(live_through: Callable[[int], Told], span: Span) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in range(span[0], span[0] + span[1]):
         seen += live_through(seed).seen
+    return seen
+
+
+def _shards(span: Span) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for seed in range(span[0], span[0] + span[1]):
+        told = live_shards(seed)
+        seen += Counter({"moves": told.moves, "deaths": told.deaths, "edits": told.edits})
+        seen += Counter({"fault: api": told.faults, "seconds": round(told.virtual_s)})
     return seen
 
 
@@ -140,6 +157,7 @@ _SHOWN = (
 
 
 _OF_LOOPS = ("steps", "rounds", "deaths", "carried out")
+_OF_SHARDS = ("edits", "deaths", "moves")
 _OF_UPGRADES = ("steps", "rounds", "deaths", "upgrade", "upgrade of a pool", "told")
 
 

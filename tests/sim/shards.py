@@ -73,7 +73,8 @@ def live_through(seed: int) -> Told:
             return await scene.tell()
         except AssertionError as error:
             lines = "\n".join(scene.log[-60:])
-            raise AssertionError(f"{error}\n\nseed {seed}\n{lines}") from error
+            again = f"python -m tests.sim --shards 1 --seed {seed}"
+            raise AssertionError(f"{error}\n\nseed: {again}\n{lines}") from error
         finally:
             await scene.end()
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.sim import IN_CI
+from tests.sim import sized
 from tests.sim.shards import live_through
 from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.trial import Trial
@@ -14,7 +14,7 @@ from tidegate.kinds.integrations.fleet import fleet, reshard
 from tidegate.kinds.integrations.fleet.trials import Trials
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 
-STORIES = 12 if IN_CI else 3
+STORIES = sized(3, 5, 12)
 # 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it.
 FOUND = (7, 143)
 

@@ -1,19 +1,19 @@
-"""The whole loop under every fault: two hundred thousand steps in CI, a tenth elsewhere."""
+"""The whole loop under every fault."""
 
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.sim import IN_CI
+from tests.sim import IN_CI, sized
 from tests.sim.loop.story import live_through
 from tests.sim.story.elsewhere import ends_elsewhere
 from tidegate.simulation.faults import CallFault
 from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
-STEPS = 200_000 if IN_CI else 20_000
-CHUNKS = 10
+STEPS = sized(20_000, 60_000, 200_000)
+CHUNKS = 4
 # Far enough apart for chunks never to meet.
 SEEDS_A_CHUNK = 1_000
 

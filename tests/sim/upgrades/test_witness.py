@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim import IN_CI
+from tests.sim import FULL, IN_CI
 from tests.sim.story.missing import Missing, find, never_asks, nothing
 from tests.sim.upgrades.story import live_through
 from tidegate.engine.brakes.book import BrakeBook
@@ -34,6 +34,8 @@ from tidegate.model.verdict import verdict
 DAYS = 8
 SEEDS_MAX = 40
 NO_BRAKES = Brakes()
+# On a person's machine.
+SOME = ("soak", "mutexes", "days")
 
 
 def any_minute(self: Any, _: Any) -> Any:
@@ -100,7 +102,7 @@ MISSING: dict[str, Missing] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(MISSING) if IN_CI else ["soak", "mutexes", "days"])
+@pytest.mark.parametrize("name", sorted(MISSING) if IN_CI or FULL else SOME)
 def test_a_missing_rule_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take one rule out, and some story breaks, in words that say which."""
     find(MISSING[name], lambda seed: live_through(seed, DAYS), monkeypatch, SEEDS_MAX)
