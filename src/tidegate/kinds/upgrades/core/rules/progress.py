@@ -114,7 +114,7 @@ def _staged(parts: _Parts, now: Instant) -> tuple[_Staged, tuple[str, ...]]:
     for part, upgrades in parts:
         alive = [
             (one, stage)
-            for one in upgrades
+            for one in sorted(upgrades, key=lambda each: each.id or "")
             if (stage := stage_of(one, now)) is not PolicyStage.OVER
         ]
         if len(alive) > 1:
