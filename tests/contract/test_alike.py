@@ -125,7 +125,7 @@ class Alike(RuleBasedStateMachine):
         """After every step the three hold the same, and every chain verifies."""
         self.alike(lambda store: list(store.dump()))
         self.alike(lambda store: [store.load(name) for name in ("r1", "r2", "ü")])
-        self.alike(lambda store: store.heads())
+        self.alike(lambda store: list(store.heads().items()))
         verified = self.alike(lambda store: [store.verify(name) for name in store.partitions()])
         assert not any(verified)
 

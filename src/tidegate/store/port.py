@@ -103,7 +103,7 @@ class Store(Protocol):
         ...
 
     def heads(self) -> dict[str, int]:
-        """The number of the last entry of every partition: cheap enough to read twice a second."""
+        """The last number of every partition, in order of names; cheap: read twice a second."""
         ...
 
     def partitions(self) -> list[str]:

@@ -102,7 +102,7 @@ class MemoryStore:
         """The number of the last entry of every partition."""
         with self._lock:
             ends = {name: found.head.seq for name, found in self._partitions.items()}
-        return {name: seq for name, seq in ends.items() if seq}
+        return {name: seq for name, seq in sorted(ends.items()) if seq}
 
     def partitions(self) -> list[str]:
         """The names of all partitions, in order."""

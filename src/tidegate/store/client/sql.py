@@ -143,7 +143,7 @@ class SqlStore:
     def heads(self) -> dict[str, int]:
         """The number of the last entry of every partition."""
         with self._database.reading() as connection:
-            return {row.name: row.seq for row in connection.execute(_HEADS)}
+            return dict(sorted((row.name, row.seq) for row in connection.execute(_HEADS)))
 
     def partitions(self) -> list[str]:
         """The names of all partitions, in order."""
