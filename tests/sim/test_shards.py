@@ -14,12 +14,13 @@ from tidegate.kinds.integrations.fleet import fleet, reshard
 from tidegate.kinds.integrations.fleet.trials import Trials
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 
-STORIES = sized(3, 5, 12)
-# 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it.
-FOUND = (7, 143)
+# 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it. With
+# 1 and 6, they reach 99 of 100 branches that sixteen stories reach.
+CHOSEN = (7, 143, 1, 6)
+STORIES = sized(0, 1, 12)
 
 
-@pytest.mark.parametrize("seed", sorted({*range(STORIES), *FOUND}))
+@pytest.mark.parametrize("seed", sorted({*range(STORIES), *CHOSEN}))
 def test_nothing_is_broken_and_everything_arrives(seed: int) -> None:
     """Edits, faults and dead workers; then quiet, in which the bundle comes true."""
     told = live_through(seed)
