@@ -34,6 +34,14 @@ def test_upgrades_keep_their_promises_whatever_goes_wrong(chunk: int) -> None:
         assert len(faults) >= FAULTS_MIN, f"only {faults} are met any more"
 
 
+def test_a_mutex_that_a_sector_does_not_ask_for_is_taken_in_any_order() -> None:
+    """Of two that start in one round, one asks for a mutex, and one of a sector with a limit not.
+
+    Seed 1 is where the witness once took the order of the requests for the order of the decisions.
+    """
+    assert live_through(1, 5).seen["upgrade of a pool"]
+
+
 def test_a_seed_tells_the_same_story_on_every_store_and_in_every_process(tmp_path: Path) -> None:
     """The same journal, hash for hash: on a file, and in whatever order sets are elsewhere."""
 
