@@ -21,8 +21,9 @@ from tidegate.cli.main import main
 
 # As it is installed beside this Python: what tells people how to go on looks at its own name.
 PROGRAM = str(Path(sys.executable).parent / "tidegate")
-# What a shell gives a meaning to. A line without any is one command and its words.
-_OF_SHELLS = re.compile(r"[|&;<>()$`*?\[\]#~{}!]|^[A-Z_]+=")
+# What a shell gives a meaning to, outside quotes. A line without any is one command and its words.
+_OF_SHELLS = re.compile(r"[|&;<>()$`*?\[\]~{}!\\]|^[A-Z_]+=")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"| #.*")
 
 
 def tidegate(
@@ -59,7 +60,7 @@ def typed(
     line: str, cwd: Path, env: Mapping[str, str], *, merged: bool = True
 ) -> CompletedProcess[str]:
     """A line as people type it; a shell runs what needs one."""
-    words = [] if _OF_SHELLS.search(line) else shlex.split(line)
+    words = [] if _OF_SHELLS.search(_QUOTED.sub("", line)) else shlex.split(line, comments=True)
     if words[:1] == ["tidegate"]:
         return tidegate(*words[1:], cwd=cwd, env=env, merged=merged)
     return subprocess.run(
