@@ -14,8 +14,8 @@ from tidegate.kinds.integrations.fleet import fleet, reshard
 from tidegate.kinds.integrations.fleet.trials import Trials
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 
-# 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it. With
-# 1 and 6, they reach 99 of 100 branches that sixteen stories reach.
+# 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it.
+# With 1 and 6, they reach 99 of 100 branches that sixteen stories reach.
 CHOSEN = (7, 143, 1, 6)
 STORIES = sized(0, 1, 12)
 
