@@ -7,7 +7,7 @@ from tests.kills.processes import Postgres
 from tests.sim import sized
 
 # A kill is a second of CPU and a random moment; `make e2e` makes hundreds.
-WORKERS, SERVERS = sized(4, 8, 25), sized(1, 2, 5)
+WORKERS, SERVERS = sized(4, 5, 25), sized(1, 2, 5)
 
 
 def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from tests.kills.processes import Postgres
 from tests.kills.upgrading import kill_upgraders
 from tests.sim import sized
 
-ON_A_FILE, ON_A_SERVER = sized(3, 4, 8), sized(1, 2, 4)
+ON_A_FILE, ON_A_SERVER = sized(3, 3, 8), sized(1, 2, 4)
 
 
 def test_no_cluster_gets_two_policies_at_any_kill(tmp_path: Path) -> None:
