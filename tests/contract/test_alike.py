@@ -18,10 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.contract import journals
 from tests.contract.journals import folded, note
 from tests.sim import sized
+from tidegate.journal.lease import Lease
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.port import Claim, Head, Lease
+from tidegate.store.port import Head, TakenPlace
 
 # Each step is some transactions on two real databases: a history takes most of a second.
 EXAMPLES = sized(8, 12, 40)
@@ -31,7 +32,7 @@ NAMES = st.sampled_from(["r1", "r2", "ü"])
 HOLDERS = st.sampled_from(["w1", "w2", ""])
 KEYS = st.sampled_from(["k1", "k2", "k3"])
 CLAIMS = st.builds(
-    Claim,
+    TakenPlace,
     name=st.sampled_from(["mutex/db", "budget/eu"]),
     place=st.integers(0, 1),
     partition=NAMES,
@@ -72,7 +73,7 @@ class Alike(RuleBasedStateMachine):
         count: int,
         end: int,
         token: int | None,
-        claims: list[Claim],
+        claims: list[TakenPlace],
         frees: list[str],
     ) -> None:
         """Append, mostly behind some end that was seen before, often with claims."""

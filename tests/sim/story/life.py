@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from tidegate.engine.worker import Worker
 from tidegate.journal.chain import JournalEntry, JournalNote
+from tidegate.journal.lease import Lease
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop
-from tidegate.store.port import Head, Lease, Store
+from tidegate.store.port import Head, Store
 
 # Whose call it is: tasks inherit it from the one that started them.
 CURRENT: contextvars.ContextVar["Life | None"] = contextvars.ContextVar("life", default=None)
