@@ -207,15 +207,15 @@ class History:
                 )
             )
 
-    def _request(self, what: tuple[str, OfferState, str]) -> None:
-        name, state, by = what
+    def _request(self, what: tuple[str, OfferState] | tuple[str, OfferState, str]) -> None:
+        name, state, by = (*what, "")[:3]
         offer = self.state.offers.get(name)
         if offer is not None:
             number = offer.number
             self.add(MergeRequestSeen(branch=offer.branch, number=number, state=state, by=by))
 
-    def _check(self, what: tuple[str, bool, CheckedIn]) -> None:
-        name, matches, where = what
+    def _check(self, what: tuple[str, bool] | tuple[str, bool, CheckedIn]) -> None:
+        name, matches, where = (*what, CheckedIn.CLUSTERS)[:3]
         check = RunningCheck(
             environment=name, version=self.world.version, matches=matches, seen_in=where
         )
