@@ -11,11 +11,14 @@ from tidegate.wiring import read_bundle
 PRODUCTION = "/services/app-interface/namespaces/app-interface-production-int.yml"
 TESTING = "/clusters/appint-ex-01/namespaces/testing.yml"
 
+# What runs in production where no image is written.
+DEFAULT_TAG = "parameters: {IMAGE_TAG: f929a38}\n"
 INVENTORY = {
     "products/environments/production.yml": """
 $schema: /app-sre/environment-1.yml
 name: production
 servicePhase: prod
+parameters: {IMAGE_TAG: f929a38}
 """,
     PRODUCTION[1:]: """
 $schema: /openshift/namespace-1.yml

@@ -38,7 +38,8 @@ class Folder:
             self.write(f"{cluster}/cluster.yml", f"{schema}cluster-1.yml\nname: {cluster}\n")
             self.write(
                 f"{environment}.yml",
-                f"$schema: /app-sre/environment-1.yml\nname: {environment}\n",
+                f"$schema: /app-sre/environment-1.yml\nname: {environment}\n"
+                "parameters: {IMAGE_TAG: c0ffee0}\n",
             )
             self.write(
                 f"{cluster}/namespace.yml",

@@ -77,7 +77,10 @@ class Declared:
         }
         return {
             **(numbered if self.numbered else {}),
-            "environment.yml": "$schema: /app-sre/environment-1.yml\nname: production\n",
+            "environment.yml": (
+                "$schema: /app-sre/environment-1.yml\nname: production\n"
+                "parameters: {IMAGE_TAG: c0ffee0}\n"
+            ),
             "cluster.yml": f"$schema: /openshift/cluster-1.yml\nname: {self.cluster}\n",
             "namespace.yml": (
                 f"$schema: /openshift/namespace-1.yml\nname: {self.namespace}\n"

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tidegate.bundle.reader import Progress
     from tidegate.bundle.section import Bundle, Sections
     from tidegate.forge.place import ForgeKind
+    from tidegate.git.client.remote_heads import RemoteHeads
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
 
 
@@ -259,6 +261,28 @@ def write_files(root: Path, old: Mapping[str, bytes], new: Mapping[str, bytes | 
     from tidegate.git.client.tree.file_writer import write_files
 
     write_files(root, old, new)
+
+
+def read_head(url: str, branch: str) -> str:
+    """The newest commit of a branch of a repository elsewhere."""
+    return _remote_heads()(url, branch)
+
+
+@lru_cache(maxsize=1)
+def _remote_heads() -> "RemoteHeads":
+    from tidegate.git.client.remote_heads import RemoteHeads
+
+    return RemoteHeads(Path.cwd())
+
+
+def read_live_bundle(tree: Tree, cache: Cache, progress: "Progress | None" = None) -> "Bundle":
+    """A bundle of our own, with the commits of the branches that it follows.
+
+    Not for merge requests of strangers: the addresses of repositories are theirs to write.
+    """
+    from tidegate.kinds.integrations.app.branches import with_heads
+
+    return with_heads(read_bundle(tree, cache, progress), read_head)
 
 
 def mirror(url: str) -> Repository:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from tests.bundles import INVENTORY, bundle_of
+from tests.bundles import DEFAULT_TAG, INVENTORY, bundle_of
 from tidegate.documents.strict_yaml import read_yaml
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import (
@@ -54,11 +54,18 @@ class Case(msgspec.Struct, frozen=True):
         """What a section says; empty: it is not there."""
         return read_yaml(self.name, self.sections.get(section, "{}")).data
 
+    def _environment(self) -> str:
+        """The environment, with a default image where the case has none of its own."""
+        plain = INVENTORY[_ENVIRONMENT].replace(DEFAULT_TAG, "")
+        data = read_yaml(self.name, plain + self.sections.get("environment", "")).data
+        data["parameters"] = {"IMAGE_TAG": "latest", **(data.get("parameters") or {})}
+        return yaml.dump(data)
+
     def manifests(self) -> list[Manifest]:
         """Every object, as it is handed to a cluster."""
         files = {
             **INVENTORY,
-            _ENVIRONMENT: INVENTORY[_ENVIRONMENT] + self.sections.get("environment", ""),
+            _ENVIRONMENT: self._environment(),
             "integrations/it.yml": f"name: {NAME}\n$schema: /app-sre/integration-1.yml\n"
             + self.sections["integration"],
         }

@@ -114,7 +114,7 @@ def shards(
 def test_sub_shards_of_a_shard_differ_in_their_number_alone(place: Any) -> None:
     """Same image, same arguments, same everything: they move together."""
     managed, found = shards(place)
-    ground = ground_of(managed)
+    ground = ground_of(managed, {"IMAGE_TAG": "c0ffee0"})
     by_name: dict[str, list[Any]] = {}
     for shard in found:
         if shard.key:
@@ -130,7 +130,7 @@ def test_a_disabled_shard_is_there_and_does_not_run(place: Any) -> None:
     """Its object stays; nothing of it runs."""
     managed, found = shards(place)
     for shard in found:
-        spec = render(shard, managed, ground_of(managed))["spec"]
+        spec = render(shard, managed, ground_of(managed, {"IMAGE_TAG": "c0ffee0"}))["spec"]
         stops = shard.override is not None and shard.override.disabled
         runs = not spec.get("suspend", False) if "schedule" in spec else spec["replicas"] == 1
         assert runs is not stops
@@ -145,7 +145,7 @@ def test_an_empty_overlay_changes_nothing_and_any_settles_at_once(place: Any) ->
         "spec": {"template": {"spec": {"containers": [{"name": "side", "image": "${shard}"}]}}},
     }
     for shard in found:
-        manifest = render(shard, managed, ground_of(managed))
+        manifest = render(shard, managed, ground_of(managed, {"IMAGE_TAG": "c0ffee0"}))
         assert lay_over(manifest, {}, shard) == manifest
         once = lay_over(manifest, patch, shard)
         assert lay_over(once, patch, shard) == once

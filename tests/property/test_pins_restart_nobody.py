@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from tests.bundles import INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
+from tests.bundles import DEFAULT_TAG, INVENTORY, PRODUCTION, TESTING, MemoryTree, bundle_of
 from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
@@ -107,11 +107,13 @@ def files(draw: st.DrawFn) -> dict[str, bytes]:
     newline = pen.one("\n", "\n", "\r\n")
     text = newline.join(lines) + pen.one(newline, newline, "")
     parameters = pen.one(
-        "", "parameters: {IMAGE_TAG: ddddddd}", "parameters: {IMAGE_DIGEST: 'sha256:0'}"
+        "parameters: {IMAGE_TAG: c0ffee0}",
+        "parameters: {IMAGE_TAG: ddddddd}",
+        "parameters: {IMAGE_TAG: c0ffee0, IMAGE_DIGEST: 'sha256:0'}",
     )
     environment = "products/environments/production.yml"
     rest = {path: each.encode() for path, each in INVENTORY.items()}
-    rest[environment] += f"{parameters}\n".encode()
+    rest[environment] = rest[environment].replace(DEFAULT_TAG.encode(), f"{parameters}\n".encode())
     return {**rest, FILE: text.encode()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.bundles import INVENTORY, PRODUCTION, bundle_of
+from tests.bundles import DEFAULT_TAG, INVENTORY, PRODUCTION, bundle_of
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import (
@@ -15,6 +15,7 @@ from tidegate.kinds.integrations.core.review.affected import (
 )
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Site
+from tidegate.model.errors import UserError
 
 ACCOUNT, NAMESPACE = "/aws/account-1.yml", "/openshift/namespace-1.yml"
 EVERY = frozenset(("app-int-example-01", "app-sre", "ter-int-dev"))
@@ -202,9 +203,9 @@ def test_what_always_runs_is_affected_by_anything_and_a_changed_check_by_itself(
 
 def test_a_dry_run_stays_one_whatever_the_environment_says() -> None:
     """The manager respects a variable of its own; both are asked to change nothing."""
-    acting = "\nparameters: {DRY_RUN: --no-dry-run, MANAGER_DRY_RUN: --no-dry-run}\n"
+    acting = DEFAULT_TAG.replace("}", ", DRY_RUN: --no-dry-run, MANAGER_DRY_RUN: --no-dry-run}")
     path = "products/environments/production.yml"
-    files = {**INVENTORY, path: INVENTORY[path] + acting}
+    files = {**INVENTORY, path: INVENTORY[path].replace(DEFAULT_TAG, acting)}
     text = _integration(sharding="strategy: static", name="integrations-manager")
     head = _view(text.replace("aaaaaaa", "bbbbbbb"), files=files)
     (case,) = _affected(_view(text, files=files), head).cases
@@ -232,9 +233,12 @@ def test_cases_come_in_their_order() -> None:
             .replace("9", "1"),
         }
     )
-    view = CheckedSide(
-        estate=estate_in(bundle, Site()), integrations=INTEGRATIONS.of(bundle).integrations
-    )
+    estate, declared = estate_in(bundle, Site()), INTEGRATIONS.of(bundle).integrations
+    view = CheckedSide(estate=estate, integrations=declared, tag="c0ffee0")
+    untagged = CheckedSide(estate=estate, integrations=declared)
+    with pytest.raises(UserError, match="no image is known to check a with"):
+        _affected(untagged, untagged)
+    assert [case.base for case in _affected(untagged, view).cases] == [None, None]
     assert [case.integration for case in _affected(view, view).cases] == ["b", "a"]
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.integrations.core.sharding.model import Managed
 from tidegate.kinds.integrations.core.sharding.shards import shards_of
 from tidegate.kinds.integrations.core.workloads.overlay import lay_over
 from tidegate.kinds.integrations.core.workloads.workloads import ground_of, render, service
@@ -44,6 +45,11 @@ def mended(value: Any, field: str = "") -> Any:
     return value.rstrip("@") if field == "image" else value
 
 
+def tagged(managed: Managed) -> dict[str, str]:
+    """What the manager had for want of a tag: given by hand here."""
+    return {} if "IMAGE_TAG" in managed.namespace.parameters else {"IMAGE_TAG": "latest"}
+
+
 def rendered(sample: str, given: dict[str, str]) -> dict[tuple[str, str], Any]:
     """What we render of a sample, laid over with the site's own."""
     line = read_yaml(sample, (FOLDER / sample).read_text("utf-8")).data
@@ -58,7 +64,7 @@ def rendered(sample: str, given: dict[str, str]) -> dict[tuple[str, str], Any]:
     found: dict[tuple[str, str], Any] = {("Service", "qontract-reconcile"): service()}
     for integration in question.integrations:
         for managed in integration.managed:
-            ground = ground_of(managed, given, adopted=True)
+            ground = ground_of(managed, tagged(managed) | given, adopted=True)
             shards = shards_of(
                 integration, managed, question.inventories, question.options, problems
             )
@@ -89,7 +95,7 @@ def test_a_cron_job_honours_its_image_and_its_shards() -> None:
     (integration,) = question.integrations
     (managed,) = integration.managed
     shards = shards_of(integration, managed, question.inventories, None, problems)
-    jobs = [render(shard, managed, ground_of(managed)) for shard in shards]
+    jobs = [render(shard, managed, ground_of(managed, tagged(managed))) for shard in shards]
     recorded = next(yaml.safe_load_all((FOLDER / "s8.render.yaml").read_text("utf-8")))
     prefix = recorded["metadata"]["name"]
     assert [job["metadata"]["name"] for job in jobs] == [f"{prefix}-{i}" for i in range(4)]
@@ -103,7 +109,7 @@ def test_a_cron_job_honours_its_image_and_its_shards() -> None:
     assert [name for name in mine if name in names] == names
     assert {"name": "SHARD_ID", "value": "2"} in pods[2]["containers"][0]["env"]
     assert pods[2]["volumes"] == theirs["volumes"]
-    adopted = render(shards[0], managed, ground_of(managed, adopted=True))
+    adopted = render(shards[0], managed, ground_of(managed, tagged(managed), adopted=True))
     (kept,) = adopted["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     assert kept["env"] == theirs["containers"][0]["env"]
 
@@ -116,7 +122,7 @@ def test_the_pods_of_a_shard_can_be_distinguished() -> None:
     for integration in question.integrations:
         for managed in integration.managed[:1]:
             for shard in shards_of(integration, managed, {}, None, problems):
-                manifest = render(shard, managed, ground_of(managed))
+                manifest = render(shard, managed, ground_of(managed, tagged(managed)))
                 pod = manifest["spec"]["template"]["metadata"]["labels"]
                 seen.append(pod["tidegate.dev/shard"])
                 chosen = manifest["spec"]["selector"]["matchLabels"]

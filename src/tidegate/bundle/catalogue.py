@@ -38,6 +38,7 @@ class Catalogue:
         self.lined = tuple(
             schema for each in self.types.values() if each.lined for schema in each.schemas
         )
+        self.marks = tuple(mark for section in sections for mark in section.marks)
         self._folders = (SCHEMAS, *(section.schemas for section in sections))
         self._documents: dict[str, dict[str, Any]] = {}
         self._validators: dict[str, Draft202012Validator] = {}

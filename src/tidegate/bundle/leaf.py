@@ -46,6 +46,8 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     docs: tuple[Doc, ...] = ()
     # With no file in them: the same bytes may stand in several.
     findings: tuple[BundleFinding, ...] = ()
+    # Of a file with an error: what sections look for that is in its bytes.
+    marks: tuple[str, ...] = ()
 
 
 encode_leaf = msgspec.msgpack.Encoder().encode
@@ -54,6 +56,14 @@ decode_leaf = msgspec.msgpack.Decoder(Leaf).decode
 
 def read_leaf(raw: bytes, catalogue: Catalogue) -> Leaf:
     """Read one file. Nothing in it raises."""
+    leaf = _read(raw, catalogue)
+    if any(each.severity == "error" for each in leaf.findings):
+        marks = tuple(mark for mark in catalogue.marks if mark.encode() in raw)
+        return msgspec.structs.replace(leaf, marks=marks) if marks else leaf
+    return leaf
+
+
+def _read(raw: bytes, catalogue: Catalogue) -> Leaf:
     if len(raw) > BYTES_MAX:
         return _unreadable(f"{len(raw)} bytes", f"split it: {BYTES_MAX} are read at most")
     try:

@@ -33,7 +33,9 @@ ReadBundle = Callable[[Tree], Bundle]
 _KEY_BYTES, _SALT_BYTES = 32, 16
 _ROOT = Path(tidegate.__file__).parent
 # What takes part in reading every bundle; sections add their own.
-_PROGRAMS = tuple(_ROOT / name for name in ("bundle", "documents", "edit/tree.py", "model"))
+_PROGRAMS = tuple(
+    _ROOT / name for name in ("bundle", "documents", "edit/tree.py", "gates/scope.py", "model")
+)
 _encode = msgspec.msgpack.Encoder().encode
 
 

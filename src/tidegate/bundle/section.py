@@ -78,6 +78,8 @@ class BundleSection(Generic[T]):
     types: tuple[DocumentType, ...]
     # The folder with the JSON Schemas of its types.
     schemas: FilePath
+    # Words that a file may hold which it depends on: where such a file cannot be read, it knows.
+    marks: tuple[str, ...] = ()
     # What its findings are about: a word that people can search for, and a sentence.
     rules: Mapping[str, str] = field(default_factory=dict)
     # The type of its value; values are kept in the cache.

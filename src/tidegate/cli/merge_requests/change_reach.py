@@ -32,7 +32,7 @@ class IntegrationReach:
         found = ChangeReach(pinned=_located(tree, _pinned(estate)), errors_before=before.errors)
         if not files:
             return found
-        after = wiring.read_bundle(EditedTree(tree, dict(files)), wiring.bundle_cache())
+        after = wiring.read_live_bundle(EditedTree(tree, dict(files)), wiring.bundle_cache())
         return msgspec.structs.replace(
             found,
             reached=_reached(tree, estate, estate_in(after, site_of(self._settings))),
@@ -43,7 +43,7 @@ class IntegrationReach:
         if commit not in self._before:
             self._before.clear()  # a worker reads many commits, one after the other
             tree = wiring.open_tree(self._folder, commit)
-            bundle = wiring.read_bundle(tree, wiring.bundle_cache())
+            bundle = wiring.read_live_bundle(tree, wiring.bundle_cache())
             self._before[commit] = tree, bundle, estate_in(bundle, site_of(self._settings))
         return self._before[commit]
 

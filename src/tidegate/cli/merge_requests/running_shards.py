@@ -52,7 +52,7 @@ class IntegrationRunning:
     async def _read(self, commit: str) -> EstateView:
         if self._view is None or self._view[0] != commit:
             tree = wiring.open_tree(self._folder, commit)
-            bundle = await asyncio.to_thread(wiring.read_bundle, tree, wiring.bundle_cache())
+            bundle = await asyncio.to_thread(wiring.read_live_bundle, tree, wiring.bundle_cache())
             settings = self._settings
             registry = wiring.registry(settings.registry, settings.registry_auth)
             site = site_of(settings)
@@ -78,10 +78,10 @@ def depending_shards(
 ) -> dict[str, frozenset[ShardKey]]:
     """The shards that would get another image with the files of each trial."""
     site, cache = site_of(settings), wiring.bundle_cache()
-    before = estate_in(wiring.read_bundle(tree, cache), site)
+    before = estate_in(wiring.read_live_bundle(tree, cache), site)
     found: dict[str, frozenset[ShardKey]] = {}
     for name, files in trials.items():
-        after = estate_in(wiring.read_bundle(EditedTree(tree, dict(files)), cache), site)
+        after = estate_in(wiring.read_live_bundle(EditedTree(tree, dict(files)), cache), site)
         effects = effects_of(before, after).effects
         moved = (each for each in effects if each.unit and each.moves_image)
         found[name] = frozenset((each.place, each.unit) for each in moved)

@@ -182,7 +182,7 @@ class SettledEstates:
         settled = await self._digests.settle(plain, problems)
         self._plain, self._settled = plain, settled
         self._asked_at = asyncio.get_running_loop().time()
-        every = (*problems.errors, *problems.warnings)
+        every = (*plain.problems, *problems.errors, *problems.warnings)
         for each in every:
             if each not in self._said:
                 self._tell(each)

@@ -8,6 +8,7 @@ from tidegate.bundle.reader import ReadBundle
 from tidegate.bundle.section import Bundle
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.digests import Digests
+from tidegate.kinds.integrations.app.estates import binding_errors, site_in
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.sharding.selection import Selection, check_names
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
@@ -71,13 +72,13 @@ async def read_estate(
     selection = selection or Selection()
     bundle = read(tree)
     check_files(bundle, tree.prefix)
-    errors = [each for each in bundle.findings if each.severity == "error"]
+    errors = binding_errors(bundle, site)
     lines = [
         f"{tree.prefix}{each.file}:{each.line}: {each.message}; {each.remedy}".rstrip("; ")
         for each in errors
     ]
     problems, unknown = Problems(), Problems()
-    declared = INTEGRATIONS.of(bundle)
+    declared, site = INTEGRATIONS.of(bundle), site_in(bundle, site)
     plain = estate_of(declared.integrations, declared.inventories, problems, site=site)
     estate = await settled(plain, registry, problems)
     known = {each.message for each in errors}

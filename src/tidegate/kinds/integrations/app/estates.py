@@ -5,9 +5,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from tidegate.bundle.finding import BundleFinding
 from tidegate.bundle.reader import ReadBundle
 from tidegate.bundle.section import Bundle
 from tidegate.git.tree_port import Tree
+from tidegate.kinds.integrations.app.branches import ReadHead, with_heads
+from tidegate.kinds.integrations.bundle.builder import DEFAULT_IMAGE
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
 from tidegate.model.problem import Problems
@@ -25,11 +28,15 @@ class BundleEstates:
         read: ReadBundle,
         site: Site | None = None,
         fresh_s: float = FRESH_S,
+        read_head: ReadHead | None = None,
     ) -> None:
         self._open = open_tree
         self._read = read
         self._site = site or Site()
         self._fresh_s = fresh_s
+        # None: the commits of branches are not asked for.
+        self._read_head = read_head
+        self._bundle: Bundle | None = None
         self._files: object = None
         self._estate = Estate(())
         self._read_at: float | None = None
@@ -47,18 +54,38 @@ class BundleEstates:
     def _work_out(self) -> Estate:
         tree = self._open()
         files = dict(tree.files())
-        if files != self._files:
-            self._estate = estate_in(self._read(tree), self._site)
-            self._files = files
+        bundle = self._bundle
+        if bundle is None or files != self._files:
+            bundle = self._read(tree)
+        if self._read_head is not None:
+            bundle = with_heads(bundle, self._read_head)
+        if bundle is not self._bundle:
+            self._estate = estate_in(bundle, self._site)
+            self._files, self._bundle = files, bundle
         return self._estate
+
+
+def binding_errors(bundle: Bundle, site: Site) -> list[BundleFinding]:
+    """The errors of a bundle that count at a site: a tag given by hand is a default image."""
+    by_hand = "IMAGE_TAG" in site.parameters
+    return [
+        each
+        for each in bundle.findings
+        if each.severity == "error" and not (by_hand and each.rule == DEFAULT_IMAGE)
+    ]
+
+
+def site_in(bundle: Bundle, site: Site) -> Site:
+    """A site with the commits of the branches that a bundle follows."""
+    return msgspec.structs.replace(site, heads=INTEGRATIONS.of(bundle).heads)
 
 
 def estate_in(bundle: Bundle, site: Site) -> Estate:
     """The estate of a bundle; incomplete where anything in it is wrong."""
     problems = Problems()
-    for finding in bundle.findings:
-        if finding.severity == "error":
-            problems.add(f"{finding.file}:{finding.line}", finding.message, finding.remedy)
-    declared = INTEGRATIONS.of(bundle)
+    for finding in binding_errors(bundle, site):
+        problems.add(f"{finding.file}:{finding.line}", finding.message, finding.remedy)
+    declared, site = INTEGRATIONS.of(bundle), site_in(bundle, site)
     found = estate_of(declared.integrations, declared.inventories, problems, site=site)
-    return msgspec.structs.replace(found, complete=not problems.errors)
+    errors = tuple(problems.errors)
+    return msgspec.structs.replace(found, complete=not errors, problems=errors)

@@ -15,6 +15,7 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.kinds.integrations.app.branches import with_heads
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rules import ImageRules
@@ -55,6 +56,7 @@ from tidegate.store.archive_port import Archive
 SETTLED = Duration(12 * 3600 * SECOND)
 # A rehearsal longer than this does not end by itself.
 LASTS_MAX = Duration(14 * 24 * 3600 * SECOND)
+SOME_COMMIT = "0" * 40
 LOOK_S = 30.0
 # How much of a log is read for what went wrong.
 LINES_READ = 20
@@ -84,7 +86,9 @@ def rehearsed_place(
     bundle: Bundle, integration: str | None, environment: str | None
 ) -> ManagedPlace:
     """The place of an integration in an environment; UserError says which there are."""
-    every = [each for each in estate_in(bundle, Site()).places if each.managed.rollout is not None]
+    # Which commit a branch is at makes no difference on a simulated cluster.
+    known = with_heads(bundle, lambda _url, _branch: SOME_COMMIT)
+    every = [each for each in estate_in(known, Site()).places if each.managed.rollout is not None]
     if not every:
         raise _wrong("no integration has a rollout", "see `tidegate validate`")
     named = [each for each in every if each.integration.name == integration]

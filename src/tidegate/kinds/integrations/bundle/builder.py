@@ -17,6 +17,7 @@ from tidegate.kinds.integrations.bundle.lint import linted
 from tidegate.kinds.integrations.bundle.rollouts import RolloutRulesReader
 from tidegate.kinds.integrations.bundle.stock import Stock
 from tidegate.kinds.integrations.core.sharding.model import (
+    BranchHead,
     Check,
     Integration,
     Managed,
@@ -25,6 +26,10 @@ from tidegate.kinds.integrations.core.sharding.model import (
     ShardKey,
 )
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC
+from tidegate.kinds.integrations.core.workloads.default_image import NO_IMAGE_REMEDY, no_image
+
+# The rule of findings about it.
+DEFAULT_IMAGE = "default-image"
 
 
 class DeclaredIntegrations(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +39,8 @@ class DeclaredIntegrations(msgspec.Struct, frozen=True, kw_only=True):
     integrations: tuple[Integration, ...]
     # What integrations can be split by, in order of the files.
     inventories: dict[str, tuple[ShardKey, ...]]
+    # The newest commits of branches that default images follow; they are not in the files.
+    heads: dict[str, BranchHead] = {}
 
 
 def read_integrations(documents: Documents, faults: Faults) -> DeclaredIntegrations:
@@ -101,6 +108,15 @@ class _Builder:
         ruled = self.rollouts.of(place, doc, path)
         if not sound or namespace is None or sharding is None or not ruled.sound:
             return None
+        if (why := no_image(one.managed["spec"], namespace)) is not None:
+            fault = DocumentFault(
+                path=(*path, "namespace"),
+                message=why,
+                rule=DEFAULT_IMAGE,
+                remedy=NO_IMAGE_REMEDY,
+                value=namespace.environment,
+            )
+            self.faults.append((place, fault))
         return Managed(
             namespace=namespace,
             spec=one.managed["spec"],

@@ -4,7 +4,12 @@ from pathlib import Path
 
 from tidegate.bundle.section import BundleSection, DocumentType
 from tidegate.kinds.integrations.bundle.amounts import value_faults
-from tidegate.kinds.integrations.bundle.builder import DeclaredIntegrations, read_integrations
+from tidegate.kinds.integrations.bundle.builder import (
+    DEFAULT_IMAGE,
+    DeclaredIntegrations,
+    read_integrations,
+)
+from tidegate.kinds.integrations.bundle.managers import TEMPLATE
 from tidegate.kinds.integrations.core.review.notes import MARK
 
 INTEGRATION_SCHEMA = "/app-sre/integration-1.yml"
@@ -33,6 +38,8 @@ TYPES = (
         links={"rollout": "rollout"},
         lined=True,
     ),
+    # Where a manager is deployed is pointed at.
+    DocumentType(name="saas-file", lined=True),
     DocumentType(
         name="rollout",
         noun="rules of a rollout",
@@ -45,7 +52,9 @@ INTEGRATIONS = BundleSection(
     name="integrations",
     types=TYPES,
     schemas=_FOLDER / "schemas",
+    marks=(TEMPLATE,),
     rules={
+        DEFAULT_IMAGE: "Shards without an image of their own, where no default image is known",
         "spelling": "Two ways of saying the same thing that do not agree",
         "sharding": "Shards that cannot be worked out",
         "rollout": "Rules by which images move that cannot be used",

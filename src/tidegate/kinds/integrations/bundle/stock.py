@@ -1,6 +1,5 @@
 """What integrations refer to: inventories, namespaces, and the shard an override is for."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -8,7 +7,7 @@ import msgspec
 from tidegate.bundle.finding import DocumentFault
 from tidegate.bundle.places import DocumentPlace
 from tidegate.bundle.section import Documents, Faults
-from tidegate.kinds.integrations.bundle.managers import managers
+from tidegate.kinds.integrations.bundle.managers import ManagerTargets
 from tidegate.kinds.integrations.core.sharding.model import Namespace, ShardKey
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC, STRATEGIES, key_of
 from tidegate.model.problem import nearest, shown
@@ -35,7 +34,7 @@ class Stock:
     def __init__(self, documents: Documents) -> None:
         self.faults: Faults = []
         self._files, self._data, self._types = documents.files, documents.data, documents.types
-        self._managers = managers(documents.of("settings", "saas-file"), documents.data)
+        self._managers = ManagerTargets(documents)
         # Items by the file they stand in.
         self._items: dict[str, tuple[str, ShardKey]] = {}
         listed: dict[str, dict[str, ShardKey]] = {strategy: {} for strategy in STRATEGIES}
@@ -97,20 +96,13 @@ class Stock:
             name=data["name"],
             cluster=cluster["name"],
             environment=environment["name"],
-            parameters={
-                **(environment.get("parameters") or {}),
-                **self._tag(data["environment"], data["cluster"]),
-            },
+            parameters=environment.get("parameters") or {},
+            image=self._managers.default(
+                str(data["environment"].get("$ref")), str(data["cluster"].get("$ref"))
+            ),
             phase=environment.get("servicePhase") or "",
             labels={**(environment.get("labels") or {}), **(data.get("labels") or {})},
         )
-
-    def _tag(self, environment: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, str]:
-        """The image that the manager of an environment hands on to all that runs there."""
-        here, there = str(environment.get("$ref")), str(cluster.get("$ref"))
-        on_cluster = {tag for at, of, tag in self._managers if (at, of) == (here, there)}
-        tags = on_cluster or {tag for at, _, tag in self._managers if at == here}
-        return {"IMAGE_TAG": tags.pop()} if len(tags) == 1 else {}
 
     def shard(self, written: Any, strategy: str) -> Named:
         """The shard that is meant by a name, a number or the file of what it is a shard of."""

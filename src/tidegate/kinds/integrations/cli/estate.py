@@ -97,7 +97,7 @@ class EstateQuery:
         tree = wiring.open_tree(self.folder, self.settings.revision or None)
         registry = wiring.registry(self.settings.registry, self.settings.registry_auth)
         with Progress("reading files", quiet_s=1.0) as progress:
-            bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)
+            bundle = wiring.read_live_bundle(tree, wiring.bundle_cache(), progress.tell)
         return asyncio.run(read_estate(tree, lambda _: bundle, site, registry, Selection(**chosen)))
 
     @property

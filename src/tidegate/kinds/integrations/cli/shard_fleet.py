@@ -24,6 +24,7 @@ class ShardFleet(IntegrationsFleet):
             lambda: wiring.open_tree(folder, revision),
             lambda tree: wiring.read_bundle(tree, wiring.bundle_cache()),
             site_of(settings),
+            read_head=wiring.read_head,
         )
         registry = wiring.registry(settings.registry, settings.registry_auth)
         self._clusters = Clusters(settings)

@@ -16,7 +16,7 @@ from tidegate.edit.edits import Edited
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.comparison import new_errors
 from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, settled
-from tidegate.kinds.integrations.app.estates import estate_in
+from tidegate.kinds.integrations.app.estates import estate_in, site_in
 from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned
 from tidegate.kinds.integrations.app.pins.plan import (
     PinEdits,
@@ -283,8 +283,8 @@ async def _after(ground: PinGround, edited: Iterable[Edited]) -> Estate:
     if new := new_errors(ground.view.bundle, bundle):
         raise UserError(new)
     problems = Problems()
-    declared = INTEGRATIONS.of(bundle)
-    plain = estate_of(declared.integrations, declared.inventories, problems, site=ground.site)
+    declared, site = INTEGRATIONS.of(bundle), site_in(bundle, ground.site)
+    plain = estate_of(declared.integrations, declared.inventories, problems, site=site)
     return await settled(plain, ground.registry, problems)
 
 

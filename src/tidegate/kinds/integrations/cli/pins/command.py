@@ -119,7 +119,7 @@ def _planned(
             return await work(
                 PinGround(
                     view=asked.view,
-                    read=lambda tree: wiring.read_bundle(tree, wiring.bundle_cache()),
+                    read=lambda tree: wiring.read_live_bundle(tree, wiring.bundle_cache()),
                     site=site_of(settings),
                     registry=wiring.registry(settings.registry, settings.registry_auth),
                     find=find,

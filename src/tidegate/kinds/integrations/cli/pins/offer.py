@@ -38,7 +38,7 @@ def carry_out(
     def files(_: "Repository", commit: str) -> "Mapping[str, bytes | None]":
         cache = wiring.bundle_cache()
         tree = wiring.open_tree(folder, commit)
-        found = files_on(tree, lambda each: wiring.read_bundle(each, cache), site, plan.edits)
+        found = files_on(tree, lambda each: wiring.read_live_bundle(each, cache), site, plan.edits)
         return dict(found)
 
     texts = proposal_of(plan, verb, proposing.reason)

@@ -24,6 +24,8 @@ from tidegate.kinds.integrations.core.workloads.estate import (
     pieces_of,
 )
 from tidegate.kinds.integrations.core.workloads.workloads import DEFAULTS, image_of
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
 from tidegate.registry.image import image_named, revision_of
 
 # Every integration says it reads these; they tell how it runs, and that is compared already.
@@ -271,20 +273,25 @@ def _unmanaged(integration: Integration, grounds: _Grounds) -> Iterator[Case | S
         yield Skipped(integration=name, shard=name, environment="", why="pr_check.disabled")
         return
     prior = grounds.prior.check if grounds.prior is not None else None
+    if prior is not None and not (prior.image_ref or grounds.base.tag):
+        prior = None  # there was nothing to try it with
     yield Case(
         integration=name,
         shard=name,
         environment="",
-        head=_command(integration.check, grounds.head),
-        base=_command(prior, grounds.base) if prior is not None else None,
+        head=_command(integration.check, grounds.head, integration.where),
+        base=_command(prior, grounds.base, integration.where) if prior is not None else None,
         why=_few(why),
         order=integration.check.order,
     )
 
 
-def _command(check: Check, view: CheckedSide) -> Input:
+def _command(check: Check, view: CheckedSide, where: str) -> Input:
     name, _, arguments = check.command.strip().partition(" ")
-    revision = check.image_ref or view.tag or DEFAULTS["IMAGE_TAG"]
+    revision = check.image_ref or view.tag
+    if not revision:
+        remedy = "write pr_check.imageRef, or RECONCILE_IMAGE_TAG in the .env of the repository"
+        raise UserError((Problem(where, f"no image is known to check {name} with", remedy),))
     variables = {"INTEGRATION_NAME": name, "DRY_RUN": "--dry-run", "RUN_ONCE": "true"}
     if arguments:
         variables["INTEGRATION_EXTRA_ARGS"] = arguments.strip()

@@ -37,6 +37,37 @@ class Sharding(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
+class ImageBranch(msgspec.Struct, frozen=True):
+    """A branch whose newest commit is the default image."""
+
+    url: str
+    branch: str
+    # How much of a commit is the tag of an image.
+    length: int
+    # Where it is written.
+    where: str
+
+    @property
+    def key(self) -> str:
+        """What its newest commit is known by."""
+        return f"{self.url} {self.branch}"
+
+
+class BranchHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest commit of a branch, or why it is not known."""
+
+    commit: str = ""
+    why: str = ""
+
+
+class DefaultImage(msgspec.Struct, frozen=True, kw_only=True):
+    """What runs where no image is written: a tag, a branch, or why there is none."""
+
+    tag: str = ""
+    follows: ImageBranch | None = None
+    why: str = ""
+
+
 class Namespace(msgspec.Struct, frozen=True, kw_only=True):
     """Where workloads run."""
 
@@ -49,6 +80,8 @@ class Namespace(msgspec.Struct, frozen=True, kw_only=True):
     phase: str = ""
     # Its environment's, and its own over them.
     labels: dict[str, str] = {}
+    # What its manager hands on.
+    image: DefaultImage = DefaultImage()
 
 
 class Managed(msgspec.Struct, frozen=True, kw_only=True):

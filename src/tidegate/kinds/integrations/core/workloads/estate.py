@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.integrations.core.sharding.model import (
+    BranchHead,
     Integration,
     Managed,
     Namespace,
@@ -24,18 +25,20 @@ from tidegate.kinds.integrations.core.sharding.shards import (
     collisions,
     shards_of,
 )
+from tidegate.kinds.integrations.core.workloads.default_image import NO_IMAGE_REMEDY, default_tag
 from tidegate.kinds.integrations.core.workloads.overlay import lay_over
 from tidegate.kinds.integrations.core.workloads.workloads import (
     SHIPPER,
     Manifest,
     NamespaceDefaults,
     ground_of,
+    has_image,
     image_of,
     render,
     service,
     shipper_resources_of,
 )
-from tidegate.model.problem import Problems
+from tidegate.model.problem import Problem, Problems
 from tidegate.registry.image import digest_of, image_named, revision_of, tag_of
 
 KIND = "integrations"
@@ -52,6 +55,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
 
     parameters: dict[str, str] = {}
     overlay: dict[str, Any] | None = None
+    # The newest commits of branches that default images follow, by `ImageBranch.key`.
+    heads: dict[str, BranchHead] = {}
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -150,6 +155,8 @@ class Estate(msgspec.Struct, frozen=True):
     complete: bool = True
     # Places that are declared and have no shard, as where an inventory is empty.
     emptied: tuple[str, ...] = ()
+    # What is wrong, so that what it concerns is not here.
+    problems: tuple[Problem, ...] = ()
 
     def place(self, name: str) -> ManagedPlace | None:
         """A place by the name of its rollout, with its kind or without."""
@@ -221,8 +228,12 @@ def estate_of(
                 emptied.append(place_name(integration.name, managed.namespace))
             if shards:
                 units = tuple(_units(integration.name, shards))
-                ground = ground_of(managed, site.parameters)
+                ground = ground_of(managed, site.parameters, heads=site.heads)
                 ground = msgspec.structs.replace(ground, digests=digests or {})
+                if not has_image(managed, ground):
+                    _, why = default_tag(managed.namespace, site.heads)
+                    problems.add(managed.where, why, NO_IMAGE_REMEDY)
+                    continue
                 places.append(
                     ManagedPlace(
                         integration=integration, managed=managed, units=units, ground=ground
@@ -230,7 +241,8 @@ def estate_of(
                 )
     collisions((shard for place in places for shard in place.shards), problems)
     sound = len(problems.errors) == before
-    return Estate(tuple(places), site, complete=sound, emptied=tuple(emptied))
+    wrong = tuple(problems.errors[before:])
+    return Estate(tuple(places), site, complete=sound, emptied=tuple(emptied), problems=wrong)
 
 
 def _units(integration: str, shards: Iterable[WorkloadShard]) -> Iterator[Unit]:

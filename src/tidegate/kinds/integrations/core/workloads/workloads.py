@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.sharding.model import Managed, WorkloadShard
+from tidegate.kinds.integrations.core.sharding.model import BranchHead, Managed, WorkloadShard
 from tidegate.kinds.integrations.core.sharding.variables import job_variables, server_variables
+from tidegate.kinds.integrations.core.workloads.default_image import default_tag
 from tidegate.registry.image import settled
 
 Manifest = dict[str, Any]
@@ -26,7 +27,6 @@ PORT = 9090
 # What a parameter is where neither the environment nor the process says otherwise.
 DEFAULTS: Mapping[str, str] = {
     "IMAGE": "quay.io/app-sre/qontract-reconcile",
-    "IMAGE_TAG": "latest",
     "IMAGE_DIGEST": "",
     "ENVIRONMENT_NAME": "app-interface",
     "DRY_RUN": "--dry-run",
@@ -70,13 +70,25 @@ class NamespaceDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ground_of(
-    managed: Managed, given: Mapping[str, str] | None = None, *, adopted: bool = False
+    managed: Managed,
+    given: Mapping[str, str] | None = None,
+    *,
+    heads: Mapping[str, BranchHead] | None = None,
+    adopted: bool = False,
 ) -> NamespaceDefaults:
-    """The parameters of a namespace: defaults, its environment's, then those given by hand."""
+    """The parameters of a namespace: defaults, its environment's, then those given by hand.
+
+    `heads`: the newest commits of branches that default images follow, by `ImageBranch.key`.
+    """
     own = {name: str(value) for name, value in managed.namespace.parameters.items()}
     # The repository of the image is never the environment's to say.
     own.pop("IMAGE", None)
-    return NamespaceDefaults(parameters={**DEFAULTS, **own, **(given or {})}, adopted=adopted)
+    tag, _ = default_tag(managed.namespace, heads or {})
+    tagged = {"IMAGE_TAG": tag} if tag else {}
+    if not tag:
+        own.pop("IMAGE_TAG", None)
+    parameters = {**DEFAULTS, **own, **tagged, **(given or {})}
+    return NamespaceDefaults(parameters=parameters, adopted=adopted)
 
 
 def render(
@@ -98,6 +110,11 @@ def service() -> Manifest:
         "metadata": {"name": APP, "labels": {"app": APP}},
         "spec": {"ports": [port], "selector": {"component": APP}},
     }
+
+
+def has_image(managed: Managed, ground: NamespaceDefaults) -> bool:
+    """Whether shards without an image of their own have one to run."""
+    return bool(managed.spec.get("imageRef") or ground.parameters.get("IMAGE_TAG"))
 
 
 def image_of(shard: WorkloadShard, managed: Managed, ground: NamespaceDefaults) -> str:
