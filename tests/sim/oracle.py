@@ -243,6 +243,16 @@ class Oracle:
                         return True
         return False
 
+    def has_spread(self, view: View) -> bool:
+        """Whether it went well so far, and beyond the first of several bands that take part."""
+        if self.counted(view, "failed"):
+            return False
+        touched = self.counted(view, "flying", "soaking", "done")
+        here = [[name for name in band.names if name not in self.uncounted] for band in self.bands]
+        bands = [names for names in here if names]
+        beyond = [name for names in bands[1:] for name in names]
+        return len(bands) < 2 or any(name in touched for name in beyond)
+
     def returns(self, view: View) -> set[str]:
         """Who goes back to the last good revision now."""
         good, limit = self.case.rollout.last_good, self.strategy.max_concurrency
@@ -333,7 +343,7 @@ def _view(oracle: Oracle) -> View:
     newest = View(mode, declared, memory.version or declared, False, Retry.NOTHING, False)
     oracle.stand(newest)
     finishes = oracle.strategy.on_new_revision is OnNewRevision.FINISH
-    if not reverts and finishes and oracle.is_live(now_going):
+    if not reverts and finishes and oracle.is_live(now_going) and oracle.has_spread(now_going):
         return now_going
     return newest
 

@@ -65,7 +65,8 @@ def decide(world: RolloutWorld, now: Instant) -> RolloutPlan:
     if newest.mode is CourseMode.REVERT:  # a revert never waits for what it reverts
         return _take_over(_steer(world, newest, now))
     current = _steer(world, course_under_way(world), now)
-    goes_on = world.strategy.on_new_revision is OnNewRevision.FINISH and _is_live(current)
+    finishes = world.strategy.on_new_revision is OnNewRevision.FINISH
+    goes_on = finishes and _is_live(current) and _is_worth_finishing(world, current)
     if goes_on and not _is_frozen(current):
         return current
     plan = _steer(world, newest, now)
@@ -95,6 +96,26 @@ def _is_live(plan: RolloutPlan) -> bool:
     if plan.summary not in (Summary.PROGRESSING, Summary.PAUSED):
         return False
     return _is_moving(plan) or any(not _gives_way(verdicts) for verdicts in _waiting(plan))
+
+
+def _is_worth_finishing(world: RolloutWorld, plan: RolloutPlan) -> bool:
+    """Whether a newer revision should wait for the one under way: a fix must not.
+
+    It does not where targets have failed, or where none but those of the first group were touched.
+    """
+    tallies = {report.group: report.tally for report in plan.groups}
+    if any(tally.failed for tally in tallies.values()):
+        return False
+    taking_part = [
+        phase for phase in world.phases if any(tallies[group].counted for group in phase.groups)
+    ]
+    if len(taking_part) < 2:
+        return True
+    return any(
+        tally.in_flight or tally.soaking or tally.done
+        for phase in taking_part[1:]
+        for tally in (tallies[group] for group in phase.groups)
+    )
 
 
 def _is_frozen(plan: RolloutPlan) -> bool:
