@@ -58,6 +58,7 @@ SETTLED = Duration(12 * 3600 * SECOND)
 LASTS_MAX = Duration(14 * 24 * 3600 * SECOND)
 SOME_COMMIT = "0" * 40
 LOOK_S = 30.0
+LEASE_TERM = Duration(3600 * SECOND)
 # How much of a log is read for what went wrong.
 LINES_READ = 20
 _ERROR = "[ERROR]"
@@ -178,8 +179,14 @@ class _Rehearsal:
         fleet = IntegrationsFleet(
             _Estates(self._new), lambda _: self._cluster, PodRuns(), self._clock, look_s=LOOK_S
         )
+        # No other worker is there: the lease need not be renewed between two looks.
         settings = WorkerSettings(
-            holder="rehearsal", act=("*",), resync_s=LOOK_S, discover_s=600, listen_s=60
+            holder="rehearsal",
+            act=("*",),
+            lease_term=LEASE_TERM,
+            resync_s=LOOK_S,
+            discover_s=600,
+            listen_s=60,
         )
         executor = Executor(Limits(), Breaker())
         kinds = (RolloutKind(fleet),)
