@@ -25,7 +25,7 @@ from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
 from tidegate.kinds.upgrades.ocm.simulated.start import found
-from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
+from tidegate.kinds.upgrades.ocm.simulated.tokens import DEFAULT_CREDENTIALS, Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError
@@ -344,3 +344,11 @@ def test_an_outage_begins_and_ends_on_request() -> None:
             assert await told(**wrong) == 400
 
     play(story)
+
+
+def test_two_services_never_give_the_same_token() -> None:
+    """A token that a former one refused must not look like the one that is good now."""
+    form = {"grant_type": "client_credentials", "client_id": DEFAULT_CREDENTIALS.client_id}
+    form["client_secret"] = DEFAULT_CREDENTIALS.client_secret
+    given = [Tokens(()).give(form, 0.0).body for _ in range(2)]
+    assert given[0] != given[1]

@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Iterable, Mapping
+from itertools import count
 
 from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, json_answer
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc
@@ -12,6 +13,9 @@ LASTS_S = 900
 DEFAULT_CREDENTIALS = CredentialDoc(
     client_id="tidegate", client_secret="simulated", token="simulated-token"
 )
+
+
+_SERIAL = count(1)
 
 
 class Tokens:
@@ -31,7 +35,8 @@ class Tokens:
             error = {"error": "invalid_client", "error_description": "Invalid client credentials"}
             return json_answer(error, 401)
         self.number += 1
-        token = f"access-{self.number}-{found.client_id or 'person'}"
+        # No two services give the same token: a client could not tell an old one from a new one.
+        token = f"access-{next(_SERIAL)}-{found.client_id or 'person'}"
         self._given[token] = (found.org, now_s + self._lasts_s)
         lasts = {"expires_in": int(self._lasts_s), "token_type": "Bearer"}
         return json_answer({"access_token": token, **lasts, "scope": "openid"})
