@@ -15,6 +15,7 @@ from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Acted, Folded, TaskOutcome
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
+from tidegate.store.client.database import Database, postgres_database, sqlite_database
 from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.memory import MemoryStore
 from tidegate.store.port import TakenPlace
@@ -61,6 +62,13 @@ def on_server(address: str) -> Journal:
     open_archive(address, writes=True).close()
     empty(address)
     return Journal("postgres", lambda: open_archive(address, writes=True), address)
+
+
+def database_of(journal: Journal) -> Database:
+    """The database under a journal."""
+    if journal.kind == "sqlite":
+        return sqlite_database(Path(journal.address), mode="rw")
+    return postgres_database(journal.address)
 
 
 def empty(address: str) -> None:

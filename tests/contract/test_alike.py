@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.contract import journals
 from tests.contract.journals import folded, note
 from tests.sim import sized
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, Look
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.memory import MemoryStore
@@ -29,7 +29,7 @@ EXAMPLES = sized(8, 12, 40)
 STEPS = 40
 
 NAMES = st.sampled_from(["r1", "r2", "ü"])
-HOLDERS = st.sampled_from(["w1", "w2", ""])
+HOLDERS = st.sampled_from(["w1", "w2\n{", ""])
 KEYS = st.sampled_from(["k1", "k2", "k3"])
 CLAIMS = st.builds(
     TakenPlace,
@@ -41,6 +41,13 @@ CLAIMS = st.builds(
 )
 # Before and after what a lease lasts.
 MOMENTS = st.integers(0, 300).map(Instant)
+# Names as strange as a machine can have.
+LOOKS = st.none() | st.builds(
+    Look,
+    by=st.sampled_from(["w1", "ü\n{", 'a"b']),
+    acts=st.booleans(),
+    at=st.none() | MOMENTS,
+)
 
 
 class Alike(RuleBasedStateMachine):
@@ -92,18 +99,26 @@ class Alike(RuleBasedStateMachine):
         """Read a stretch."""
         self.alike(lambda store: list(store.read(name, after=after, limit=limit)))
 
-    @rule(name=NAMES, holder=HOLDERS, now=MOMENTS, term=st.integers(0, 100).map(Duration))
-    def lease(self, name: str, holder: str, now: Instant, term: Duration) -> None:
+    @rule(
+        name=NAMES,
+        holder=HOLDERS,
+        now=MOMENTS,
+        term=st.integers(0, 100).map(Duration),
+        look=LOOKS,
+    )
+    def lease(
+        self, name: str, holder: str, now: Instant, term: Duration, look: Look | None
+    ) -> None:
         """Ask for a lease."""
-        lease = self.alike(lambda store: store.lease(name, holder, now, term))
+        lease = self.alike(lambda store: store.lease(name, holder, now, term, look))
         if isinstance(lease, Lease):
             self.leases.append(lease)
 
-    @rule(which=st.integers(1, 5))
-    def release(self, which: int) -> None:
+    @rule(which=st.integers(1, 5), look=LOOKS)
+    def release(self, which: int, look: Look | None) -> None:
         """Give back a lease, perhaps an old one."""
         if which <= len(self.leases):
-            self.alike(lambda store: store.release(self.leases[-which]))
+            self.alike(lambda store: store.release(self.leases[-which], look))
 
     @rule(name=NAMES, seq=st.integers(-1, 20), state=st.binary(max_size=4))
     def save(self, name: str, seq: int, state: bytes) -> None:
@@ -127,6 +142,7 @@ class Alike(RuleBasedStateMachine):
         self.alike(lambda store: list(store.dump()))
         self.alike(lambda store: [store.load(name) for name in ("r1", "r2", "ü")])
         self.alike(lambda store: list(store.heads().items()))
+        self.alike(lambda store: list(store.leases().items()))
         verified = self.alike(lambda store: [store.verify(name) for name in store.partitions()])
         assert not any(verified)
 

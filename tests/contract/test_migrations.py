@@ -11,19 +11,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from tests.contract.journals import Journal, notes
+from tests.contract.journals import Journal, database_of, notes
 from tidegate.model.errors import UserError
 from tidegate.store.client import migrations
-from tidegate.store.client.database import Database, postgres_database, sqlite_database
 from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.schema import metadata
-
-
-def of(journal: Journal) -> Database:
-    """The database under a journal."""
-    if journal.kind == "sqlite":
-        return sqlite_database(Path(journal.address), mode="rw")
-    return postgres_database(journal.address)
 
 
 def drift(connection: sa.Connection) -> list[object]:
@@ -35,7 +27,7 @@ def drift(connection: sa.Connection) -> list[object]:
 
 def test_migrations_make_the_tables_of_the_code(database: Journal) -> None:
     """Autogenerate finds nothing to do after our own migrations."""
-    kept = of(database)
+    kept = database_of(database)
     with kept.reading() as connection:
         assert drift(connection) == []
     kept.close()
@@ -43,7 +35,7 @@ def test_migrations_make_the_tables_of_the_code(database: Journal) -> None:
 
 def test_drift_would_be_found(database: Journal) -> None:
     """The check above can fail: a table too many and a column too few are both seen."""
-    kept = of(database)
+    kept = database_of(database)
     with kept.writing() as connection:
         connection.exec_driver_sql("CREATE TABLE extra (a INTEGER)")
         connection.exec_driver_sql("ALTER TABLE journal_projections DROP COLUMN seq")

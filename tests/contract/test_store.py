@@ -4,13 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.contract.journals import Journal, claim, folded, note, notes
+from tests.contract.journals import Journal, claim, database_of, folded, note, notes
 from tidegate.journal.chain import JournalNote, genesis, link
 from tidegate.journal.facts import Braked
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, LeaseRecord, Look
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
+from tidegate.store.client.database import driver_of
+from tidegate.store.client.partition import lock
 from tidegate.store.port import Head, LostClaimError
 
 NOW = Instant(1_000)
@@ -231,6 +233,57 @@ def test_an_old_lease_gives_nothing_back(store: Archive) -> None:
     store.release(first)
     assert store.lease("r1", "w3", Instant(1_201), TERM) is None
     assert lease_of(store, "w2", 1_201).token == second.token
+
+
+def test_a_journal_says_who_leads_what_and_when_it_was_last_looked_at(store: Archive) -> None:
+    """While a lease runs, after its holder died, and after it was given back."""
+    assert store.leases() == {}
+    store.append("r2", notes(1))
+    first = lease_of(store, "w1", 1_000)
+    assert store.leases() == {"r1": LeaseRecord(first, TERM, None)}, "r2 was never led"
+    look = Look(by="w1", acts=True, at=Instant(1_020))
+    renewed = store.lease("r1", "w1", Instant(1_050), TERM, look)
+    assert renewed is not None
+    (record,) = store.leases().values()
+    assert record == LeaseRecord(renewed, TERM, look)
+    assert record.runs(Instant(1_149))
+    assert not record.runs(Instant(1_150))
+    # The next holder has not looked yet: what was seen last is still what was seen last.
+    second = lease_of(store, "w2", 1_200)
+    assert store.leases()["r1"] == LeaseRecord(second, TERM, look)
+    store.lease("r1", "w2", Instant(1_205), TERM, Look(by="w2", acts=False))
+    assert store.leases()["r1"].look == Look(by="w2", acts=False, at=Instant(1_020))
+    later = Look(by="w2", acts=False, at=Instant(1_210))
+    store.release(second, later)
+    (record,) = store.leases().values()
+    assert record == LeaseRecord(Lease("r1", "", second.token, Instant(0)), TERM, later)
+    assert not record.runs(Instant(1_211))
+
+
+def test_one_who_waits_for_a_lease_writes_nothing(database: Journal) -> None:
+    """Asking for the lease of another is a question: it does not queue behind a writer."""
+    one, two = database.open(), database.open()
+    lease_of(one, "w1", 1_000)
+    kept = database_of(database)
+    with ThreadPoolExecutor(1) as pool, kept.writing() as connection:
+        lock(driver_of(connection), "r1")
+        asked = pool.submit(two.lease, "r1", "w2", Instant(1_001), TERM)
+        assert asked.result(timeout=5) is None
+    kept.close()
+    assert lease_of(two, "w2", 1_100).token == 2
+
+
+def test_a_lease_of_an_older_tidegate_is_still_one(database: Journal) -> None:
+    """It wrote the name of the holder alone: its term and its last look are not known."""
+    store = database.open()
+    lease_of(store, "w1", 1_000)
+    kept = database_of(database)
+    with kept.writing() as connection:
+        connection.exec_driver_sql("UPDATE journal_partitions SET holder = 'old/7'")
+    kept.close()
+    assert store.leases() == {"r1": LeaseRecord(Lease("r1", "old/7", 1, Instant(1_100)))}
+    assert store.lease("r1", "w2", Instant(1_099), TERM) is None
+    assert lease_of(store, "old/7", 1_050).token == 1
 
 
 def test_leases_of_partitions_are_apart(store: Archive) -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.engine.stage import DEMO, PARTITION
 from tidegate.engine.breaker import Breaker
@@ -13,17 +15,21 @@ from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
+from tidegate.journal.lease import Look
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.port import Fault, SimulatedFleet
 from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
 from tidegate.machine.system_clock import SystemClock
+from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Duration
 from tidegate.store.client.memory import MemoryStore
 
 Told = list[tuple[str, RoundResult | Led | Exception]]
 
 
-def make(told: Told, fault: Fault | None = None, store: MemoryStore | None = None) -> Worker:
+def make(
+    told: Told, fault: Fault | None = None, store: MemoryStore | None = None, **more: Any
+) -> Worker:
     """A worker over one simulated rollout."""
     clock = SystemClock()
     fleet = SimulatedFleet(clock, fault)
@@ -31,6 +37,7 @@ def make(told: Told, fault: Fault | None = None, store: MemoryStore | None = Non
     settings = WorkerSettings(
         holder="w", act=("*",), lease_term=Duration(SECOND), discover_s=0.05, listen_s=0.01
     )
+    settings = replace(settings, **more)
     return Worker(
         store or MemoryStore(),
         (RolloutKind(fleet),),
@@ -153,3 +160,63 @@ def test_a_rollout_that_is_gone_is_no_longer_managed() -> None:
     asyncio.run(look())
     led = [outcome.leads for _, outcome in told if isinstance(outcome, Led)]
     assert led == [True, False, True, False]
+
+
+def test_the_journal_tells_when_a_worker_last_looked_and_whether_it_acts() -> None:
+    """While it leads, and after it stopped: readers need not know how long its leases last."""
+    told: Told = []
+    store = MemoryStore()
+    before = SystemClock().now()
+    asyncio.run(until(make(told, store=store), told, 2))
+    (record,) = store.leases().values()
+    assert record.look is not None
+    assert (record.look.by, record.look.acts) == ("w", True)
+    assert record.look.at is not None
+    assert before < record.look.at <= SystemClock().now()
+    assert not record.runs(SystemClock().now())
+
+
+def test_a_fleet_that_does_not_answer_is_not_looked_at() -> None:
+    """The lease is renewed, and the last look stays when it was."""
+    told: Told = []
+    store = MemoryStore()
+
+    def fault(call: str) -> None:
+        if call == "observe":
+            raise OutsideError("it does not answer")
+
+    worker = make(told, fault, store)
+
+    async def story() -> None:
+        running = asyncio.create_task(worker.run())
+        await seen(lambda: any(isinstance(each, Exception) for _, each in told))
+        worker.stop()
+        await running
+
+    asyncio.run(story())
+    (record,) = store.leases().values()
+    assert record.look == Look(by="w", acts=True, at=None)
+
+
+def test_a_second_worker_says_that_it_stands_by() -> None:
+    """Once, and which worker leads; it takes over when that one is gone."""
+    one: Told = []
+    two: Told = []
+    store = MemoryStore()
+
+    async def story() -> None:
+        first = make(one, store=store)
+        running = asyncio.create_task(first.run())
+        await seen(lambda: bool(store.leases()))
+        second = make(two, store=store, holder="second", follow_s=0.02)
+        following = asyncio.create_task(second.run())
+        await seen(lambda: bool(two))
+        await asyncio.sleep(0.2)
+        assert two == [(PARTITION, Led(False, "w"))]
+        first.stop()
+        await running
+        await seen(lambda: (PARTITION, Led(True)) in two)
+        second.stop()
+        await following
+
+    asyncio.run(story())

@@ -39,6 +39,8 @@ class RoundResult(msgspec.Struct, frozen=True, kw_only=True):
 
     partition: str
     recheck_at: Instant | None = None
+    # Whether the outside was seen; if not, it was not decided for this moment.
+    looked: bool = True
     # None: nothing is known yet.
     world: Any = None
     plan: Any = None
@@ -147,7 +149,8 @@ class Round:
         self.seen = await self.kind.observe(part.partition)
         now = self.clock.now()
         if self.seen is None:
-            return RoundResult(partition=part.partition, recheck_at=Instant(now + SOON))
+            soon = Instant(now + SOON)
+            return RoundResult(partition=part.partition, recheck_at=soon, looked=False)
         mode = self.acting = self._mode(now)
         # One call to a thread does both, unless evidence has to be asked for in between.
         probes = self.desk.book.has_probes

@@ -10,9 +10,11 @@ class TroubleError(OutsideError):
 
 
 class Led(msgspec.Struct, frozen=True):
-    """A partition became ours to lead, or is no longer."""
+    """A partition became ours to lead, or is no longer; or it is not, and we stand by."""
 
     leads: bool
+    # The worker that leads it instead; empty: it is not known, or it is us.
+    leader: str = ""
 
 
 class Vitals(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind
+from tidegate.engine.leadership import Leadership
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState, verify_chain
@@ -90,6 +91,9 @@ class Worker:
         self._settings = settings
         self._book = book if book is not None else BrakeBook(store)
         self._executor = executor
+        self._leadership = Leadership(
+            store, clock, settings.holder, settings.lease_term, settings.act
+        )
         self._notices = notices
         others, journal = OtherStates(store), Journal(store)
         self._desks = {
@@ -262,11 +266,13 @@ class Worker:
         try:
             while not self._stop.is_set():
                 try:
-                    if renews or not self._lasts(lease):
-                        lease = await self._lease(partition)
+                    if renews or not self._leadership.lasts(lease):
+                        lease = await self._leadership.take(partition)
                     renews = False
                     self._lead(partition, lease is not None)
                     if lease is None:
+                        if leader := await self._leadership.followed(partition):
+                            self._report(partition, Led(False, leader))
                         again_s = self._settings.follow_s
                         await self._pause(partition, self._clock.now() + round(again_s * SECOND))
                         continue
@@ -281,6 +287,8 @@ class Worker:
                     async with self._turn():
                         one, result = await self._round(kind, part, lease)
                     failures = 0
+                    if result.looked:
+                        self._leadership.looked(partition)
                     self._report(partition, result)
                     self._report_troubles(partition, result.troubles)
                     if self._notices is not None:
@@ -304,7 +312,7 @@ class Worker:
     async def _release(self, lease: Lease) -> None:
         """Give a lease back; where that fails, it expires."""
         try:
-            await asyncio.to_thread(self._store.release, lease)
+            await self._leadership.release(lease)
         except (OutsideError, StaleError, OSError) as error:
             self._report(lease.partition, error)
 
@@ -340,22 +348,10 @@ class Worker:
             self._under_way -= 1
             self._rounds.release()
 
-    async def _lease(self, partition: str) -> Lease | None:
-        now, term = self._clock.now(), self._settings.lease_term
-        return await asyncio.to_thread(
-            self._store.lease, partition, self._settings.holder, now, term
-        )
-
-    def _lasts(self, lease: Lease | None) -> bool:
-        """Whether a lease need not be renewed yet: over half of its term is left."""
-        term = self._settings.lease_term
-        return lease is not None and term // 2 < lease.until - self._clock.now() <= term
-
     async def _round(
         self, kind: Kind[Any, Any, Any, Any], part: PartitionState[Any], lease: Lease
     ) -> tuple[Round, RoundResult]:
-        acts = any(fnmatchcase(part.partition, pattern) for pattern in self._settings.act)
-        mode = Mode.ACT if acts else Mode.OBSERVE
+        mode = Mode.ACT if self._leadership.acts(part.partition) else Mode.OBSERVE
         loop = asyncio.get_running_loop()
         began = loop.time()
         one = Round(self._desks[kind.rules.word], kind, part, lease, mode)

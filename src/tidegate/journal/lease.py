@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tidegate.model.time import Instant
+from tidegate.model.time import Duration, Instant
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -12,3 +12,28 @@ class Lease(msgspec.Struct, frozen=True):
     holder: str
     token: int
     until: Instant
+
+
+class Look(msgspec.Struct, frozen=True):
+    """The last look of a worker at a partition: facts say what changed, this says until when."""
+
+    by: str
+    # Whether it acts on what it decides, or only observes.
+    acts: bool
+    # When a round last ended, its own or of the worker before it; None: none did yet.
+    at: Instant | None = None
+
+
+class LeaseRecord(msgspec.Struct, frozen=True):
+    """A lease as a journal keeps it, with the last look under it."""
+
+    # An empty holder: it was given back.
+    lease: Lease
+    # How long it is given for at a time; 0: an older Tidegate did not say.
+    term: Duration = Duration(0)
+    # None: an older Tidegate did not say.
+    look: Look | None = None
+
+    def runs(self, now: Instant) -> bool:
+        """Whether a holder has it at this moment."""
+        return bool(self.lease.holder) and self.lease.until > now

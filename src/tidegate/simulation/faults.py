@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, LeaseRecord, Look
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
@@ -201,15 +201,27 @@ class FaultyStore:
         with self._call(OF_STORE_READING):
             return self._store.load(partition)
 
-    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
+    def lease(
+        self,
+        partition: str,
+        holder: str,
+        now: Instant,
+        term: Duration,
+        look: Look | None = None,
+    ) -> Lease | None:
         """Take or renew a lease."""
         with self._call(OF_STORE_WRITING):
-            return self._store.lease(partition, holder, now, term)
+            return self._store.lease(partition, holder, now, term, look)
 
-    def release(self, lease: Lease) -> None:
+    def release(self, lease: Lease, look: Look | None = None) -> None:
         """Give a lease back."""
         with self._call(OF_STORE_WRITING):
-            self._store.release(lease)
+            self._store.release(lease, look)
+
+    def leases(self) -> dict[str, LeaseRecord]:
+        """Every lease."""
+        with self._call(OF_STORE_READING):
+            return self._store.leases()
 
     def claims(self) -> list[TakenPlace]:
         """All claims."""

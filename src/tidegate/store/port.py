@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, LeaseRecord, Look
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 
@@ -118,12 +118,26 @@ class Store(Protocol):
         """The projection kept last, with the number of the entry it includes."""
         ...
 
-    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
-        """Take or renew a lease; None if another holder has it."""
+    def lease(
+        self,
+        partition: str,
+        holder: str,
+        now: Instant,
+        term: Duration,
+        look: Look | None = None,
+    ) -> Lease | None:
+        """Take or renew a lease; None if another holder has it, which writes nothing.
+
+        `look`: what the holder saw last, kept beside the lease; without it, that of before stays.
+        """
         ...
 
-    def release(self, lease: Lease) -> None:
-        """Give a lease back; the token stays used."""
+    def release(self, lease: Lease, look: Look | None = None) -> None:
+        """Give a lease back; the token stays used, and so does the last look."""
+        ...
+
+    def leases(self) -> dict[str, LeaseRecord]:
+        """Every lease that was ever given out, by partition, in order of names."""
         ...
 
     def claims(self) -> list[TakenPlace]:

@@ -68,7 +68,7 @@ class Observer:
         if isinstance(outcome, RoundResult):
             self._round(partition, outcome)
         elif isinstance(outcome, Led):
-            self._led(partition, outcome.leads)
+            self._led(partition, outcome)
         elif isinstance(outcome, Exception):
             self._error(partition, outcome)
         if acts:
@@ -131,12 +131,17 @@ class Observer:
             telemetry.round_ended(done)
             self._log.later(lambda: telemetry.records(done))
 
-    def _led(self, partition: str, leads: bool) -> None:
-        if not leads:
+    def _led(self, partition: str, led: Led) -> None:
+        about = {"rollout": partition, "what": "leader", "leads": led.leads}
+        if led.leader:
+            msg = f"{led.leader} leads it; we stand by"
+            self._log.say("info", msg, **about, leader=led.leader)
+            return
+        if not led.leads:
             self.metrics.forget(partition)
             self._telemetry(partition).on_lease_lost(partition)
-        msg = "we lead it" if leads else "we no longer lead it"
-        self._log.say("info", msg, rollout=partition, what="leader", leads=leads)
+        msg = "we lead it" if led.leads else "we no longer lead it"
+        self._log.say("info", msg, **about)
 
     def _error(self, partition: str, error: Exception) -> None:
         if partition:

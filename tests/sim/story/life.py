@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from tidegate.engine.worker import Worker
 from tidegate.journal.chain import JournalEntry, JournalNote
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, Look
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import RIGHT, VirtualClock, VirtualLoop
 from tidegate.store.port import Head, Store
@@ -149,10 +149,17 @@ class MortalStore:
         yield from self._store.read(partition, after=after, limit=limit)
         self._life.read_at[partition] = self._life.loop.now()
 
-    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
+    def lease(
+        self,
+        partition: str,
+        holder: str,
+        now: Instant,
+        term: Duration,
+        look: Look | None = None,
+    ) -> Lease | None:
         """Pass on."""
         self._life.step()
-        lease = self._store.lease(partition, holder, now, term)
+        lease = self._store.lease(partition, holder, now, term, look)
         self._life.call()
         return lease
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link, verify
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, LeaseRecord, Look
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
@@ -27,8 +27,12 @@ class _Partition:
     def __init__(self, name: str, base: Head | None = None, token: int = 0) -> None:
         self.base = base or Head(0, genesis(name))
         self.entries: list[JournalEntry] = []
-        self.lease = Lease(name, "", token, Instant(0))
+        self.record = LeaseRecord(Lease(name, "", token, Instant(0)))
         self.projection: tuple[int, bytes] | None = None
+
+    @property
+    def lease(self) -> Lease:
+        return self.record.lease
 
     @property
     def head(self) -> Head:
@@ -123,21 +127,33 @@ class MemoryStore:
             found = self._partitions.get(partition)
             return found.projection if found else None
 
-    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
+    def lease(
+        self,
+        partition: str,
+        holder: str,
+        now: Instant,
+        term: Duration,
+        look: Look | None = None,
+    ) -> Lease | None:
         """Take or renew a lease; None if another holder has it."""
         rules.check_names(partition, holder)
         with self._lock:
             found = self._partition(partition)
-            lease = rules.next_lease(found.lease, holder, now, term)
-            found.lease = lease or found.lease
-            return lease
+            record = rules.next_record(found.record, holder, now, term, look)
+            found.record = record or found.record
+            return None if record is None else record.lease
 
-    def release(self, lease: Lease) -> None:
-        """Give a lease back; the token stays used."""
+    def release(self, lease: Lease, look: Look | None = None) -> None:
+        """Give a lease back; the token stays used, and so does the last look."""
         with self._lock:
             found = self._partition(lease.partition)
-            if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
-                found.lease = Lease(lease.partition, "", lease.token, Instant(0))
+            found.record = rules.released(found.record, lease, look) or found.record
+
+    def leases(self) -> dict[str, LeaseRecord]:
+        """Every lease that was ever given out."""
+        with self._lock:
+            every = sorted(self._partitions.items())
+            return {name: found.record for name, found in every if found.lease.token}
 
     def claims(self) -> list[TakenPlace]:
         """All claims there are."""

@@ -2,12 +2,14 @@
 
 from typing import Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from tidegate.journal.chain import genesis
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, LeaseRecord, Look
 from tidegate.journal.pieces import Chain
-from tidegate.model.time import Instant
+from tidegate.model.json_text import json_decoder
+from tidegate.model.time import Duration, Instant
 from tidegate.store.client.database import Driver
 from tidegate.store.client.schema import partitions
 from tidegate.store.port import Head
@@ -28,6 +30,7 @@ _MAKE = (
     " VALUES ({0}, 0, {0}, 0, {0}, '', 0, 0) ON CONFLICT DO NOTHING"
 )
 _KEEP_LEASE = "UPDATE journal_partitions SET holder = {0}, token = {0}, until = {0} WHERE id = {0}"
+_LEASES = "SELECT name, holder, token, until FROM journal_partitions WHERE token > 0"
 _ONE = sa.update(partitions).where(partitions.c.id == sa.bindparam("at"))
 
 
@@ -45,7 +48,12 @@ class Partition(NamedTuple):
     name: str
     head: Head
     base: Head
-    lease: Lease
+    record: LeaseRecord
+
+    @property
+    def lease(self) -> Lease:
+        """Its lease."""
+        return self.record.lease
 
     def chain(self) -> Chain:
         """Its chain, to be verified or moved."""
@@ -70,8 +78,40 @@ def _made(row: tuple[Any, ...]) -> Partition:
         name,
         Head(seq, bytes(hashed)),
         Head(base_seq, bytes(base_hash)),
-        Lease(name, holder, token, Instant(until)),
+        _record(name, holder, token, until),
     )
+
+
+class _Beside(msgspec.Struct, frozen=True):
+    """What is kept behind the holder's name, in the same column: JSON, behind a line break.
+
+    So the tables stay those of every Tidegate that may share the journal. An older one never has
+    such a name itself: to it this is the name of another worker.
+    """
+
+    term: int
+    look: Look | None = None
+
+
+_beside = json_decoder(_Beside)
+
+
+def _record(name: str, column: str, token: int, until: int) -> LeaseRecord:
+    holder, line, kept = column.rpartition("\n")
+    try:
+        beside = _beside(kept) if line else None
+    except msgspec.MsgspecError:
+        beside = None
+    if beside is None:  # an older Tidegate wrote it
+        return LeaseRecord(Lease(name, column, token, Instant(until)))
+    lease = Lease(name, holder, token, Instant(until))
+    return LeaseRecord(lease, Duration(beside.term), beside.look)
+
+
+def find_leases(driver: Driver) -> dict[str, LeaseRecord]:
+    """Every lease that was ever given out, by the name of its partition."""
+    rows = driver.raw.execute(_LEASES).fetchall()
+    return {row[0]: _record(*row) for row in sorted(rows)}
 
 
 def find_all(connection: sa.Connection) -> list[Partition]:
@@ -108,7 +148,8 @@ def move_base(connection: sa.Connection, found: Partition, base: Head) -> None:
     connection.execute(_MOVE_BASE, values)
 
 
-def keep_lease(driver: Driver, found: Partition, lease: Lease) -> None:
+def keep_lease(driver: Driver, found: Partition, record: LeaseRecord) -> None:
     """Give the lease to a holder, or extend it; an empty holder releases it."""
-    values = (lease.holder, lease.token, lease.until, found.id)
+    lease, beside = record.lease, msgspec.json.encode(_Beside(record.term, record.look)).decode()
+    values = (f"{lease.holder}\n{beside}", lease.token, lease.until, found.id)
     driver.raw.execute(_KEEP_LEASE.format(_mark(driver)), values)

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, LeaseRecord, Look
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -96,3 +98,28 @@ def next_lease(held: Lease, holder: str, now: Instant, term: Duration) -> Lease 
         return None
     token = held.token if running else held.token + 1
     return Lease(held.partition, holder, token, Instant(until))
+
+
+def next_record(
+    held: LeaseRecord, holder: str, now: Instant, term: Duration, look: Look | None
+) -> LeaseRecord | None:
+    """What is kept after a request for a lease; None if another holder has it."""
+    if look is not None:
+        check_names(look.by)
+    lease = next_lease(held.lease, holder, now, term)
+    return None if lease is None else LeaseRecord(lease, term, _last(held.look, look))
+
+
+def released(held: LeaseRecord, lease: Lease, look: Look | None) -> LeaseRecord | None:
+    """What is kept after a lease is given back; None if it is another holder's by now."""
+    if (held.lease.holder, held.lease.token) != (lease.holder, lease.token):
+        return None
+    given_back = Lease(lease.partition, "", lease.token, Instant(0))
+    return LeaseRecord(given_back, held.term, _last(held.look, look))
+
+
+def _last(before: Look | None, look: Look | None) -> Look | None:
+    """The last look: of one that has not looked yet, when it was looked at before."""
+    if before is None or look is None:
+        return look or before
+    return look if look.at is not None else msgspec.structs.replace(look, at=before.at)

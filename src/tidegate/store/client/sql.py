@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import sqlalchemy as sa
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link
-from tidegate.journal.lease import Lease
+from tidegate.journal.lease import Lease, LeaseRecord, Look
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
@@ -19,6 +19,7 @@ from tidegate.store.client.database import Database, Driver, driver_of
 from tidegate.store.client.partition import (
     Partition,
     find,
+    find_leases,
     keep_lease,
     lock,
     move_base,
@@ -192,22 +193,39 @@ class SqlStore:
             row = connection.execute(statement).one_or_none()
         return None if row is None else (row.seq, bytes(row.state))
 
-    def lease(self, partition: str, holder: str, now: Instant, term: Duration) -> Lease | None:
+    def lease(
+        self,
+        partition: str,
+        holder: str,
+        now: Instant,
+        term: Duration,
+        look: Look | None = None,
+    ) -> Lease | None:
         """Take or renew a lease; None if another holder has it."""
         rules.check_names(partition, holder)
+        known = self._find(partition)
+        if known is not None and rules.next_record(known.record, holder, now, term, look) is None:
+            return None  # workers that follow ask once a second: they wait for no writer
         with self._database.appending() as driver:
             found = lock(driver, partition)
-            lease = rules.next_lease(found.lease, holder, now, term)
-            if lease is not None:
-                keep_lease(driver, found, lease)
-            return lease
+            record = rules.next_record(found.record, holder, now, term, look)
+            if record is None:
+                return None
+            keep_lease(driver, found, record)
+            return record.lease
 
-    def release(self, lease: Lease) -> None:
-        """Give a lease back; the token stays used."""
+    def release(self, lease: Lease, look: Look | None = None) -> None:
+        """Give a lease back; the token stays used, and so does the last look."""
         with self._database.appending() as driver:
             found = lock(driver, lease.partition)
-            if (found.lease.holder, found.lease.token) == (lease.holder, lease.token):
-                keep_lease(driver, found, Lease(lease.partition, "", lease.token, Instant(0)))
+            record = rules.released(found.record, lease, look)
+            if record is not None:
+                keep_lease(driver, found, record)
+
+    def leases(self) -> dict[str, LeaseRecord]:
+        """Every lease that was ever given out."""
+        with self._database.asking() as driver:
+            return find_leases(driver)
 
     def claims(self) -> list[TakenPlace]:
         """All claims there are."""
