@@ -69,15 +69,18 @@ def warn(text: str) -> None:
     sys.stderr.write(f"warning: {text}\n")
 
 
-def open_store(database: str, *, writes: bool = True) -> Archive:
-    """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed."""
+def open_store(database: str, *, writes: bool = True, creates: bool | None = None) -> Archive:
+    """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed.
+
+    NoJournalError where there is none, unless one may be made: `creates`, or else `writes`.
+    """
     # Commands without a database do not import one.
     from tidegate.kind_table import fact_tags as load_facts
     from tidegate.store.client.database_address import open_archive
 
     load_facts()
 
-    return open_archive(database, writes=writes)
+    return open_archive(database, writes=writes, creates=creates)
 
 
 def webhook(url: str, template: str, timeout_s: float) -> Notifier:

@@ -471,7 +471,7 @@ def test_a_hold_binds_a_person_who_applies_by_hand_and_lifting_it_lets_them(
 ) -> None:
     """`plan` says by which brake; nothing is changed, and no one needs to be asked."""
     held = CliRunner().invoke(
-        cli, ["hold", "add", "inc-42", "--everything", "--reason", "incident", "--yes"]
+        cli, ["hold", "add", "inc-42", "--everything", "--reason", "incident", "--yes", "--create"]
     )
     assert held.exit_code == 0, held.output
     planned = tidegate("plan")
@@ -485,6 +485,15 @@ def test_a_hold_binds_a_person_who_applies_by_hand_and_lifting_it_lets_them(
     CliRunner().invoke(cli, ["hold", "remove", "inc-42"])
     assert tidegate("apply", "--yes").exit_code == 0
     assert land.records()
+
+
+def test_a_journal_that_is_made_by_hand_is_said_to_be_new(tidegate: Run, land: Land) -> None:
+    """A hold in another journal does not bind: whoever applies elsewhere is told."""
+    first = tidegate("apply", "--yes")
+    assert "is a new journal" in first.stderr
+    assert "brakes set in another one do not bind this" in first.stderr
+    assert land.records()
+    assert "new journal" not in tidegate("apply", "--yes").stderr
 
 
 def test_what_is_applied_by_hand_is_in_the_journal_with_who_and_why(
@@ -522,7 +531,9 @@ def test_what_was_not_changed_is_recorded_with_the_gate_that_kept_it(
     for name in ("terraform-resources", "slack-usergroups"):
         (folder.root / f"integrations/{name}.yml").unlink()
     folder.integration("new")
-    CliRunner().invoke(cli, ["hold", "add", "h", "--target", "gitlab-owners", "--reason", "x"])
+    CliRunner().invoke(
+        cli, ["hold", "add", "h", "--target", "gitlab-owners", "--reason", "x", "--create"]
+    )
     folder.integration("gitlab-owners", "bbbbbbb")
     assert tidegate("apply", "--yes").exit_code == 0
     shown = CliRunner().invoke(cli, ["journal", "export"])

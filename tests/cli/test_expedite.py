@@ -14,7 +14,7 @@ from tidegate.model.time import SECOND, Instant
 from tidegate.settings.brake_file import BrakeFile
 from tidegate.wiring import open_store
 
-ADD = ("expedite", "add", "4.21.3", "-l", "org=o", "--reason", "CVE-2026-1")
+ADD = ("expedite", "add", "4.21.3", "-l", "org=o", "--reason", "CVE-2026-1", "--create")
 
 
 def test_a_version_is_expedited_until_it_is_not(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_a_version_is_expedited_until_it_is_not(tmp_path: Path) -> None:
     done = tidegate(tmp_path, *ADD, "--until", "2d")
     assert done.returncode == 0, done.stderr
     assert "4.21.3 skips soak and windows nowhere yet: no cluster known here" in done.stderr
-    assert done.stdout.startswith("expedite 4.21.3 is on until ")
+    assert done.stdout.startswith("expedite 4.21.3 is recorded until ")
     (item,) = json.loads(tidegate(tmp_path, "get", "expedites", "-o", "json").stdout)["items"]
     assert (item["version"], item["reason"], item["inForce"]) == ("4.21.3", "CVE-2026-1", True)
     head, row = tidegate(tmp_path, "get", "expedites").stdout.splitlines()

@@ -146,7 +146,16 @@ def test_a_pin_whose_time_is_over_is_reported_by_validate_and_get(folder: Path) 
 def test_pins_of_the_bundle_and_of_the_journal_are_one_list(folder: Path) -> None:
     """Each with its source; either alone; one by its name."""
     database = ("--database", str(folder.parent / "j.db"))
-    invoked("pin", "cluster/prod-1", "--reason", "demo", "--expires", "2099-12-01", *database)
+    invoked(
+        "pin",
+        "cluster/prod-1",
+        "--reason",
+        "demo",
+        "--expires",
+        "2099-12-01",
+        "--create",
+        *database,
+    )
     both = pins(*database)
     assert [(each["name"], each["source"], each["covers"]) for each in both] == [
         ("terraform-users/ter-int-dev", "integrations/terraform-users.yml:44",

@@ -245,7 +245,7 @@ def test_groups_go_one_after_the_other_and_wait_for_the_freeze(bundle: Bundle) -
 def test_a_hold_leaves_no_date_and_is_named(bundle: Bundle) -> None:
     """As `hold add` wrote it into the journal."""
     database = str(bundle.root / ".git" / "journal.db")
-    hold = ["hold", "add", "inc-42", "--everything", "--reason", "incident", "--yes"]
+    hold = ["hold", "add", "inc-42", "--everything", "--reason", "incident", "--yes", "--create"]
     assert CliRunner().invoke(cli, [*hold, "--database", database]).exit_code == 0
     move_image(bundle)
     data = bundle.data()

@@ -136,7 +136,7 @@ environments:
 def test_a_held_environment_waits(play: Play) -> None:
     """Brakes bind promotions as they bind everything."""
     done = play.run("hold", "add", "inc-1", "--target", "jenkins", "--kind", "promotions",
-        "--reason", "incident", "--yes")  # fmt: skip
+        "--reason", "incident", "--yes", "--create")  # fmt: skip
     assert done.returncode == 0, done.stderr
     try:
         plan = play.promote("--to", "jenkins", "--to", "pr-check", code=1)

@@ -48,6 +48,7 @@ def played_on(page: Path, env: dict[str, str], rewrite: bool) -> None:
     def played(found: re.Match[str]) -> str:
         lines = [line for line in found[1].splitlines() if line.startswith("$ ")]
         printed = "".join(f"{line}\n{typed(line[2:], ROOT, env).stdout}" for line in lines)
+        printed = printed.replace(f"{env['HOME']}/", "")  # a folder of this run
         return f"```session\n{printed}```"
 
     text = page.read_text(encoding="utf-8")

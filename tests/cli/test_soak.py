@@ -54,7 +54,9 @@ def test_what_is_handed_on_can_be_taken_over_whole(database: str, tmp_path: Path
     assert tidegate("soak", "export", "--to", str(folder), "--database", database).exit_code == 0
     for number, source in enumerate((file, folder)):
         other = str(tmp_path / f"other{number}.db")
-        said = tidegate("soak", "import", str(source), "--reason", "moving", "--database", other)
+        said = tidegate(
+            "soak", "import", str(source), "--create", "--reason", "moving", "--database", other
+        )
         assert said.exit_code == 0, said.output
         assert exported(other) == found
 
@@ -64,7 +66,16 @@ def test_what_the_existing_service_kept_goes_on_soaking(tmp_path: Path) -> None:
     name, file = str(tmp_path / "t.db"), tmp_path / "o-payments"
     file.write_text(json.dumps(BEFORE))
     said = tidegate(
-        "soak", "import", str(file), "--org", "prod/o-payments", "--reason", "x", "--database", name
+        "soak",
+        "import",
+        str(file),
+        "--create",
+        "--org",
+        "prod/o-payments",
+        "--reason",
+        "x",
+        "--database",
+        name,
     )
     assert said.exit_code == 0, said.output
     assert "1 version, 6.50 days" in said.stderr
@@ -141,6 +152,8 @@ def test_what_add_ons_have_soaked_goes_along(tmp_path: Path) -> None:
     assert (folder / "addons/prod/o-payments/logging").is_file()
     for number, source in enumerate((file, folder)):
         other = str(tmp_path / f"other{number}.db")
-        said = tidegate("soak", "import", str(source), "--reason", "moving", "--database", other)
+        said = tidegate(
+            "soak", "import", str(source), "--create", "--reason", "moving", "--database", other
+        )
         assert said.exit_code == 0, said.output
         assert exported(other) == found

@@ -370,7 +370,12 @@ def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -
     """What was read, with the soak that was kept and the brakes of now; no one is asked."""
     path = served(manager)
     Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
-    assert run("soak", "import", "soak.json", "--reason", "r", "--database", "j.db").exit_code == 0
+    assert (
+        run(
+            "soak", "import", "soak.json", "--create", "--reason", "r", "--database", "j.db"
+        ).exit_code
+        == 0
+    )
     worked = run("run", "--kind", "upgrades", "--upgrades", path, "--once", "--database", "j.db")
     assert worked.exit_code == 0, worked.output
     held = run(
@@ -400,7 +405,7 @@ def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -
 def test_a_live_look_has_the_soak_and_the_brakes_of_the_journal(manager: Managed) -> None:
     """Unless soak was published: then that goes before."""
     Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
-    run("soak", "import", "soak.json", "--reason", "r", "--database", "j.db")
+    run("soak", "import", "soak.json", "--create", "--reason", "r", "--database", "j.db")
     run("hold", "add", "ops", "--everything", "--reason", "r", "--database", "j.db", "--yes")
     asked = ["get", "clusters", "pay-prod-1", "--upgrades", served(manager), "--database", "j.db"]
     found = run(*asked, "--now", NOW, "-o", "json")

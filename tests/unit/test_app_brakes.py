@@ -70,10 +70,12 @@ def test_a_hold_says_what_it_reaches_before_it_is_set(stage: Stage) -> None:
 def test_what_is_set_is_listed_and_what_is_lifted_is_gone(stage: Stage) -> None:
     """The record has the actor and the reason; the list is the document that a program gets."""
     journals = known(stage)
-    report = set_brake(journals, check_brake(journals, request("hold", "inc")), ADA)
+    report = set_brake(journals, check_brake(journals, request("hold", "inc")), ADA, [PARTITION])
     assert (report.brake, report.name, report.replaced, report.in_force) == (
         "hold", "inc", False, True,
     )  # fmt: skip
+    (bound,) = report.binds
+    assert (bound.partition, bound.leader, report.covers) == (PARTITION, "worker-1", 1)
     found = brake_list(known(stage), "hold")
     assert isinstance(found, HoldList)
     data = msgspec.json.decode(msgspec.json.encode(found))
@@ -87,12 +89,12 @@ def test_what_is_set_is_listed_and_what_is_lifted_is_gone(stage: Stage) -> None:
 def test_a_name_is_taken_once(stage: Stage) -> None:
     """Two people do not overwrite each other, unless the second says so."""
     journals = known(stage)
-    set_brake(journals, check_brake(journals, request("hold", "inc")), ADA)
+    set_brake(journals, check_brake(journals, request("hold", "inc")), ADA, [PARTITION])
     with pytest.raises(UserError, match="is on already"):
         check_brake(known(stage), request("hold", "inc"))
     journals = known(stage)
     again = check_brake(journals, request("hold", "inc", replace=True))
-    assert set_brake(journals, again, "user:bob").replaced
+    assert set_brake(journals, again, "user:bob", [PARTITION]).replaced
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_a_request_that_cannot_be_read_is_refused(
 def test_lifting_is_all_or_nothing(stage: Stage) -> None:
     """A misspelt name gets the nearest, and the other brake stays."""
     journals = known(stage)
-    set_brake(journals, check_brake(journals, request("hold", "inc-1")), ADA)
+    set_brake(journals, check_brake(journals, request("hold", "inc-1")), ADA, [PARTITION])
     with pytest.raises(NotFoundError, match='no hold "inc-2"; did you mean "inc-1"'):
         lift_brakes(known(stage), "hold", ("inc-1", "inc-2"), "", ADA)
     assert len(brake_list(known(stage), "hold").items) == 1
@@ -137,7 +139,7 @@ def test_a_freeze_to_come_is_scheduled_and_can_have_an_exception(stage: Stage) -
     asked = request("freeze", "f", times=times)
     assert [each.starts_at for each in reach_of(stage, asked).times] == [format_instant(begin)]
     journals = known(stage)
-    report = set_brake(journals, check_brake(journals, asked), ADA)
+    report = set_brake(journals, check_brake(journals, asked), ADA, [PARTITION])
     assert not report.in_force
     assert report.next is not None
     assert report.next.ends_at == format_instant(end)

@@ -1,6 +1,7 @@
 """Partitions of every kind as their journals have them, decided for one moment.
 
-Brakes of the journal are as of now; those of a worker's files are as it recorded them last.
+That is now while a worker looks, and else that of its last look (`app/workers.py`). Brakes of the
+journal are as they are now; those of a worker's files are as it recorded them last.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,6 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from msgspec.structs import replace
+
+from tidegate.app.workers import Attendance, PartitionWorker, attendance
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
@@ -15,6 +19,7 @@ from tidegate.engine.partition import PartitionState
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.scope import kind_word
 from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.lease import LeaseRecord
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest, nearest_or_all
 from tidegate.model.target import bare
@@ -34,7 +39,9 @@ class Decision:
     state: Any
     world: Any
     plan: Any
+    # The moment it is decided for.
     now: Instant
+    worker: PartitionWorker
 
     @cached_property
     def view(self) -> PartitionView:
@@ -50,12 +57,31 @@ class Decision:
 class Journals:
     """Reads partitions of all kinds from one store."""
 
-    def __init__(self, store: Store, rules_of: RulesOf, now: Instant) -> None:
+    def __init__(
+        self, store: Store, rules_of: RulesOf, now: Instant, at: Instant | None = None
+    ) -> None:
+        """`at`: decide for this moment, whenever a worker last looked."""
         self.store = store
         self.now = now
+        self._at = at
         self.book = BrakeBook(store)
         self.rules_of = rules_of
         self._others = OtherStates(store)
+
+    @cached_property
+    def _leases(self) -> dict[str, LeaseRecord]:
+        return self.store.leases()
+
+    def attendance(self, partition: str) -> Attendance:
+        """The worker of a partition, and the moment to decide for."""
+        found = attendance(self.store, self._leases, partition, self.now)
+        if self._at is None:
+            return found
+        return Attendance(replace(found.worker, stale=False), self._at)
+
+    def workers(self) -> tuple[PartitionWorker, ...]:
+        """The worker of every partition there is."""
+        return tuple(self.attendance(each).worker for each in self.names())
 
     def names(self, kind: str = "") -> list[str]:
         """The partitions there are, of one kind or of all."""
@@ -66,12 +92,14 @@ class Journals:
         """One partition; None: nothing of it is declared or observed yet."""
         rules = self.rules_of(partition)
         state = PartitionState(self.store, partition, rules).state
-        brakes = self.book.seen(partition, rules.under_way(state), self.now)
-        world = rules.world(state, brakes, self.now, self._others.of(rules))
+        attended = self.attendance(partition)
+        now = attended.at
+        brakes = self.book.seen(partition, rules.under_way(state), now)
+        world = rules.world(state, brakes, now, self._others.of(rules))
         if world is None:
             return None
-        plan = rules.decide(world, self.now)
-        return Decision(partition, rules, state, world, plan, self.now)
+        plan = rules.decide(world, now)
+        return Decision(partition, rules, state, world, plan, now, attended.worker)
 
     def all(self, kind: str = "") -> Iterator[Decision]:
         """Every partition of which something is known."""

@@ -13,7 +13,7 @@ from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
-from tidegate.cli.shape import Command
+from tidegate.cli.shape import Act
 from tidegate.journal.facts import Verb
 from tidegate.wiring import clock
 
@@ -41,7 +41,7 @@ def _about(command: Any) -> Any:
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate approve simulated/demo --group prod --reason "stage looks good"
     tidegate approve simulated/demo --group prod --standing
@@ -69,7 +69,7 @@ def approve(
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples='tidegate reject simulated/demo --gate change-board --reason "not on a Friday"',
 )
 @click.argument("name")
@@ -81,7 +81,7 @@ def reject(name: str, request: OperatorRequest, database: str, yes: bool, reason
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate revoke simulated/demo --group prod
     tidegate revoke simulated/demo --gate change-board
@@ -124,7 +124,7 @@ def _simple(name: str, database: str, yes: bool, asked: OperatorRequest, word: s
     click.echo(f"{word} {prepared.partition}")
 
 
-@click.command(cls=Command, examples='tidegate pause simulated/demo --reason "incident 42"')
+@click.command(cls=Act, examples='tidegate pause simulated/demo --reason "incident 42"')
 @click.argument("name")
 @_options
 def pause(name: str, database: str, yes: bool, reason: str) -> None:
@@ -132,7 +132,7 @@ def pause(name: str, database: str, yes: bool, reason: str) -> None:
     _simple(name, database, yes, OperatorRequest(verb=Verb.PAUSE, reason=reason), "paused")
 
 
-@click.command(cls=Command, examples="tidegate resume simulated/demo")
+@click.command(cls=Act, examples="tidegate resume simulated/demo")
 @click.argument("name")
 @_options
 def resume(name: str, database: str, yes: bool, reason: str) -> None:
@@ -140,7 +140,7 @@ def resume(name: str, database: str, yes: bool, reason: str) -> None:
     _simple(name, database, yes, OperatorRequest(verb=Verb.RESUME, reason=reason), "resumed")
 
 
-@click.command(cls=Command, examples="tidegate abort simulated/demo")
+@click.command(cls=Act, examples="tidegate abort simulated/demo")
 @click.argument("name")
 @_options
 def abort(name: str, database: str, yes: bool, reason: str) -> None:
@@ -149,7 +149,7 @@ def abort(name: str, database: str, yes: bool, reason: str) -> None:
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate retry simulated/demo --failed     the failed targets again
     tidegate retry simulated/demo              everything, from the first group

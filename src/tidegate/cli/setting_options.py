@@ -14,6 +14,8 @@ from tidegate.settings.settings import Merged, load
 Function = Callable[..., Any]
 
 _CONFIG = "config_file"
+# Where a command's context keeps the settings it was run with.
+_MERGED = "tidegate.settings"
 _METAVARS = {
     SettingForm.PATHS: "FILE",
     SettingForm.WHOLE: "NUMBER",
@@ -61,7 +63,22 @@ color_option = setting_option("color")
 def _load(names: tuple[str, ...], kwargs: dict[str, Any]) -> Merged:
     """Take the flags out of a call's arguments, and merge them with every other place."""
     flags = {name: kwargs.pop(TABLE[name].field) for name in names}
-    return load(flags, os.environ, kwargs.pop(_CONFIG, None))
+    merged = load(flags, os.environ, kwargs.pop(_CONFIG, None))
+    click.get_current_context().meta.setdefault(_MERGED, []).append(merged)
+    return merged
+
+
+def origin_of(name: str, value: str) -> str:
+    """Where the command got a setting with this value from; empty: it is not a setting's."""
+    context = click.get_current_context(silent=True)
+    known: list[Merged] = [] if context is None else context.meta.get(_MERGED, [])
+    for merged in known:
+        if merged.values[name] == value:
+            setting, origin = TABLE[name], merged.origins[name]
+            if origin.place == "default":
+                return f"the default of {setting.flag}"
+            return origin.where
+    return ""
 
 
 def _shares_config(function: Function) -> bool:

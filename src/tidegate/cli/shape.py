@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 Table = dict[str, tuple[str, str]]
@@ -41,6 +42,30 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise _unknown_option(error, ctx) from None
+
+
+class Act(Command):
+    """A command that records what a person asks for: nothing of it may be left empty.
+
+    `--expires "$UNTIL"` with a variable that is not set must not mean "without an end".
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; UsageError for one that is given and empty."""
+        rest = super().parse_args(ctx, args)
+        for param in self.get_params(ctx):
+            given = ctx.params.get(param.name or "")
+            if ctx.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
+                continue
+            for value in given if isinstance(given, tuple) else (given,):
+                if isinstance(value, str) and not value.strip():
+                    name = (
+                        param.opts[0]
+                        if isinstance(param, click.Option)
+                        else param.human_readable_name
+                    )
+                    raise click.UsageError(f"{name}: is empty; write what is meant", ctx)
+        return rest
 
 
 class Worded(Command):

@@ -81,8 +81,12 @@ def read_listed(
     seen: set[str] = set()
     for each in reader.children(field):
         name = each.text("name") or each.text(named)
+        for key in dict.fromkeys(("name", named)):
+            written = each.text(key)
+            if written is not None and not written.strip():
+                each.problems.add(each.at(key), "is empty", "write it, or drop it")
         if not name:
-            if not each.has(named):  # otherwise it is not a text, which is reported already
+            if not each.has(named):  # otherwise it is reported already
                 each.problems.add(each.at(named), "missing", "give it a name")
         elif name in seen:
             each.problems.add(each.at(named), f"{shown(name)} appears twice", "keep one of them")

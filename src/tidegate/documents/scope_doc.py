@@ -44,6 +44,8 @@ def read_scope(reader: Reader, *, default: Scope | None = None) -> Scope:
         scope.problems.add(scope.path, "covers nothing", _REMEDY)
     if targets is not None and not targets:
         scope.problems.add(scope.at("targets"), "names no target", "name targets, or drop it")
+    if targets is not None and any(not each.strip() for each in targets):
+        scope.problems.add(scope.at("targets"), "has an empty name", "name the target, or drop it")
     if scope.has("everything") and not scope.flag("everything"):
         scope.problems.add(scope.at("everything"), "is not true", "write true, or drop it")
     selector = None

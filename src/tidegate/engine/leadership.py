@@ -12,6 +12,9 @@ from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Store
 
+# Of an error, so much is kept beside a lease: it is told in full by the worker's own log.
+TROUBLE_MAX = 300
+
 
 class Leadership:
     """Takes, renews and gives back leases."""
@@ -26,6 +29,8 @@ class Leadership:
         self._act = act
         # When a round of a partition last ended.
         self._looked_at: dict[str, Instant] = {}
+        # Why the last round of a partition saw nothing.
+        self._troubles: dict[str, str] = {}
         # Partitions whose leader, another worker, was told.
         self._followed: set[str] = set()
         self._leases: tuple[Instant, dict[str, LeaseRecord]] = (Instant(0), {})
@@ -37,10 +42,19 @@ class Leadership:
     def looked(self, partition: str) -> None:
         """A round that saw the outside has just ended."""
         self._looked_at[partition] = self._clock.now()
+        self._troubles.pop(partition, None)
+
+    def failed(self, partition: str, error: Exception) -> None:
+        """A round ended by an error: what is known of the partition grows old."""
+        self._troubles[partition] = (str(error) or type(error).__name__)[:TROUBLE_MAX]
 
     def _look(self, partition: str) -> Look:
-        at = self._looked_at.get(partition)
-        return Look(by=self._holder, acts=self.acts(partition), at=at)
+        return Look(
+            by=self._holder,
+            acts=self.acts(partition),
+            at=self._looked_at.get(partition),
+            trouble=self._troubles.get(partition, ""),
+        )
 
     async def take(self, partition: str) -> Lease | None:
         """Take or renew a lease; None if another worker has it."""

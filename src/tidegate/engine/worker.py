@@ -302,6 +302,7 @@ class Worker:
                     part = None  # the state in memory may be wrong: fold it again
                     verified = verified and not isinstance(error, BrokenChainError)
                     renews = True
+                    self._leadership.failed(partition, error)
                     self._report(partition, error)
                     await _first(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
         finally:

@@ -22,6 +22,8 @@ class Look(msgspec.Struct, frozen=True):
     acts: bool
     # When a round last ended, its own or of the worker before it; None: none did yet.
     at: Instant | None = None
+    # Why nothing was seen since; empty: nothing went wrong.
+    trouble: str = ""
 
 
 class LeaseRecord(msgspec.Struct, frozen=True):

@@ -10,7 +10,8 @@ import msgspec
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
 from tidegate.journal.lease import Lease, LeaseRecord, Look
-from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.errors import OutsideError, StaleError, UserError
+from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
 
 # Called with how much of a long task is done.
@@ -41,6 +42,15 @@ class LostClaimError(StaleError):
         self.held = held
         taken = (f"{c.name}: place {c.place} is held by {c.partition} ({c.key})" for c in held)
         super().__init__("; ".join(taken))
+
+
+class NoJournalError(UserError):
+    """There is no journal at an address, and none is to be made."""
+
+    def __init__(self, place: str, what: str) -> None:
+        self.place = place
+        self.what = what
+        super().__init__((Problem(place, what, "name the journal that a worker writes"),))
 
 
 class BrokenChainError(OutsideError):

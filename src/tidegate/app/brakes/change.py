@@ -1,5 +1,7 @@
 """Brakes set and lifted: one fact each, with actor and reason; workers apply it within a second."""
 
+from collections.abc import Sequence
+
 from tidegate.app.brakes.reach import FreezeSpan, spans_ahead
 from tidegate.app.brakes.request import (
     CheckedBrake,
@@ -9,6 +11,7 @@ from tidegate.app.brakes.request import (
     read_brake,
 )
 from tidegate.app.journals import Journals
+from tidegate.app.workers import PartitionWorker
 from tidegate.journal.brake_state import PARTITION
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked, Lifted
@@ -30,6 +33,11 @@ class BrakeReport(Document, frozen=True, kw_only=True):
     in_force: bool
     # Of a freeze: the time that is, or comes, next; null: all are past.
     next: FreezeSpan | None = None
+    # How many partitions it covers, and those that a worker leads: these workers it binds.
+    covers: int = 0
+    binds: tuple[PartitionWorker, ...] = ()
+    # Workers that lead what it does not cover.
+    others: int = 0
 
 
 class LiftedBrake(Part, frozen=True):
@@ -56,8 +64,10 @@ class ExemptionReport(Document, frozen=True, kw_only=True):
     exception: FreezeException
 
 
-def set_brake(journals: Journals, checked: CheckedBrake, actor: str) -> BrakeReport:
-    """Record a brake."""
+def set_brake(
+    journals: Journals, checked: CheckedBrake, actor: str, covered: Sequence[str]
+) -> BrakeReport:
+    """Record a brake, and say which workers it binds where it covers something."""
     request, now = checked.request, journals.now
     fact = Braked(
         brake=request.brake,
@@ -68,6 +78,8 @@ def set_brake(journals: Journals, checked: CheckedBrake, actor: str) -> BrakeRep
     journals.store.append(PARTITION, [JournalNote(now, actor, fact)])
     spans = spans_ahead(checked.brakes, now)
     first = spans[0] if spans else None
+    led = [each for each in journals.workers() if each.leader is not None]
+    binds = tuple(each for each in led if each.partition in covered)
     return BrakeReport(
         brake=request.brake,
         name=request.name,
@@ -79,6 +91,9 @@ def set_brake(journals: Journals, checked: CheckedBrake, actor: str) -> BrakeRep
         next=None
         if first is None
         else FreezeSpan(starts_at=format_instant(first.start), ends_at=format_instant(first.end)),
+        covers=len(covered),
+        binds=binds,
+        others=len({each.leader for each in led} - {each.leader for each in binds}),
     )
 
 

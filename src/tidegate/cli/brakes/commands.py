@@ -24,7 +24,7 @@ from tidegate.cli.brakes.options import (
 from tidegate.cli.live import actor, journals, opened, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.setting_options import database_option
-from tidegate.cli.shape import Command, LazyGroup
+from tidegate.cli.shape import Act, LazyGroup
 from tidegate.model.target import bare
 from tidegate.model.time import format_instant
 from tidegate.wiring import clock
@@ -49,7 +49,7 @@ def hold() -> None:
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate hold add inc-42 --everything --reason "incident 42"
     tidegate hold add eu -l region=eu --reason "link down" --expires 2h
@@ -63,7 +63,7 @@ def hold() -> None:
 def add_hold(name: str, expires: str | None, **rest: Any) -> None:
     """Start nothing in its scope from now on."""
     request = request_of("hold", name, scope_of(rest), rest, expires_at=end_of(_EXPIRES, expires))
-    add(rest["database"], request, yes=rest["yes"])
+    add(rest["database"], request, yes=rest["yes"], creates=rest["creates"])
 
 
 @click.command(
@@ -91,7 +91,7 @@ def freeze() -> None:
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate freeze add weekends --everything --from 2026-01-03T00:00 --to 2026-01-05T00:00 \\
         --rrule "FREQ=WEEKLY" --time-zone Europe/Berlin --reason "office closed"
@@ -121,11 +121,11 @@ def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
     )
     ends = end_of(_EXPIRES, expires)
     request = request_of("freeze", name, scope_of(rest), rest, expires_at=ends, times=times)
-    add(rest["database"], request, yes=rest["yes"])
+    add(rest["database"], request, yes=rest["yes"], creates=rest["creates"])
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples='tidegate freeze exempt year-end --target prod-eu-1 --until 3d --reason "fix"',
 )
 @click.argument("name")
@@ -167,7 +167,7 @@ def block() -> None:
     """Keep a revision from starting anywhere."""
 
 
-@click.command(cls=Command, examples='tidegate block add 4.17.2 --reason "loses volumes"')
+@click.command(cls=Act, examples='tidegate block add 4.17.2 --reason "loses volumes"')
 @click.argument("revision")
 @click.option("--name", help="What to call it; the revision, if left out.")
 @scope_options
@@ -180,13 +180,13 @@ def add_block(revision: str, name: str | None, expires: str | None, **rest: Any)
     ends = end_of(_EXPIRES, expires)
     called = name or revision
     request = request_of("block", called, scope, rest, expires_at=ends, revision=revision)
-    add(rest["database"], request, yes=rest["yes"])
+    add(rest["database"], request, yes=rest["yes"], creates=rest["creates"])
 
 
 def remover(kind: str, text: str, example: str) -> click.Command:
     """The command that lifts brakes of one kind."""
 
-    @click.command(cls=Command, examples=example, help=text)
+    @click.command(cls=Act, examples=example, help=text)
     @click.argument("names", nargs=-1, required=True)
     @click.option("--reason", default="", help="Why; kept in the journal.")
     @database_option

@@ -5,12 +5,12 @@ import click
 from tidegate.app.brakes.claims import check_free, claims_of, free_claims
 from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.setting_options import database_option
-from tidegate.cli.shape import Command
+from tidegate.cli.shape import Act
 from tidegate.model.time import format_age, parse_instant
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate get claims
     tidegate free mutex/db --reason "its rollout was deleted"

@@ -11,7 +11,7 @@ from tidegate.app.brakes.reach import brake_reach
 from tidegate.app.brakes.request import BrakeRequest, BrakeWord, check_brake
 from tidegate.app.brakes.scope import BrakeScope, LabelSelector
 from tidegate.cli.brakes.reach_text import lift_lines, reach_lines, set_line
-from tidegate.cli.live import actor, confirmed, journals, opened, whoami
+from tidegate.cli.live import actor, confirmed, create_option, journals, opened, whoami
 from tidegate.cli.moment import ahead
 from tidegate.documents.scope_doc import parse_selector
 from tidegate.model.target import bare
@@ -42,6 +42,7 @@ def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--expires", metavar="WHEN", help="A time, or from now on: 2h, 3d."),
         click.option("--replace", is_flag=True, help="Replace a brake of this name."),
         click.option("--yes", is_flag=True, help="Do not ask."),
+        create_option,
     ):
         command = option(command)
     return command
@@ -86,9 +87,9 @@ def end_of(option: str, expires: str | None) -> Instant | None:
     return ahead(option, expires, clock().now()) if expires else None
 
 
-def add(database: str, request: BrakeRequest, *, yes: bool) -> None:
-    """Show what a brake covers, ask if it is much, and record it."""
-    with opened(database, writes=True) as store:
+def add(database: str, request: BrakeRequest, *, yes: bool, creates: bool) -> None:
+    """Show what a brake covers, ask if it is much, record it, and say which workers it binds."""
+    with opened(database, writes=True, creates=creates) as store:
         known = journals(store)
         checked = check_brake(known, request)
         reach = brake_reach(known, checked)
@@ -96,7 +97,8 @@ def add(database: str, request: BrakeRequest, *, yes: bool) -> None:
         for line in lines[:-1]:
             click.echo(line, err=True)
         confirmed(lines[-1], reach.targets, yes)
-        click.echo(set_line(set_brake(known, checked, actor())))
+        covered = [each.partition for each in reach.rollouts]
+        click.echo(set_line(set_brake(known, checked, actor(), covered), known.now))
 
 
 def lift(store: Store, brake: str, names: tuple[str, ...], reason: str) -> None:

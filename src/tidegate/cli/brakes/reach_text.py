@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tidegate.app.brakes.change import BrakeReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach, FreezeSpan, PartitionReach
 from tidegate.app.brakes.request import BrakeRequest
+from tidegate.cli.render.worker_text import leader_words
 from tidegate.model.counted import counted
 from tidegate.model.time import Instant, format_age, format_second, parse_instant
 
@@ -83,11 +84,33 @@ def _blocked(reach: BrakeReach, request: BrakeRequest) -> Iterator[str]:
     yield f"{request.revision} will not start in {counted(len(reach.rollouts), 'rollout')}"
 
 
-def set_line(report: BrakeReport) -> str:
-    """That a brake is on, or when it will be."""
+def set_line(report: BrakeReport, now: Instant) -> str:
+    """That a brake is on, or when it will be, and which workers it binds.
+
+    Where no worker is running it binds none, and is only recorded: that may be the wrong journal.
+    """
+    return f"{_state(report)}{_bound(report, now)}"
+
+
+def _bound(report: BrakeReport, now: Instant) -> str:
+    workers = counted(report.others, "worker")
+    if report.binds:
+        rest = report.covers - len(report.binds)
+        more = f"; {counted(rest, 'other')} it covers: no worker leads" if rest else ""
+        rollouts = counted(len(report.binds), "rollout")
+        return f": binds {rollouts}, {leader_words(report.binds, now)}{more}"
+    if report.others and report.covers:
+        return f"; no worker leads what it covers ({workers} on this journal)"
+    if report.others:
+        return f"; it covers no rollout yet ({workers} on this journal)"
+    return "; no worker is running on this journal: nothing is acted on, it binds the next one"
+
+
+def _state(report: BrakeReport) -> str:
     if report.in_force:
         until = f" until {report.expires}" if report.expires is not None else ""
-        return f"{report.brake} {report.name} is {'replaced' if report.replaced else 'on'}{until}"
+        on = "on" if report.binds or report.others else "recorded"
+        return f"{report.brake} {report.name} is {'replaced' if report.replaced else on}{until}"
     next_ = report.next
     begins = "all its times are past"
     if next_ is not None:

@@ -1,13 +1,8 @@
 """`tidegate journal`: what is remembered, shown, verified, moved and kept small."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import click
 
 from tidegate.cli.shape import LazyGroup
-from tidegate.store.archive_port import Archive
-from tidegate.wiring import open_store
 
 _COMMANDS = {
     "show": ("tidegate.cli.journal.show:show", "Show entries: what, by which actor, when"),
@@ -30,13 +25,3 @@ _COMMANDS = {
 )
 def journal() -> None:
     """The journal: everything that was declared, observed, asked, decided and done."""
-
-
-@contextmanager
-def opened(database: str, *, writes: bool = False) -> Iterator[Archive]:
-    """The journal, for as long as a command needs it; it is not changed unless the command does."""
-    archive = open_store(database, writes=writes)
-    try:
-        yield archive
-    finally:
-        archive.close()

@@ -9,8 +9,7 @@ from tidegate.app.journal.compaction import (
     plan_compaction,
 )
 from tidegate.app.journal.compaction import compact as compact_journal
-from tidegate.cli.journal import opened
-from tidegate.cli.live import actor, confirmed
+from tidegate.cli.live import actor, confirmed, opened
 from tidegate.cli.moment import moment
 from tidegate.cli.render.progress import Progress
 from tidegate.cli.setting_options import database_option

@@ -5,8 +5,8 @@ import time
 import click
 
 from tidegate.app.journal.entries import EntryFeed, EntryQuery, entry_list
-from tidegate.cli.journal import opened
 from tidegate.cli.journal.entries import FORMATS, EntryPrinter
+from tidegate.cli.live import opened
 from tidegate.cli.moment import moment
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option

@@ -9,7 +9,7 @@ from typing import IO
 import click
 
 from tidegate.app.journal.transfer import backup_journal, export_lines, import_journal
-from tidegate.cli.journal import opened
+from tidegate.cli.live import opened
 from tidegate.cli.render.progress import Progress
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
@@ -60,7 +60,9 @@ def import_(file: str, dry_run: bool, database: str) -> None:
     with ExitStack() as stack:
         progress = stack.enter_context(Progress("read"))
         pieces = _pieces(file, stack)
-        archive = None if dry_run else stack.enter_context(opened(database, writes=True))
+        archive = (
+            None if dry_run else stack.enter_context(opened(database, writes=True, creates=True))
+        )
         found = import_journal(pieces, archive, progress.tell)
     did = "could import" if found.dry_run else "imported"
     counts = f"{found.partitions} partitions, {found.entries} entries, {found.claims} claims"

@@ -3,7 +3,7 @@
 import click
 
 from tidegate.app.journal.chains import ChainRow, chains_of, verify_chains
-from tidegate.cli.journal import opened
+from tidegate.cli.live import opened
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit
 from tidegate.cli.render.progress import Progress

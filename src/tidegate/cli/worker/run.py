@@ -40,7 +40,7 @@ def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C."""
     settings = merged.settings()
     kinds = start_kinds(settings, seed)
-    with opened(settings.database, writes=True) as store:
+    with opened(settings.database, writes=True, creates=True) as store:
         asyncio.run(_run(store, kinds, settings, allow_mass_delete, once))
 
 

@@ -68,7 +68,7 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     kinds = start_kinds(settings, seed)
     carries_out = executor(settings, allow_mass_delete)
     host, port = split_address(settings.listen) or ("", 0)
-    with bind(host, port) as ear, opened(settings.database, writes=True) as store:
+    with bind(host, port) as ear, opened(settings.database, writes=True, creates=True) as store:
         log = _log(settings)
         try:
             _tell_settings(log, merged)

@@ -9,6 +9,7 @@ from tidegate.store.client import migrations
 from tidegate.store.client.archive import SqlArchive
 from tidegate.store.client.database import Database, postgres_database, sqlite_database
 from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import NoJournalError
 
 # What every file of SQLite begins with.
 _MAGIC = b"SQLite format 3\0"
@@ -16,8 +17,12 @@ _MAGIC = b"SQLite format 3\0"
 _POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 
 
-def open_archive(address: str, *, writes: bool) -> Archive:
-    """The journal at an address; one that is only read is neither made nor changed."""
+def open_archive(address: str, *, writes: bool, creates: bool | None = None) -> Archive:
+    """The journal at an address; one that is only read is neither made nor changed.
+
+    NoJournalError where there is none, unless one may be made: `creates`, or else `writes`.
+    """
+    makes = writes if creates is None else creates
     if address == "memory:":
         return MemoryStore()
     scheme, separator, rest = address.partition("://")
@@ -27,26 +32,30 @@ def open_archive(address: str, *, writes: bool) -> Archive:
         remedy = "name a file, or postgresql://user@host/database"
         raise UserError((Problem("--database", f"no journal is kept in {scheme}", remedy),))
     else:
-        database = _file(Path(rest.removeprefix("/") if separator else address), writes)
+        database = _file(Path(rest.removeprefix("/") if separator else address), writes, makes)
     try:
-        (migrations.upgrade if writes else migrations.require)(database)
+        if writes:
+            migrations.upgrade(database, creates=makes)
+        else:
+            migrations.require(database)
     except BaseException:
         database.close()
         raise
     return SqlArchive(database)
 
 
-def _file(path: Path, writes: bool) -> Database:
+def _file(path: Path, writes: bool, creates: bool) -> Database:
     """A file that is a journal, or that may become one."""
     if path.is_dir():
         raise _unusable(path, "is a directory", "name a file in it")
     if not path.parent.is_dir():
         raise _unusable(path, f"there is no directory {path.parent}", "make it first")
     if not path.exists():
-        if not writes:
-            remedy = "--database or TIDEGATE_DATABASE names another"
-            raise _unusable(path, "no such journal", remedy)
+        if not creates:
+            raise NoJournalError(str(path.absolute()), "no such journal")
         return sqlite_database(path, mode="rwc")
+    if not creates and not path.stat().st_size:
+        raise NoJournalError(str(path.absolute()), "holds no journal")
     # An empty file is a database without tables to SQLite, and so to us.
     if path.stat().st_size and not is_sqlite(path):
         raise _unusable(path, "is no journal", "name a file that `tidegate` made")

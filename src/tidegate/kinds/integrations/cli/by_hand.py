@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidegate.app.by_hand import HandledRecord, handled_record
-from tidegate.cli.live import actor, opened
+from tidegate.cli.live import actor, opened, tell_new_journal
 from tidegate.kinds.integrations.app.apply import PARTITION
 from tidegate.settings.settings import Settings
 from tidegate.wiring import clock
@@ -13,5 +13,6 @@ from tidegate.wiring import clock
 @contextmanager
 def recorder(settings: Settings) -> Iterator[HandledRecord]:
     """Records what is done by hand; opened before anything is done, so that nothing is missed."""
-    with opened(settings.database, writes=True) as store:
+    tell_new_journal(settings.database)
+    with opened(settings.database, writes=True, creates=True) as store:
         yield handled_record(store, PARTITION, actor(), clock())

@@ -53,7 +53,7 @@ def record_offer(
     from tidegate.kinds.promotions.app.offer_record import record_offer as record
     from tidegate.wiring import clock
 
-    with opened(settings.database, writes=True) as store:
+    with opened(settings.database, writes=True, creates=True) as store:
         record(store, planned, done, reason, actor(), clock().now(), newest=newest)
 
 

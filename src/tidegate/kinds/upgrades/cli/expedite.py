@@ -13,9 +13,9 @@ from tidegate.app.brakes.request import check_brake
 from tidegate.cli.brakes.commands import remover
 from tidegate.cli.brakes.options import end_of, request_of, scope_of, scope_options
 from tidegate.cli.brakes.reach_text import set_line
-from tidegate.cli.live import actor, confirmed, journals, opened
+from tidegate.cli.live import actor, confirmed, create_option, journals, opened
 from tidegate.cli.setting_options import database_option
-from tidegate.cli.shape import Command, LazyGroup
+from tidegate.cli.shape import Act, LazyGroup
 from tidegate.kinds.upgrades.app.expedite import ExpediteEffect, expedite_effect
 from tidegate.kinds.upgrades.app.read.view import NAMES_MAX
 from tidegate.model.counted import counted
@@ -46,7 +46,7 @@ def expedite() -> None:
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate upgrades expedite add 4.21.3 -l org=o-payments --reason "CVE-2026-1" --until 2d
     tidegate upgrades expedite add "4.21.*" --target stage-1 --reason "a customer waits" --until 6h
@@ -59,6 +59,7 @@ def expedite() -> None:
 @click.option("--owner", help="The person to ask about it; default: you.")
 @click.option("--replace", is_flag=True, help="Set it anew if there is one of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@create_option
 @scope_options
 @database_option
 def add_expedite(version: str, name: str | None, until: str, **rest: Any) -> None:
@@ -69,12 +70,14 @@ def add_expedite(version: str, name: str | None, until: str, **rest: Any) -> Non
     ends, called = end_of("--until", until), name or version
     scope = scope_of(rest)
     request = request_of("expedite", called, scope, rest, expires_at=ends, version=version)
-    with opened(rest["database"], writes=True) as store:
+    with opened(rest["database"], writes=True, creates=rest["creates"]) as store:
         known = journals(store)
         checked = check_brake(known, request)
-        where = _show_effect(expedite_effect(known, checked))
+        effect = expedite_effect(known, checked)
+        where = _show_effect(effect)
         confirmed(f"{version} skips soak and windows{where}; {_STANDS}", 1, rest["yes"], free=0)
-        click.echo(set_line(set_brake(known, checked, actor())))
+        covered = [each.partition for each in effect.items]
+        click.echo(set_line(set_brake(known, checked, actor(), covered), known.now))
 
 
 def _show_effect(effect: ExpediteEffect) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from tidegate.cli.live import confirmed, opened, whoami
+from tidegate.cli.live import confirmed, create_option, opened, whoami
 from tidegate.cli.output import emit_file
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
@@ -92,6 +92,7 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
 @click.option("--replace", is_flag=True, help="Even where something has soaked here already.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be taken over.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@create_option
 @click.option("--reason", required=True, help="Why; kept in the journal.")
 @database_option
 def bring(
@@ -100,6 +101,7 @@ def bring(
     replace: bool,
     dry_run: bool,
     yes: bool,
+    creates: bool,
     reason: str,
     database: str,
 ) -> None:
@@ -110,7 +112,7 @@ def bring(
     """
     documents = _documents(source, org)
     wanted = ImportedSoak(documents=documents, origin=source, reason=reason, replace=replace)
-    with opened(database, writes=not dry_run) as store:
+    with opened(database, writes=not dry_run, creates=creates and not dry_run) as store:
         planned = plan_soak_import(store, wanted)
         lines = [f"{each.key}: {soak_text(each)}" for each in planned.items]
         confirmed("\n".join(lines), len(lines), yes or dry_run)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.store.client.database import Database
+from tidegate.store.port import NoJournalError
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -40,7 +41,7 @@ def require(database: Database) -> None:
     if found == NEWEST:
         return
     if found is None:
-        raise _refused(database, "holds no journal", "name the file `tidegate run` writes")
+        raise NoJournalError(database.name, "holds no journal")
     if found > NEWEST:
         raise _too_new(database, found)
     raise _refused(
@@ -50,8 +51,8 @@ def require(database: Database) -> None:
     )
 
 
-def upgrade(database: Database) -> None:
-    """Make the tables, or bring them to this version."""
+def upgrade(database: Database, *, creates: bool = True) -> None:
+    """Bring the tables to this version; where there are none, make them if that is meant."""
     with database.reading() as connection:
         if version(connection) == NEWEST:
             return
@@ -61,6 +62,8 @@ def upgrade(database: Database) -> None:
         found = version(connection)
         if found == NEWEST:
             return
+        if found is None and not creates:
+            raise NoJournalError(database.name, "holds no journal")
         if found is not None and found > NEWEST:
             raise _too_new(database, found)
         _run(connection)

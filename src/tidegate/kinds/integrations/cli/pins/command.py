@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidegate.cli.live import create_option
 from tidegate.cli.merge_requests.proposal_options import (
     FORGE_SETTINGS,
     Proposing,
@@ -18,7 +19,7 @@ from tidegate.cli.merge_requests.proposal_options import (
 )
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import settings_options
-from tidegate.cli.shape import Command
+from tidegate.cli.shape import Act
 from tidegate.settings.settings import Merged
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _WHOLE_DAYS = re.compile(r"\d+d", re.ASCII)
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate pin terraform-resources --all-except ter-int-dev --reason "trying 1a2b3c4"
     tidegate pin terraform-resources --shard app-sre --shard app-sre-ci --expires 2026-12-01 \\
@@ -61,6 +62,7 @@ _WHOLE_DAYS = re.compile(r"\d+d", re.ASCII)
 @click.option("--kind", "kinds", multiple=True, help="Of a target: this kind of change only.")
 @click.option("--replace", is_flag=True, help="Of a target: anew if there is one of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@create_option
 @proposing_options(but=("reason", "yes"))
 @settings_options(*SETTINGS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -254,7 +256,7 @@ def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     scope = BrakeScope(targets=tuple(map(bare, names)), kinds=asked["kinds"])
     called, ends = asked["name"] or scope.targets[0], end_of("--expires", expires)
     request = request_of("pin", called, scope, asked, expires_at=ends)
-    add(merged.settings().database, request, yes=asked["yes"])
+    add(merged.settings().database, request, yes=asked["yes"], creates=asked["creates"])
 
 
 def _guide(names: tuple[str, ...], merged: Merged) -> None:
@@ -275,7 +277,7 @@ def _guide(names: tuple[str, ...], merged: Merged) -> None:
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate unpin terraform-resources --all
     tidegate unpin terraform-resources --shard ter-int-dev --environment app-interface-production
@@ -325,16 +327,16 @@ def unpin(
 def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
     from tidegate.cli.brakes.options import lift
     from tidegate.cli.live import opened
-    from tidegate.model.errors import NotFoundError
+    from tidegate.model.errors import UserError
     from tidegate.model.target import bare
 
     plain = tuple(map(bare, names))
-    with opened(merged.settings().database, writes=True) as store:
-        try:
+    try:
+        with opened(merged.settings().database, writes=True) as store:
             lift(store, "pin", plain, reason)
-        except NotFoundError as error:
-            hint = next(filter(None, (_pinned_in_bundle(name, merged) for name in plain)), "")
-            raise click.UsageError(f"{error.text()}{hint}") from None
+    except UserError as error:  # no such pin, or no journal
+        hint = next(filter(None, (_pinned_in_bundle(name, merged) for name in plain)), "")
+        raise click.UsageError(f"{error.text()}{hint}") from None
 
 
 def _pinned_in_bundle(name: str, merged: Merged) -> str:

@@ -1,0 +1,79 @@
+"""Which worker leads a partition, whether it acts, and when it last saw the outside.
+
+Time goes on in a reader even where no worker looks any more: a target that reported nothing for an
+hour may be well. So what is shown is decided for now only while a worker looks; otherwise for the
+moment of its last look, and the reader is told.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from tidegate.engine.execute import ACTOR
+from tidegate.journal.lease import LeaseRecord
+from tidegate.model.document import Part
+from tidegate.model.time import Duration, Instant, format_instant
+from tidegate.store.port import Store
+
+# How many of the last entries are searched for one that a worker wrote.
+TAIL = 50
+
+
+class PartitionWorker(Part, frozen=True, kw_only=True):
+    """The worker of a partition, and its last look."""
+
+    partition: str
+    # The worker that leads it; null: none is running.
+    leader: str | None
+    # Whether it acts on what it decides, or only observes; of the last one, where none is running.
+    # Null: it is not known.
+    acts: bool | None
+    # When a round last saw the outside; null: it is not known.
+    looked_at: str | None
+    # Whether what is shown is decided for that moment, and not for now: none has looked since.
+    stale: bool
+    # Why its worker sees nothing; empty: it does, or there is none.
+    trouble: str = ""
+
+    @property
+    def moves(self) -> bool:
+        """Whether what may start is started."""
+        return self.leader is not None and self.acts is not False and not self.stale
+
+
+class Attendance(msgspec.Struct, frozen=True):
+    """The worker of a partition, and the moment to decide for."""
+
+    worker: PartitionWorker
+    at: Instant
+
+
+def attendance(
+    store: Store, records: Mapping[str, LeaseRecord], partition: str, now: Instant
+) -> Attendance:
+    """Which worker leads a partition, and the moment up to which its facts say what is so."""
+    record = records.get(partition)
+    runs = record is not None and record.runs(now)
+    look = record.look if record is not None else None
+    last = look.at if look is not None else None
+    term = record.term if record is not None else Duration(0)
+    fresh = runs and (not term or (last is not None and now - last <= term))
+    if not fresh:
+        last = max(filter(None, (last, _written_at(store, partition))), default=None)
+        fresh = runs and (last is None or now - last <= term)
+    worker = PartitionWorker(
+        partition=partition,
+        leader=record.lease.holder if record is not None and runs else None,
+        acts=look.acts if look is not None else None,
+        looked_at=None if last is None else format_instant(last),
+        stale=not fresh and last is not None,
+        trouble=look.trouble if runs and look is not None else "",
+    )
+    return Attendance(worker, now if fresh or last is None else min(last, now))
+
+
+def _written_at(store: Store, partition: str) -> Instant | None:
+    """When a worker last wrote to a partition; None: not among the last entries."""
+    last = store.head(partition).seq
+    entries = list(store.read(partition, after=max(0, last - TAIL)))
+    return next((each.at for each in reversed(entries) if each.actor == ACTOR), None)

@@ -1,0 +1,97 @@
+"""Which workers lead, and how old what is shown is, as lines for people."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from tidegate.app.workers import PartitionWorker
+from tidegate.explain.table import Row
+from tidegate.model.counted import counted
+from tidegate.model.time import Instant, format_age, format_second, parse_instant
+from tidegate.wiring import clock
+
+WORKER_HEAD: Row = ("WORKER", "MODE", "LAST ROUND", "ROLLOUTS")
+# More names than these are counted.
+NAMED = 2
+
+
+def worker_rows(workers: Iterable[PartitionWorker], now: Instant) -> list[Row]:
+    """A row for each worker, and one for what none leads."""
+    return [
+        (
+            some[0].leader or "none is running",
+            _mode(some[0].acts),
+            _age(some, now),
+            _named([each.partition for each in some]),
+        )
+        for some in _grouped(workers)
+    ]
+
+
+def leader_words(workers: Iterable[PartitionWorker], now: Instant) -> str:
+    """Which workers lead some partitions; empty: none does."""
+    words = [
+        f"led by worker {some[0].leader} ({_does(some[0].acts)}last round {_age(some, now)})"
+        for some in _grouped(workers)
+        if some[0].leader is not None
+    ]
+    return "; ".join(words)
+
+
+def start_words(worker: PartitionWorker | None) -> str:
+    """What is said of a target whose gates are all open: it starts only if a worker acts."""
+    if worker is None or worker.moves:
+        return "starts now"
+    if worker.leader is None:
+        return "would start: no worker is running"
+    return "would start: its worker only observes" if not worker.stale else "would start"
+
+
+def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[str]:
+    """What is not shown as it is now, and why; what none acts on."""
+    for some in _grouped(each for each in workers if each.stale or each.trouble):
+        leader, names = some[0].leader, _named([each.partition for each in some])
+        looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
+        moment = ""
+        if looked:
+            since = min(looked)
+            moment = f" as of the last look, {format_second(since)}, {format_age(now - since)} ago"
+        if leader is None:
+            yield f"no worker is running, nothing is acted on: {names}{moment}"
+        else:
+            why = next((each.trouble for each in some if each.trouble), "")
+            cannot = f"worker {leader} cannot see it" + (f" ({why})" if why else "")
+            yield f"{cannot}: {names}{moment}"
+
+
+def tell_trouble(worker: PartitionWorker | None) -> None:
+    """The same of one partition, beside what is shown of it."""
+    for line in trouble_lines([] if worker is None else [worker], clock().now()):
+        click.echo(line, err=True)
+
+
+def _grouped(workers: Iterable[PartitionWorker]) -> list[list[PartitionWorker]]:
+    found: dict[tuple[str | None, bool | None], list[PartitionWorker]] = {}
+    for each in workers:
+        found.setdefault((each.leader, each.acts), []).append(each)
+    return list(found.values())
+
+
+def _named(names: Sequence[str]) -> str:
+    if len(names) <= NAMED + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMED])} and {counted(len(names) - NAMED, 'other')}"
+
+
+def _mode(acts: bool | None) -> str:
+    return {True: "act", False: "observe", None: "not known"}[acts]
+
+
+def _does(acts: bool | None) -> str:
+    return {True: "acts, ", False: "only observes, ", None: ""}[acts]
+
+
+def _age(some: Sequence[PartitionWorker], now: Instant) -> str:
+    """How long ago the oldest of the last rounds was."""
+    looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
+    return f"{format_age(now - min(looked))} ago" if looked else "none yet"
