@@ -83,7 +83,7 @@ def test_observing_changes_nothing_and_explains_all(store: MemoryStore) -> None:
     lit(store, Lamps({"a": False, "b": False}), act=())
     known = journals(store)
     counts = app.status(known).kinds["lamps"]
-    assert (counts["rollouts"], counts["moving"], counts["waiting"]) == (1, 1, 1)
+    assert (counts["rollouts"], counts["moving"], counts["waiting"]) == (1, 0, 2)
     (item,) = app.rollout_list(known).items
     assert (item.id, item.kind) == (HALL, "lamps")
     details = app.rollout_details(known, HALL)

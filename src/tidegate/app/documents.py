@@ -1,5 +1,6 @@
 """The documents of questions that every kind answers; names of fields are API."""
 
+from tidegate.app.workers import PartitionWorker
 from tidegate.explain.verdict_part import VerdictPart, VerdictParts
 from tidegate.explain.view import GroupRow, OptionRow, PartitionView, TargetRow
 from tidegate.model.document import Document, Part, instant_text
@@ -77,6 +78,7 @@ class RolloutItem(Part, frozen=True):
     groups: tuple[GroupDoc, ...]
     # What only some kinds have: strategy, lastGood.
     more: dict[str, str]
+    worker: PartitionWorker
 
 
 class RolloutList(Document, frozen=True, kw_only=True):
@@ -115,6 +117,8 @@ class RolloutDetails(Document, frozen=True, kw_only=True):
     unplaced: tuple[TargetDoc, ...] = ()
     # What is probably a mistake in what was read.
     warnings: tuple[str, ...] = ()
+    # Null: it is not in a journal.
+    worker: PartitionWorker | None = None
 
 
 class TargetDetails(Document, frozen=True, kw_only=True):
@@ -130,6 +134,8 @@ class TargetDetails(Document, frozen=True, kw_only=True):
     also_in: tuple[str, ...] = ()
     # What is probably a mistake in what was read.
     warnings: tuple[str, ...] = ()
+    # Null: it is not in a journal.
+    worker: PartitionWorker | None = None
 
 
 class StatusReport(Document, frozen=True, kw_only=True):
@@ -137,6 +143,10 @@ class StatusReport(Document, frozen=True, kw_only=True):
 
     kinds: dict[str, dict[str, int]]
     needs: dict[str, int]
+    # Which worker leads what, by partition.
+    workers: tuple[PartitionWorker, ...]
+    # When it was asked.
+    at: str
 
 
 class TargetDates(Part, frozen=True):
@@ -159,6 +169,8 @@ class RolloutDates(Document, frozen=True, kw_only=True):
     apply_time: str
     apply_time_from: str
     items: tuple[TargetDates, ...]
+    # Null: it is not in a journal.
+    worker: PartitionWorker | None = None
 
 
 def group_part(row: GroupRow) -> GroupDoc:

@@ -17,6 +17,7 @@ from tidegate.app.documents import (
     recheck_of,
 )
 from tidegate.app.journals import Decision, Journals, target_of
+from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import PartitionView
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import UnknownFactError
@@ -39,26 +40,40 @@ _STOPS = frozenset((Gate.RUNNING,))
 
 
 def status(journals: Journals) -> StatusReport:
-    """Per kind how many targets move, wait and failed; and what needs a person."""
+    """Per kind how many targets move, wait and failed; what needs a person; and who leads."""
     kinds: dict[str, Counter[str]] = {}
     needs: Counter[str] = Counter(approvals=0, failures=0)
+    holds: set[str] = set()
+    workers: list[PartitionWorker] = []
     for one in journals.all():
         view = one.view
-        kinds.setdefault(one.kind, Counter()).update(_counts(view))
+        workers.append(one.worker)
+        kinds.setdefault(one.kind, Counter()).update(_counts(view, one.worker))
         needs["approvals"] += len(view.needs.approvals)
         needs["failures"] += len(view.needs.failures)
+        holds |= _holds(view)
         if view.needs.mistakes:
             needs["mistakes in labels"] += len(view.needs.mistakes)
-    return StatusReport(kinds={kind: dict(each) for kind, each in kinds.items()}, needs=dict(needs))
+        if one.worker.leader is not None and (one.worker.stale or one.worker.trouble):
+            needs["rollouts that cannot be read"] += 1
+    if holds:
+        needs["holds"] = len(holds)
+    return StatusReport(
+        kinds={kind: dict(each) for kind, each in kinds.items()},
+        needs=dict(needs),
+        workers=tuple(workers),
+        at=format_instant(journals.now),
+    )
 
 
-def _counts(view: PartitionView) -> Counter[str]:
+def _counts(view: PartitionView, worker: PartitionWorker) -> Counter[str]:
     words = ("moving", "waiting", "done", "failed", "held", "stopped")
     counts: Counter[str] = Counter({"rollouts": 1, **dict.fromkeys(words, 0)})
     for each in view.targets:
         if each.state in FAILED:
             counts["failed"] += 1
-        elif each.state in _MOVING or each.starts:
+        # What may start, and is started by no worker, does not move.
+        elif each.state in _MOVING or (each.starts and worker.moves):
             counts["moving"] += 1
         elif each.state in DONE:
             counts["done"] += 1
@@ -68,6 +83,22 @@ def _counts(view: PartitionView) -> Counter[str]:
             counts["held"] += _is_shut(verdicts, _BRAKES)
             counts["stopped"] += _is_shut(verdicts, _STOPS)
     return counts
+
+
+def _holds(view: PartitionView) -> set[str]:
+    """The holds that keep something waiting, by name: only a person removes them."""
+    said = {
+        id(option.verdicts): option.verdicts
+        for each in view.targets
+        if each.waits
+        for option in each.options[:1]
+    }
+    return {
+        str(verdict.facts[0])
+        for verdicts in said.values()
+        for verdict in verdicts
+        if verdict.gate is Gate.HOLD and verdict.outcome is not Outcome.PASS
+    }
 
 
 def _is_shut(verdicts: tuple[Verdict, ...], gates: frozenset[Gate]) -> bool:
@@ -94,6 +125,7 @@ def rollout_item(one: Decision) -> RolloutItem:
         counts=dict(view.states()),
         groups=tuple(group_part(each) for each in view.groups),
         more=view.more,
+        worker=one.worker,
     )
 
 
@@ -118,11 +150,12 @@ def why(journals: Journals, name: str, target: str | None = None) -> RolloutDeta
         return _details(journals, one)
     hint = f"`tidegate why {one.partition}` lists all"
     found = view_target(one.view, target, one.rules.target_noun, hint)
-    return replace(found, stopped_by=journals.stopped_by(one), also_in=others)
+    return replace(found, stopped_by=journals.stopped_by(one), also_in=others, worker=one.worker)
 
 
 def _details(journals: Journals, one: Decision) -> RolloutDetails:
-    return replace(view_details(one.view), stopped_by=journals.stopped_by(one))
+    stopped_by = journals.stopped_by(one)
+    return replace(view_details(one.view), stopped_by=stopped_by, worker=one.worker)
 
 
 def view_details(view: PartitionView) -> RolloutDetails:

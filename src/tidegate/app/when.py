@@ -1,5 +1,8 @@
 """The expected dates of a partition of any kind, or of one target of it."""
 
+from msgspec.structs import replace
+
+from tidegate.app.documents import RolloutDates
 from tidegate.app.journals import Journals
 from tidegate.model.document import Document
 from tidegate.model.errors import UserError
@@ -18,4 +21,4 @@ def when(journals: Journals, name: str, pace: DatePace = DatePace()) -> Document
     found = one.rules.dates(one.partition, one.state, one.world, one.now, entries, pace, target)
     if found is None:
         raise UserError((Problem(one.partition, one.rules.no_dates()),))
-    return found
+    return replace(found, worker=one.worker) if isinstance(found, RolloutDates) else found

@@ -7,11 +7,13 @@ from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
 from tidegate.cli.live import journals, opened
 from tidegate.cli.look.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
+from tidegate.cli.render.worker_text import WORKER_HEAD, tell_trouble, trouble_lines, worker_rows
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout
 from tidegate.model.time import format_age, in_seconds, parse_instant
 from tidegate.settings.settings import Merged
+from tidegate.wiring import clock
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
 # How often a watched table is drawn again.
@@ -53,7 +55,15 @@ def status_lines(report: StatusReport) -> list[str]:
         for what, count in report.needs.items()
         if count
     ]
-    return [*layout(head, rows), f"Action required: {', '.join(words) or 'none'}"]
+    now = parse_instant(report.at)
+    workers = layout(WORKER_HEAD, worker_rows(report.workers, now)) if report.workers else []
+    return [
+        *layout(head, rows),
+        *([""] if workers else []),
+        *workers,
+        *trouble_lines(report.workers, now),
+        f"Action required: {', '.join(words) or 'none'}",
+    ]
 
 
 def _singular(what: str) -> str:
@@ -143,6 +153,9 @@ get_claims = _getter("claims", "List the holders of budgets and mutexes.")
 
 
 def _list(found: RolloutList, output: str, no_headers: bool, colour: bool) -> None:
+    now = clock().now()
+    for line in trouble_lines([each.worker for each in found.items], now):
+        click.echo(line, err=True)
     if output == "name":
         for one in found.items:
             click.echo(f"rollout/{one.id}")
@@ -165,7 +178,7 @@ def _list(found: RolloutList, output: str, no_headers: bool, colour: bool) -> No
 def _row(one: RolloutItem) -> tuple[str, ...]:
     done = sum(one.counts.get(word, 0) for word in app.DONE)
     failed = sum(one.counts.get(word, 0) for word in app.FAILED)
-    recheck = one.recheck_after
+    recheck = None if one.worker.stale else one.recheck_after
     return (
         one.id,
         one.summary,
@@ -208,12 +221,13 @@ def show(name: str, merged: Merged, output: str) -> None:
     if output != "table":
         emit(details, output)
         return
+    tell_trouble(details.worker)
     width, colour = terminal_width(), wants_colour(settings.color)
     lines = [f"{details.id}  {details.headline}"]
     lines += [f"stopped by: {details.stopped_by}", ""] if details.stopped_by else [""]
     if details.groups:
         lines += [*layout(GROUP_HEAD, group_rows(details.groups), width), ""]
-    rows = target_rows(details.targets, parse_instant(details.at))
+    rows = target_rows(details.targets, parse_instant(details.at), details.worker)
     lines += [*layout(TARGET_HEAD, rows, width), ""]
     rows = [(str(e.seq), e.at, e.by, e.what, e.target or "-", e.line) for e in details.history]
     lines += layout(("SEQ", "AT", "BY", "FACT", "TARGET", "WHAT"), rows, width)

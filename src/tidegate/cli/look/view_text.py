@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from tidegate.app.documents import GroupDoc, OptionDoc, TargetDoc
+from tidegate.app.workers import PartitionWorker
+from tidegate.cli.render.worker_text import start_words
 from tidegate.explain.table import Row
 from tidegate.explain.verdict_part import first_shut_part, part_lines
 from tidegate.model.time import Instant, format_age, format_second, parse_instant
@@ -33,13 +35,16 @@ def group_rows(groups: Sequence[GroupDoc]) -> list[Row]:
     ]
 
 
-def target_rows(targets: Sequence[TargetDoc], now: Instant) -> list[Row]:
+def target_rows(
+    targets: Sequence[TargetDoc], now: Instant, worker: PartitionWorker | None = None
+) -> list[Row]:
     """One row a target: the gate that says most says why."""
-    return [_target(each, now) for each in targets]
+    starts = start_words(worker)
+    return [_target(each, now, starts) for each in targets]
 
 
-def _target(row: TargetDoc, now: Instant) -> Row:
-    why = "starts now" if row.starts else row.why
+def _target(row: TargetDoc, now: Instant, starts: str) -> Row:
+    why = starts if row.starts else row.why
     for option in row.options[1:]:
         if option.change.startswith(_BACK):
             shut = first_shut_part(option.verdicts)
@@ -50,7 +55,7 @@ def _target(row: TargetDoc, now: Instant) -> Row:
     return (row.group, row.name, row.state, since, until, why)
 
 
-def target_tree(row: TargetDoc, now: Instant) -> list[str]:
+def target_tree(row: TargetDoc, now: Instant, worker: PartitionWorker | None = None) -> list[str]:
     """One target: every option, and what every gate says of it."""
     parts = [row.name, row.state]
     if row.group:
@@ -63,7 +68,7 @@ def target_tree(row: TargetDoc, now: Instant) -> list[str]:
         other = row.next and row.next != row.revision
         parts.append(f"on {row.revision}" + (f", wants {row.next}" if other else ""))
     if row.starts:
-        parts.append("starts now")
+        parts.append(start_words(worker))
     lines = ["  ".join(parts)]
     several = sum(_title(each) == "" for each in row.options) > 1
     for option in row.options:

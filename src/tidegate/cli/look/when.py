@@ -9,6 +9,7 @@ from tidegate.app.when import when as dates_of
 from tidegate.cli.live import journals, opened
 from tidegate.cli.moment import duration
 from tidegate.cli.output import emit, terminal_width, wants_colour
+from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import is_file, read_document
@@ -110,6 +111,7 @@ def _world(asked: WorldQuery, file: str) -> FleetReading:
 
 
 def _print(dates: RolloutDates) -> None:
+    tell_trouble(dates.worker)
     takes = parse_duration(dates.apply_time) // SECOND
     click.echo(f"a change takes {takes} s ({dates.apply_time_from})", err=True)
     head = ("GROUP", "TARGET", "STARTS", "DONE", "DEPENDS ON")

@@ -16,6 +16,7 @@ from tidegate.cli.look.view_text import (
     target_tree,
 )
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
+from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import files_beside, is_file, located, read_document
@@ -114,6 +115,7 @@ def _show(found: RolloutDetails | TargetDetails, output: str, colour: bool) -> N
     if isinstance(found, TargetDetails):
         for other in found.also_in:
             click.echo(f"also in {other}: name it first to see it there", err=True)
+    tell_trouble(found.worker)
     if output != "table":
         emit(found, output)
         return
@@ -128,12 +130,12 @@ def _show(found: RolloutDetails | TargetDetails, output: str, colour: bool) -> N
 def _lines(found: RolloutDetails | TargetDetails) -> list[str]:
     now, width = parse_instant(found.at), terminal_width()
     if isinstance(found, TargetDetails):
-        return target_tree(found.target, now)
+        return target_tree(found.target, now, found.worker)
     lines = [found.headline, ""]
     if found.groups:
         lines += [*layout(GROUP_HEAD, group_rows(found.groups), width), ""]
-    lines += layout(TARGET_HEAD, target_rows(found.targets, now), width)
-    if found.recheck_after is not None:
+    lines += layout(TARGET_HEAD, target_rows(found.targets, now, found.worker), width)
+    if found.recheck_after is not None and not (found.worker and found.worker.stale):
         lines += ["", f"look again in {format_age(in_seconds(found.recheck_after))}"]
     return lines
 

@@ -1,0 +1,142 @@
+"""Where no worker looks, time does not go on: what is shown is as of the last look, and says so."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_setting_brakes import staged, tidegate
+from tests.engine.stage import PARTITION, Process
+from tidegate.journal.facts import Mode
+from tidegate.journal.lease import Look
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import SECOND, Duration, Instant, format_instant
+from tidegate.wiring import open_store
+
+HOUR = 3600 * SECOND
+LOOKS = [
+    ("status",),
+    ("get", "rollouts"),
+    ("why", PARTITION),
+    ("why", "a"),
+    ("show", PARTITION),
+]
+
+
+def ago(folder: Path, duration: int) -> Instant:
+    """A worker looked once, so long ago, gave a target its change, and died."""
+    stage = staged(folder)
+    stage.clock.at = Instant(SystemClock().now() - duration)
+    asyncio.run(Process(stage).round())
+    return stage.clock.at
+
+
+def lead(folder: Path, look: Look, term: int = 600 * SECOND) -> None:
+    """A worker leads the demo of a folder."""
+    store, now = open_store(str(folder / "tidegate.db")), SystemClock().now()
+    held = store.leases()[PARTITION].lease
+    store.release(held)
+    assert store.lease(PARTITION, look.by, now, Duration(term), look) is not None
+    store.close()
+
+
+@pytest.fixture
+def dead(tmp_path: Path) -> Path:
+    """A folder whose worker died two hours ago; its target had an hour to answer."""
+    ago(tmp_path, 2 * HOUR)
+    return tmp_path
+
+
+def test_a_dead_worker_does_not_make_a_target_fail(dead: Path) -> None:
+    """It was given its change a moment before: that it did not answer since, no one has seen."""
+    for args in LOOKS:
+        done = tidegate(dead, *args)
+        assert done.returncode == 0, done.stderr
+        said = done.stdout + done.stderr
+        assert "Failed" not in done.stdout, args
+        assert "no answer" not in said, args
+        assert "retry" not in said, args
+        assert "no worker is running" in said, args
+        assert "2h ago" in said, args
+    counts = json.loads(tidegate(dead, "status", "-o", "json").stdout)
+    assert counts["kinds"]["simulated"]["failed"] == 0
+    assert counts["needs"]["failures"] == 0
+    (worker,) = counts["workers"]
+    assert (worker["leader"], worker["stale"]) == (None, True)
+
+
+def test_dates_of_a_dead_worker_say_so(dead: Path) -> None:
+    """They are those of the last look; nothing was aborted."""
+    done = tidegate(dead, "when", PARTITION)
+    assert done.returncode == 0, done.stderr
+    assert "abort" not in done.stdout + done.stderr
+    assert "no worker is running, nothing is acted on" in done.stderr
+    found = json.loads(tidegate(dead, "when", PARTITION, "-o", "json").stdout)
+    assert found["worker"]["stale"] is True
+
+
+def test_a_moment_that_is_asked_for_is_decided_for(dead: Path) -> None:
+    """`--now` is taken at its word: by then it would have failed."""
+    done = tidegate(dead, "why", "a", "--now", "2999-01-01T00:00:00Z")
+    assert "no answer" in done.stdout
+
+
+def test_what_people_ask_since_is_shown(dead: Path) -> None:
+    """A hold after the last look binds whatever starts next."""
+    tidegate(dead, "hold", "add", "inc", "--everything", "--reason", "r", "--yes")
+    assert "hold inc: r" in tidegate(dead, "why", "b").stdout
+    assert "Action required: 1 hold" in tidegate(dead, "status").stdout
+
+
+def test_a_worker_that_sees_nothing_is_in_action_required(tmp_path: Path) -> None:
+    """Rules that cannot be read, mid-way: it leads, and says why it sees nothing."""
+    at = ago(tmp_path, 2 * HOUR)
+    lead(tmp_path, Look(by="host/7", acts=True, at=at, trouble="rules.yaml:3: no such limit"))
+    done = tidegate(tmp_path, "status").stdout
+    assert "worker host/7 cannot see it (rules.yaml:3: no such limit)" in done
+    assert "Action required: 1 rollout that cannot be read" in done
+    assert "no answer" not in tidegate(tmp_path, "why", "a").stdout
+
+
+def test_a_worker_that_looks_is_shown_now(tmp_path: Path) -> None:
+    """Its last round is a moment ago: what is due by now is."""
+    ago(tmp_path, 2 * HOUR)
+    lead(tmp_path, Look(by="host/7", acts=True, at=SystemClock().now()))
+    done = tidegate(tmp_path, "why", "a")
+    assert "no answer" in done.stdout
+    assert "no worker" not in done.stderr
+    lines = tidegate(tmp_path, "status").stdout.splitlines()
+    assert lines[3].split() == ["WORKER", "MODE", "LAST", "ROUND", "ROLLOUTS"]
+    assert lines[4].split()[:2] == ["host/7", "act"]
+
+
+@pytest.mark.parametrize("acts, moving", [(True, 1), (False, 0)])
+def test_what_is_only_observed_does_not_move(tmp_path: Path, acts: bool, moving: int) -> None:
+    """`serve` without --act: every gate of a target is open, and none starts it."""
+    stage = staged(tmp_path)
+    asyncio.run(Process(stage).round(mode=Mode.OBSERVE))
+    lead(tmp_path, Look(by="host/7", acts=acts, at=SystemClock().now()))
+    counts = json.loads(tidegate(tmp_path, "status", "-o", "json").stdout)["kinds"]["simulated"]
+    assert (counts["moving"], counts["waiting"]) == (moving, 4 - moving)
+    said = tidegate(tmp_path, "why", "a").stdout
+    assert ("starts now" in said) is acts
+    assert ("would start: its worker only observes" in said) is not acts
+
+
+def test_status_names_leader_mode_and_last_round_as_data(tmp_path: Path) -> None:
+    """Per partition, as fields of the document."""
+    ago(tmp_path, 0)
+    looked_at = SystemClock().now()
+    lead(tmp_path, Look(by="host/7", acts=False, at=looked_at))
+    (worker,) = json.loads(tidegate(tmp_path, "status", "-o", "json").stdout)["workers"]
+    assert worker == {
+        "partition": PARTITION,
+        "leader": "host/7",
+        "acts": False,
+        "lookedAt": format_instant(looked_at),
+        "stale": False,
+        "trouble": "",
+    }
+    (item,) = json.loads(tidegate(tmp_path, "get", "rollouts", "-o", "json").stdout)["items"]
+    assert item["worker"] == worker
